@@ -1,0 +1,154 @@
+"""Set up and run sklearn_fw from a checkout: python3 dev.py COMMAND [ARGUMENTS]
+
+  demo          fit a small structured model, print its certificate, draw the result
+  test          run the tests; arguments go to pytest, e.g. test -k chain
+  lint          check format, style, spelling and docstrings; lint --fix repairs what it can
+  docs          build the documentation and its gallery into docs/_build/html
+  bench NAME    run examples/benchmarks/NAME.py; without a name, list them
+  test-oldest   run the tests with the oldest versions that pyproject.toml allows
+
+Only Python 3.11 or newer with pip is needed. The first run makes a virtual environment in .venv
+and installs the package into it; later runs start at once, until pyproject.toml changes.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+PROJECT = ROOT / "pyproject.toml"
+KERNELS = ROOT / "sklearn_fw" / "_kernels"
+BENCHMARKS = ROOT / "examples" / "benchmarks"
+
+
+def environment(extra, pins=(), folder=".venv"):
+    """Return the Python of a virtual environment holding the package with `extra`."""
+    home = ROOT / folder
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    # The place counts too: a checkout that was moved or copied needs a new editable install.
+    wanted = hashlib.sha256(PROJECT.read_bytes() + repr((str(ROOT), pins)).encode()).hexdigest()
+    stamp = home / f"stamp-{extra.replace(',', '-')}"
+    if python.exists() and stamp.is_file() and stamp.read_text() == wanted:
+        return python
+    if not python.exists():
+        say(f"making a virtual environment in {folder}")
+        if call(sys.executable, "-m", "venv", "--clear", home):
+            sys.exit("dev.py: this Python cannot make virtual environments (see above).")
+    say(f'installing ".[{extra}]" into {folder}; the first time takes a minute')
+    pip = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    if call(*pip, "--editable", f".[{extra}]", *pins):
+        sys.exit("dev.py: pip could not install the package (see above).")
+    stamp.write_text(wanted)
+    return python
+
+
+def drop_stale_kernels(folder=KERNELS):
+    """Delete the compiled kernels when any kernel source is newer.
+
+    numba compares a cached kernel with its own file only, so a change in a function that the
+    kernel calls from another file would go unnoticed.
+    """
+    cached = [*folder.glob("__pycache__/*.nbi"), *folder.glob("__pycache__/*.nbc")]
+    changed = max((p.stat().st_mtime for p in folder.glob("*.py")), default=0.0)
+    if any(p.stat().st_mtime < changed for p in cached):
+        say("a kernel changed: compiled kernels are dropped")
+        for path in cached:
+            path.unlink(missing_ok=True)
+
+
+def oldest_versions(project):
+    """Turn the lower bounds of the run-time dependencies into exact versions."""
+    return tuple(re.sub(r">=([\w.]+).*", r"==\1", need) for need in project["dependencies"])
+
+
+def say(text):
+    print(f"dev.py: {text}", flush=True)
+
+
+def call(*command, **env):
+    """Run a command in the checkout and return its exit status."""
+    command = [str(part) for part in command]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **env}).returncode
+
+
+def pytest(python, args):
+    # One BLAS thread per worker: more would compete with the other workers.
+    env = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+    return call(python, "-m", "pytest", *(args or ["-n", "auto"]), **env)
+
+
+def demo(args):
+    return call(environment("plot,progress"), "-m", "sklearn_fw", *args)
+
+
+def test(args):
+    return pytest(environment("test"), args)
+
+
+def test_oldest(args):
+    import tomllib
+
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    oldest = project["requires-python"].removeprefix(">=")
+    if "{}.{}".format(*sys.version_info) != oldest:
+        sys.exit(f"dev.py: the oldest versions have wheels for Python {oldest}; run it with that.")
+    return pytest(environment("test", oldest_versions(project), ".venv-oldest"), args)
+
+
+def lint(args):
+    python = environment("lint")
+    fix = "--fix" in args
+    modules = sorted((ROOT / "sklearn_fw").rglob("*.py"))
+    steps = {
+        "style": ["ruff", "check", "--output-format=concise", *(["--fix"] if fix else [])],
+        "format": ["ruff", "format", *([] if fix else ["--check"])],
+        "spelling": ["codespell_lib"],
+        "docstrings": ["numpydoc", "lint", *modules],
+    }
+    failed = [name for name, command in steps.items() if call(python, "-m", *command)]
+    say(f"lint found faults in: {', '.join(failed)}" if failed else "lint found nothing")
+    return bool(failed)
+
+
+def docs(args):
+    html = ROOT / "docs" / "_build" / "html"
+    # Pages of names that are gone would stay and be reported as unreachable.
+    shutil.rmtree(ROOT / "docs" / "api" / "generated", ignore_errors=True)
+    status = call(environment("docs"), "-m", "sphinx", "-W", "--keep-going", *args, "docs", html)
+    if not status:
+        say(f"open {html / 'index.html'}")
+    return status
+
+
+def bench(args):
+    names = sorted(path.stem for path in BENCHMARKS.glob("[!_]*.py"))
+    if not args or args[0] not in names:
+        sys.exit(f"usage: dev.py bench NAME, NAME one of: {', '.join(names) or '(none yet)'}")
+    return call(environment("bench"), BENCHMARKS / f"{args[0]}.py", *args[1:])
+
+
+COMMANDS = {
+    "demo": demo,
+    "test": test,
+    "lint": lint,
+    "docs": docs,
+    "bench": bench,
+    "test-oldest": test_oldest,
+}
+
+
+def main(argv):
+    if sys.version_info < (3, 11):  # noqa: UP036, older versions must be told in plain words
+        sys.exit("dev.py: sklearn_fw needs Python 3.11 or newer, this is " + sys.version.split()[0])
+    if not argv or argv[0] not in COMMANDS:
+        sys.exit(__doc__)
+    drop_stale_kernels()
+    return COMMANDS[argv[0]](argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

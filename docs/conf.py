@@ -1,0 +1,100 @@
+"""How Sphinx builds this documentation: `python3 dev.py docs`, without any network."""
+
+import os
+import re
+from importlib.metadata import version as installed_version
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+project = "sklearn_fw"
+author = "The sklearn_fw developers"
+copyright = author
+release = installed_version("sklearn-fw")
+version = release
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "myst_parser",
+]
+exclude_patterns = ["_build", "changes/*"]
+templates_path = ["_templates"]
+default_role = "code"
+html_theme = "pydata_sphinx_theme"
+html_title = "sklearn_fw"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_show_sourcelink = False
+html_math_renderer = "mathml"  # defined at the end of this file
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"index": [], "contributing": [], "changes": []}
+
+# Links into other projects' pages need their inventories from the network, so they are opt-in.
+if os.environ.get("SKLEARN_FW_DOCS_INTERSPHINX"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+    }
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the numpydoc sections carry the types
+numpydoc_show_class_members = False  # the class template lists the members
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"benchmarks|__init__\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("sklearn_fw",),
+    "reference_url": {"sklearn_fw": None},
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,  # these tables would load scripts from elsewhere
+}
+
+
+def skip_request_setters(app, what, name, obj, skip, options):
+    """Leave out `set_fit_request` and its kin: scikit-learn makes and documents them."""
+    return True if re.fullmatch(r"set_\w+_request", name) else skip
+
+
+def write_mathml(translator, node):
+    """Write a formula as MathML, which browsers show without a script from elsewhere."""
+    block = isinstance(node, nodes.math_block)
+    try:
+        formula = tex2mathml(node.astext(), as_block=block)
+    except MathError as error:
+        logging.getLogger(__name__).warning("formula: %s", error, location=node)
+        formula = translator.encode(node.astext())
+    if block:  # the start tag carries the label's target
+        number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+        formula = f"{translator.starttag(node, 'div', CLASS='math')}{number}{formula}</div>"
+    translator.body.append(formula)
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_request_setters)
+    app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))

@@ -1,0 +1,290 @@
+"""Ragged samples kept in one buffer."""
+
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Packed"]
+
+
+class Packed:
+    """Ragged samples in one buffer, which scikit-learn can index and joblib can map.
+
+    Sample ``i`` is the block of rows ``values[offsets[j]:offsets[j + 1]]`` with
+    ``j = index[i]``.  Choose it over a list of arrays when there are thousands of
+    samples and several fits: a list is pickled array by array for every task of a
+    grid search, one buffer is mapped into the workers once.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, ...) or CSR matrix or array of shape \
+(n_rows, n_features)
+        The rows of all samples, one sample after the other.  Kept as given: not
+        copied, not converted, memory maps stay memory maps.
+    offsets : array-like of int of shape (n_blocks + 1,)
+        ``offsets[0] == 0``, never decreasing, ``offsets[-1] == n_rows``.  Equal
+        neighbours make an empty sample.
+    index : array-like of int of shape (n_samples,), default=None
+        Which block each sample is; blocks may be left out, reordered and repeated.
+        ``None`` means every block once, in order.
+
+    Attributes
+    ----------
+    values : ndarray or CSR matrix or array
+        The buffer.
+    offsets : ndarray of int64 of shape (n_blocks + 1,)
+        Bounds of the blocks in the buffer.
+    index : ndarray of int64 of shape (n_samples,)
+        Block of each sample.
+
+    Raises
+    ------
+    TypeError
+        When ``values`` is neither an array nor CSR, or ``offsets`` or ``index`` does
+        not hold integers.
+    ValueError
+        When ``offsets`` does not cut ``values`` into blocks.
+    IndexError
+        When ``index`` names a block that does not exist.
+
+    See Also
+    --------
+    sklearn.utils.Bunch : Container of the data sets.
+
+    Notes
+    -----
+    A slice, a boolean mask or an integer array gives a new ``Packed`` over the same
+    buffer in O(number of samples kept), so all the folds of a cross-validation share
+    one copy of the data.  Pickling such a selection writes the whole buffer; call
+    :meth:`compact` first to store the selection alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.utils import Packed
+    >>> words = Packed.from_list([np.zeros((3, 2)), np.ones((1, 2)), np.ones((2, 2))])
+    >>> words
+    Packed(n_samples=3, n_rows=6, values=float64 ndarray of shape (6, 2))
+    >>> words[1]
+    array([[1., 1.]])
+    >>> words[[2, 1]].lengths
+    array([2, 1])
+    >>> words[[2, 1]].compact().offsets
+    array([0, 2, 3])
+    """
+
+    def __init__(self, values, offsets, index=None):
+        self.values = _check_values(values)
+        self.offsets = _check_offsets(offsets, self.values.shape[0])
+        n_blocks = len(self.offsets) - 1
+        if index is None:
+            self.index = np.arange(n_blocks, dtype=np.int64)
+        else:
+            self.index = _as_integers(index, "index")
+            if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
+                raise IndexError(
+                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got values "
+                    f"between {self.index.min()} and {self.index.max()}"
+                )
+
+    @classmethod
+    def from_list(cls, blocks):
+        """Copy a list of arrays into one buffer.
+
+        Parameters
+        ----------
+        blocks : list, object array or Packed of n_samples blocks
+            Arrays with equal shapes after the first axis, CSR matrices of equal
+            width, or lists of labels.  A ``Packed`` is returned as it is.
+
+        Returns
+        -------
+        Packed
+            The same samples in the same order.
+
+        Raises
+        ------
+        ValueError
+            When there is no block, or the first block that does not fit the others
+            (named) has another width, or text stands beside numbers.
+        """
+        if isinstance(blocks, Packed):
+            return blocks
+        blocks = [b if sp.issparse(b) else np.asarray(b) for b in blocks]
+        if not blocks:
+            raise ValueError("blocks is empty: a Packed needs at least one sample")
+        _check_alike(blocks)
+        # Lengths come from shape: len() is refused by sparse matrices.
+        lengths = np.array([b.shape[0] for b in blocks], dtype=np.int64)
+        if sp.issparse(blocks[0]):
+            values = sp.vstack(blocks, format="csr")
+        else:
+            # An empty list of labels is an array of floats for numpy: leave it out of the dtype.
+            values = np.concatenate([b for b in blocks if len(b)] or blocks[:1])
+        return cls._view(values, np.concatenate([[0], np.cumsum(lengths)]), np.arange(len(blocks)))
+
+    @classmethod
+    def _view(cls, values, offsets, index):
+        """Make a Packed out of parts that are known to fit; no check, no copy."""
+        new = cls.__new__(cls)
+        new.values, new.offsets, new.index = values, offsets, index
+        return new
+
+    @property
+    def shape(self):
+        """Shape seen by scikit-learn, ``(n_samples,)``."""
+        return (len(self.index),)
+
+    @property
+    def ndim(self):
+        """Number of dimensions seen by scikit-learn, 1."""
+        return 1
+
+    @property
+    def lengths(self):
+        """Number of rows of each sample, an array of shape (n_samples,)."""
+        return self.offsets[self.index + 1] - self.offsets[self.index]
+
+    def __len__(self):
+        return len(self.index)
+
+    def __iter__(self):
+        return (self._block(j) for j in self.index)
+
+    def __getitem__(self, key):
+        if isinstance(key, tuple):
+            # scikit-learn indexes everything that has a shape by (key, Ellipsis).
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("a Packed has one axis: index it by a key or (key, ...)")
+            key = key[0]
+        if isinstance(key, Integral) and not isinstance(key, bool):
+            return self._block(self.index[key])
+        if isinstance(key, slice):
+            return self._view(self.values, self.offsets, self.index[key])
+        key = np.asarray(key)
+        if key.ndim == 0 and key.dtype.kind in "iu":
+            return self._block(self.index[int(key)])
+        if key.size == 0:
+            key = key.astype(np.int64)
+        if key.ndim != 1 or key.dtype.kind not in "iub":
+            raise IndexError(
+                "a Packed is indexed by an integer, a slice, a boolean mask or a 1-D "
+                f"integer array, got an array of shape {key.shape} and dtype {key.dtype}"
+            )
+        return self._view(self.values, self.offsets, self.index[key])
+
+    def __array__(self, dtype=None, copy=None):
+        """Convert to a 1-D object array with one block per element."""
+        if dtype is not None and np.dtype(dtype) != object:
+            raise TypeError(
+                f"a Packed holds ragged samples and cannot become an array of {dtype}; "
+                "use .values for the rows, or dtype=object for one block per element"
+            )
+        if copy is False:
+            raise ValueError("a Packed becomes an array only by a copy of its list of blocks")
+        out = np.empty(len(self), dtype=object)
+        for i, block in enumerate(self):
+            out[i] = block
+        return out
+
+    def __repr__(self):
+        kind = type(self.values).__name__
+        return (
+            f"Packed(n_samples={len(self)}, n_rows={int(self.lengths.sum())}, "
+            f"values={self.values.dtype} {kind} of shape {self.values.shape})"
+        )
+
+    def compact(self):
+        """Return the same samples with ``index`` equal to ``0, 1, 2, ...``.
+
+        Returns
+        -------
+        Packed
+            ``values`` then holds the rows of these samples, in order, and nothing
+            else; compiled loops need no index.  ``self`` when that already holds; a
+            run of neighbouring blocks keeps viewing a dense buffer; anything else is
+            copied.
+        """
+        index, offsets, n_blocks = self.index, self.offsets, len(self.offsets) - 1
+        if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
+            if len(index) == n_blocks:
+                return self
+            offsets = offsets[index[0] : index[0] + len(index) + 1]
+            values = self.values[offsets[0] : offsets[-1]]
+            return self._view(values, offsets - offsets[0], np.arange(len(index)))
+        lengths = self.lengths
+        stops = np.concatenate([[0], np.cumsum(lengths)])
+        # Row r of sample i stands at offsets[index[i]] + r in the old buffer.
+        rows = np.arange(stops[-1]) + np.repeat(offsets[index] - stops[:-1], lengths)
+        return self._view(self.values[rows], stops, np.arange(len(index)))
+
+    def _block(self, j):
+        return self.values[self.offsets[j] : self.offsets[j + 1]]
+
+
+def _check_values(values):
+    if sp.issparse(values):
+        if values.format != "csr":
+            raise TypeError(
+                f"values must be dense or CSR, got {values.format}: call values.tocsr() first"
+            )
+        return values
+    if not isinstance(values, np.ndarray):
+        raise TypeError(
+            f"values must be a numpy array or a CSR matrix, got {type(values).__name__}: "
+            "use Packed.from_list for a list of samples"
+        )
+    if values.ndim == 0:
+        raise ValueError("values must have at least one dimension, got a scalar array")
+    return values
+
+
+def _as_integers(array, name):
+    array = np.asarray(array)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
+    return array.astype(np.int64, copy=False)
+
+
+def _check_offsets(offsets, n_rows):
+    offsets = _as_integers(offsets, "offsets")
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != n_rows:
+        ends = f"{offsets[0]} and {offsets[-1]}" if len(offsets) else "no number at all"
+        raise ValueError(
+            f"offsets must start with 0 and end with the {n_rows} rows of values, got {ends}"
+        )
+    drops = np.flatnonzero(np.diff(offsets) < 0)
+    if len(drops):
+        i = drops[0]
+        raise ValueError(
+            f"offsets must never decrease, got {offsets[i]} then {offsets[i + 1]} at position {i}"
+        )
+    return offsets
+
+
+def _check_alike(blocks):
+    """Raise when the blocks cannot share one buffer, naming the first that differs."""
+    first = blocks[0]
+    for i, block in enumerate(blocks):
+        if sp.issparse(block) != sp.issparse(first):
+            raise ValueError(f"samples {i} and 0 are not both sparse: convert one of them")
+        if block.ndim == 0:
+            raise ValueError(f"sample {i} is a scalar: every sample must be an array of rows")
+        if block.shape[1:] != first.shape[1:]:
+            raise ValueError(
+                f"sample {i} has rows of shape {block.shape[1:]}, sample 0 of {first.shape[1:]}: "
+                "all samples need the same features"
+            )
+    # numpy would turn numbers beside text into text without a word.
+    seen = {}
+    for i, block in enumerate(blocks):
+        if block.shape[0] and block.dtype.kind != "O":
+            seen.setdefault("text" if block.dtype.kind in "US" else "numbers", i)
+    if len(seen) == 2:
+        raise ValueError(
+            f"sample {seen['text']} holds text but sample {seen['numbers']} holds numbers: "
+            "use one kind of label"
+        )

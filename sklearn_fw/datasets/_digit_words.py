@@ -1,0 +1,160 @@
+"""Words written with the digits that scikit-learn carries."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.utils import Bunch, check_random_state, check_scalar
+
+__all__ = ["make_digit_words"]
+
+N_TRAIN_IMAGES = 900  # the first images of a random order; the other 897 are for testing
+
+DESCR = """\
+Words of handwritten digits
+---------------------------
+
+A word is a Markov chain of digits with uniform start, each digit shown by a noisy image
+of it from `sklearn.datasets.load_digits`.  Each row of the transition matrix has few
+large entries, so the neighbours of a digit help to read it.  Training and test words use
+disjoint images.
+
+:Samples: {n_train} training and {n_test} test words of {min_length} to {max_length} digits
+:Features of a digit: 64 pixels between 0 and 1 (8 x 8){bias}
+:Labels: 0 to 9
+
+The images are the test part of the Optical Recognition of Handwritten Digits data set of
+the UCI Machine Learning Repository (E. Alpaydin and C. Kaynak, 1998).
+"""
+
+
+def make_digit_words(
+    n_train=600,
+    n_test=600,
+    *,
+    noise=0.3,
+    min_length=4,
+    max_length=11,
+    bias=True,
+    random_state=0,
+    return_X_y=False,
+):
+    """Make words of handwritten digits for a sequence labeller.
+
+    A stand-in for handwritten words that needs no file: choose it for examples and tests
+    of linear chains.
+
+    Parameters
+    ----------
+    n_train : int, default=600
+        Number of training words.
+    n_test : int, default=600
+        Number of test words.
+    noise : float, default=0.3
+        Standard deviation of the noise added to pixels, which lie between 0 and 1 and
+        are clipped to that range after.  Drawn once per image, not per occurrence.
+    min_length : int, default=4
+        Least number of digits in a word.
+    max_length : int, default=11
+        Largest number of digits in a word, included.
+    bias : bool, default=True
+        Whether a constant 1 is appended to the 64 pixels.
+    random_state : int, RandomState instance or None, default=0
+        Pass an int for the same words in every call.
+    return_X_y : bool, default=False
+        If True, return four arrays instead of a ``Bunch``.
+
+    Returns
+    -------
+    Bunch
+        ``X_train``, ``X_test``: object arrays of float64 arrays of shape
+        (n_digits, 65), or (n_digits, 64) without bias.
+        ``y_train``, ``y_test``: object arrays of int64 arrays of shape (n_digits,).
+        ``transition``: ndarray of shape (10, 10), row i the distribution of the digit
+        after i.  ``image_shape``: (8, 8).  ``target_names``: ndarray of shape (10,).
+        ``DESCR``: str.
+    X_train, y_train, X_test, y_test : object arrays
+        With ``return_X_y=True``.
+
+    Raises
+    ------
+    ValueError
+        When a number or length is below 1, ``noise`` is negative, or ``max_length`` is
+        below ``min_length``.
+
+    See Also
+    --------
+    load_ocr_letters : Real handwritten words.
+    sklearn.datasets.load_digits : The images.
+
+    Notes
+    -----
+    With an integer seed s, three generators ``numpy.random.default_rng`` with seeds 3s,
+    3s + 1 and 3s + 2 draw, in this order: (first) the transition matrix, 0.9 times
+    Dirichlet rows with all parameters 0.2 plus 0.01; the random order of the images;
+    their noise; (second) the training words and (third) the test words, word by word:
+    length, digits, images.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_digit_words
+    >>> words = make_digit_words(n_train=3, n_test=1)
+    >>> words.X_train[0].shape, words.y_train[0]
+    ((7, 65), array([5, 7, 2, 6, 3, 6, 5]))
+    """
+    check_scalar(n_train, "n_train", Integral, min_val=1)
+    check_scalar(n_test, "n_test", Integral, min_val=1)
+    check_scalar(noise, "noise", Real, min_val=0)
+    check_scalar(min_length, "min_length", Integral, min_val=1)
+    check_scalar(max_length, "max_length", Integral, min_val=min_length)
+    if isinstance(random_state, Integral):
+        seed = int(random_state)
+    else:
+        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    # Three seeds of its own for every seed of the user, so that no two share a stream.
+    rng, rng_train, rng_test = (np.random.default_rng(3 * seed + k) for k in range(3))
+    images, digits = load_digits(return_X_y=True)
+    transition = 0.9 * rng.dirichlet([0.2] * 10, size=10) + 0.01
+    order = rng.permutation(len(images))
+    images = np.clip(images / 16 + noise * rng.normal(size=images.shape), 0, 1)
+    if bias:
+        images = np.column_stack([images, np.ones(len(images))])
+    lengths = (min_length, max_length)
+
+    def draw(rng, n_words, pool):
+        X, y = np.empty(n_words, dtype=object), np.empty(n_words, dtype=object)
+        pools = [pool[digits[pool] == digit] for digit in range(10)]
+        for i in range(n_words):
+            y[i] = _draw_digits(rng, transition, lengths)
+            X[i] = images[[rng.choice(pools[digit]) for digit in y[i]]]
+        return X, y
+
+    X_train, y_train = draw(rng_train, n_train, order[:N_TRAIN_IMAGES])
+    X_test, y_test = draw(rng_test, n_test, order[N_TRAIN_IMAGES:])
+    if return_X_y:
+        return X_train, y_train, X_test, y_test
+    return Bunch(
+        X_train=X_train,
+        y_train=y_train,
+        X_test=X_test,
+        y_test=y_test,
+        transition=transition,
+        image_shape=(8, 8),
+        target_names=np.arange(10),
+        DESCR=DESCR.format(
+            n_train=n_train,
+            n_test=n_test,
+            min_length=min_length,
+            max_length=max_length,
+            bias=" and a constant 1" if bias else "",
+        ),
+    )
+
+
+def _draw_digits(rng, transition, lengths):
+    n_digits = int(rng.integers(lengths[0], lengths[1] + 1))
+    digits = np.empty(n_digits, dtype=np.int64)
+    digits[0] = rng.integers(10)
+    for t in range(1, n_digits):
+        digits[t] = rng.choice(10, p=transition[digits[t - 1]])
+    return digits

@@ -1,0 +1,236 @@
+"""What an oracle is asked about: scores of the states of nodes and of pairs of states of edges."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@functools.cache
+def kernels():
+    """The compiled loops on trees; numba is loaded at the first question, not at import."""
+    from .._kernels import tree
+
+    return tree
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PairwiseScores:
+    """Part scores of a labelling of a graph: the input of every oracle of this package.
+
+    A labelling ``y`` gives each node one of ``n_states`` states. Its score, always maximised, is::
+
+        sum_t unary[t, y[t]] + sum_e pairwise[e, y[a], y[b]]    with (a, b) = edges[e]
+
+    The constructor stores what it is given and checks nothing, because solvers make one such
+    object per sample and oracle call: compiled oracles would read outside the arrays if an edge
+    named a missing node. `from_arrays` is the careful way in, `check` the test.
+
+    Parameters
+    ----------
+    unary : ndarray of shape (n_nodes, n_states), float64
+        Score of each state of each node. ``-inf`` forbids a state, and is also how nodes with
+        fewer states than others are padded.
+    pairwise : ndarray of shape (n_edges, n_states, n_states), float64
+        Score of each pair of states of each edge; ``-inf`` forbids a pair. One table for all
+        edges is best given as ``np.broadcast_to(table, (n_edges, n_states, n_states))``: such a
+        view is recognised by its zero stride and never expanded.
+    edges : ndarray of shape (n_edges, 2), integer
+        Nodes joined by each edge, in any order. The direction only says which axis of
+        ``pairwise`` belongs to which node: rows to ``edges[e, 0]``, columns to ``edges[e, 1]``.
+
+    See Also
+    --------
+    Viterbi, TreeMaxProduct, Enumeration : Oracles that maximise the score exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import PairwiseScores
+    >>> unary = np.array([[0.0, 1.0], [0.5, 0.0], [0.0, 0.2]])
+    >>> prefer_equal = np.eye(2)
+    >>> scores = PairwiseScores.from_arrays(unary, prefer_equal, [(0, 1), (1, 2)])
+    >>> scores
+    PairwiseScores(n_nodes=3, n_states=2, n_edges=2)
+    >>> scores.value([1, 1, 1])
+    3.2
+    """
+
+    unary: np.ndarray
+    pairwise: np.ndarray
+    edges: np.ndarray
+
+    @classmethod
+    def from_arrays(cls, unary, pairwise=None, edges=None):
+        """Convert and check arrays or nested lists.
+
+        Parameters
+        ----------
+        unary : array-like of shape (n_nodes, n_states)
+            Score of each state of each node.
+        pairwise : array-like of shape (n_edges, n_states, n_states) or (n_states, n_states), \
+                default=None
+            One table per edge, or one table that all edges share. None without edges.
+        edges : array-like of shape (n_edges, 2), default=None
+            Nodes joined by each edge. None when nodes are independent.
+
+        Returns
+        -------
+        scores : PairwiseScores
+            The checked scores.
+
+        Raises
+        ------
+        ValueError
+            When shapes do not fit, a score is NaN or +inf, or an edge names a missing node.
+        """
+        unary = _floats(unary, "unary")
+        if unary.ndim != 2:
+            raise ValueError(f"unary must have shape (n_nodes, n_states), got {unary.shape}")
+        if (pairwise is None) != (edges is None):
+            missing = "pairwise" if pairwise is None else "edges"
+            raise ValueError(f"pairwise and edges come together, but {missing} is None")
+        n_states = unary.shape[1]
+        if edges is None:
+            pairwise = np.empty((0, n_states, n_states))
+            edges = np.empty((0, 2), np.int64)
+        edges = np.asarray(edges)
+        if edges.size == 0:  # an empty list has neither the dtype nor the shape of edges
+            edges = np.empty((0, 2), np.int64)
+        elif edges.dtype.kind == "u" or edges.dtype.kind == "i":
+            edges = np.ascontiguousarray(edges, dtype=np.int64)
+        shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and _is_shared(pairwise)
+        pairwise = _floats(pairwise[0] if shared else pairwise, "pairwise")
+        if pairwise.ndim == 2:
+            n_edges = len(edges)
+            pairwise = np.broadcast_to(pairwise, (n_edges, *pairwise.shape))
+        return cls(unary, pairwise, edges).check()
+
+    def check(self):
+        """Raise a ValueError that names the wrong array; cost linear in the size of the scores.
+
+        Returns
+        -------
+        scores : PairwiseScores
+            This object, if nothing is wrong.
+        """
+        unary, pairwise, edges = self.unary, self.pairwise, self.edges
+        if unary.ndim != 2 or unary.shape[0] < 1 or unary.shape[1] < 1:
+            raise ValueError(
+                f"unary must have shape (n_nodes, n_states) with at least one of each, "
+                f"got {unary.shape}"
+            )
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise ValueError(f"edges must have shape (n_edges, 2), got {edges.shape}")
+        if edges.dtype.kind not in "iu":
+            raise ValueError(f"edges must hold integers, got dtype {edges.dtype}")
+        if edges.size and (edges.min() < 0 or edges.max() >= self.n_nodes):
+            raise ValueError(
+                f"edges must name nodes 0 to {self.n_nodes - 1}, got {edges.min()} to {edges.max()}"
+            )
+        if np.any(edges[:, 0] == edges[:, 1]):
+            node = edges[edges[:, 0] == edges[:, 1]][0, 0]
+            raise ValueError(f"edges must join two different nodes, got ({node}, {node})")
+        expected = (self.n_edges, self.n_states, self.n_states)
+        if pairwise.shape != expected:
+            raise ValueError(
+                f"pairwise must have shape (n_edges, n_states, n_states) = {expected}, "
+                f"got {pairwise.shape}"
+            )
+        for name, array in (
+            ("unary", unary),
+            ("pairwise", pairwise[:1] if _is_shared(pairwise) else pairwise),
+        ):
+            if array.dtype != np.float64:
+                raise ValueError(f"{name} must be float64, got dtype {array.dtype}")
+            # max() is NaN if any entry is, and NaN < inf is false
+            if array.size and not array.max() < np.inf:
+                raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
+        return self
+
+    @property
+    def n_nodes(self):
+        """Number of nodes."""
+        return self.unary.shape[0]
+
+    @property
+    def n_states(self):
+        """Number of states of a node, padding included."""
+        return self.unary.shape[1]
+
+    @property
+    def n_edges(self):
+        """Number of edges."""
+        return len(self.edges)
+
+    def value(self, labels):
+        """Score of one labelling.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_nodes,), integer
+            State of each node, from 0 to ``n_states - 1``. The range is not checked.
+
+        Returns
+        -------
+        value : float
+            The score, ``-inf`` if the labelling is forbidden.
+        """
+        labels = np.asarray(labels)
+        value = self.unary[np.arange(len(labels)), labels].sum()
+        if len(self.edges):
+            ends = labels[self.edges]
+            value += self.pairwise[np.arange(len(ends)), ends[:, 0], ends[:, 1]].sum()
+        return float(value)
+
+    def __repr__(self):
+        return (
+            f"PairwiseScores(n_nodes={self.n_nodes}, n_states={self.n_states}, "
+            f"n_edges={self.n_edges})"
+        )
+
+    def __reduce__(self):
+        # Pickling a broadcast view would write the table once per edge.
+        if self.n_edges and _is_shared(self.pairwise):
+            return _restore_shared, (self.unary, np.array(self.pairwise[0]), self.edges)
+        return PairwiseScores, (self.unary, self.pairwise, self.edges)
+
+
+def _restore_shared(unary, table, edges):
+    return PairwiseScores(unary, np.broadcast_to(table, (len(edges), *table.shape)), edges)
+
+
+def _is_shared(pairwise):
+    return pairwise.strides[0] == 0 and pairwise.shape[0] > 0
+
+
+def _floats(array, name):
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+
+
+def tables_of(scores):
+    """The distinct tables and which of them each edge uses, as the compiled loops want them.
+
+    The one table of a broadcast view is copied: views of that kind are read-only, and each kind of
+    array costs one more compilation.
+    """
+    pairwise = scores.pairwise
+    if pairwise.strides[0] == 0:
+        table = np.array(pairwise[:1], dtype=np.float64, order="C")
+        return table, np.zeros(len(pairwise), np.int64)
+    return np.ascontiguousarray(pairwise, dtype=np.float64), np.arange(len(pairwise))
+
+
+def allowed(values, labels):
+    """The part of a descending list that holds labellings that are not forbidden."""
+    m = int(np.count_nonzero(values > -np.inf))
+    return values[:m], labels[:m]
+
+
+def count_labelings(scores):
+    """``n_states ** n_nodes``, or some number above 2^63 when there are more than that."""
+    n_nodes, n_states = scores.unary.shape
+    return n_states ** min(n_nodes, 64)  # the power of a million nodes takes long to write down

@@ -1,0 +1,412 @@
+"""One transformer for the nodes of all samples."""
+
+from contextlib import contextmanager
+from itertools import chain
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._packed import Packed
+
+__all__ = ["NodeTransformer"]
+
+# Metadata with one value per sample; each node gets the value of its sample.
+_PER_SAMPLE = ("sample_weight", "groups")
+
+
+def _inner_has(name):
+    def check(self):
+        getattr(getattr(self, "transformer_", self.transformer), name)
+        return True
+
+    return check
+
+
+class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Applies a scikit-learn transformer to the nodes of all samples, stacked.
+
+    Choose it to scale, hash, select or embed the letters of words, the tokens of
+    sentences or the edges of graphs: the transformer sees one ordinary table with a row
+    per node, the result has the ragged shape of the input.
+
+    Parameters
+    ----------
+    transformer : transformer
+        Any scikit-learn transformer, cloned in ``fit``; its parameters are reached as
+        ``transformer__name``.
+    part : int, default=0
+        Which entry of a tuple sample to transform, for example 1 for the edge features
+        of ``(node_features, edge_features)``; the other entries are passed on.  Not
+        used for samples that are not tuples.
+
+    Attributes
+    ----------
+    transformer_ : transformer
+        The fitted clone.
+    n_features_in_ : int
+        Number of features of a node, where the fitted transformer has it.
+    feature_names_in_ : ndarray of str
+        Names of these features, where the fitted transformer has them.
+
+    Raises
+    ------
+    ValueError
+        When ``X`` holds no node, samples are of different kinds or widths (the first
+        one that differs is named), or ``sample_weight`` has not one value per sample.
+    TypeError
+        When a sample is neither an array, CSR, data frame, list nor tuple.
+
+    See Also
+    --------
+    ChunkingFeatures : Fast n-gram features for sequence tagging.
+    sklearn.compose.ColumnTransformer : Different transformers for columns of one table.
+
+    Notes
+    -----
+    *What counts as nodes.*  Only the outermost type of a sample is looked at.  A
+    ``tuple`` always is a sample of several parts, of which ``part`` holds the nodes;
+    anything else holds the nodes itself.  What stands for one token may be a tuple: a
+    list of tuples is a sample whose tokens are tuples.  A sentence written as a tuple
+    of tokens is thus misread: write it as a list.
+
+    Nodes are rows of an array, of CSR or of a data frame, or elements of a list.  Lists
+    are joined and handed over as a list, so the transformer decides what an element is:
+    ``DictVectorizer`` takes dicts, ``FeatureHasher(input_type="string")`` iterables of
+    strings, ``CountVectorizer(analyzer=...)`` any object, ``StandardScaler`` lists of
+    numbers.
+
+    *Targets.*  ``y`` is handed on, joined, when it has one entry per node in every
+    sample; otherwise the transformer is fitted without ``y``, and one that needs a target
+    raises.
+
+    ``sample_weight`` and ``groups`` have one value per sample, repeated for its nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.feature_extraction import DictVectorizer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_fw.preprocessing import NodeTransformer
+    >>> words = [np.array([[0.0], [4.0]]), np.array([[2.0]])]
+    >>> NodeTransformer(StandardScaler(with_std=False)).fit_transform(words)[0]
+    array([[-2.],
+           [ 2.]])
+    >>> sentences = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]]
+    >>> vectors = NodeTransformer(DictVectorizer()).fit_transform(sentences)
+    >>> vectors[1].toarray()
+    array([[0., 1.]])
+    """
+
+    def __init__(self, transformer, *, part=0):
+        self.transformer = transformer
+        self.part = part
+
+    def fit(self, X, y=None, **params):
+        """Fit the transformer on all nodes.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples samples
+            See the notes for what a sample may be.
+        y : list or array of n_samples targets, default=None
+            See the notes for when it is handed on.
+        **params : dict
+            Metadata for ``transformer.fit``, routed when metadata routing is enabled.
+
+        Returns
+        -------
+        NodeTransformer
+            The fitted estimator itself.
+        """
+        nodes = _Nodes(X, self.part)
+        params = self._node_params("fit", params, nodes)
+        with _target_for(y, nodes) as target:
+            self.transformer_ = clone(self.transformer).fit(nodes.stacked, target, **params)
+        return self
+
+    def fit_transform(self, X, y=None, **params):
+        """Fit the transformer on all nodes and transform them, in one pass.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples samples
+            See the notes for what a sample may be.
+        y : list or array of n_samples targets, default=None
+            See the notes for when it is handed on.
+        **params : dict
+            Metadata for ``transformer.fit_transform``, or for ``transformer.fit`` where
+            that is the only one.
+
+        Returns
+        -------
+        object array of shape (n_samples,) or Packed
+            As in :meth:`transform`.
+        """
+        nodes = _Nodes(X, self.part)
+        params = self._node_params("fit_transform", params, nodes)
+        transformer = clone(self.transformer)
+        with _target_for(y, nodes) as target:
+            if hasattr(transformer, "fit_transform"):
+                out = transformer.fit_transform(nodes.stacked, target, **params)
+            else:
+                out = transformer.fit(nodes.stacked, target, **params).transform(nodes.stacked)
+        self.transformer_ = transformer
+        return nodes.split(out, transformer)
+
+    def transform(self, X):
+        """Transform all nodes.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples samples
+            See the notes for what a sample may be.
+
+        Returns
+        -------
+        object array of shape (n_samples,) or Packed
+            A ``Packed`` when ``X`` is one, unless ``set_output`` asks for data frames;
+            else one array, CSR, or data frame per sample, put back into its tuple where
+            the sample is one.  Dense blocks view one buffer.
+        """
+        check_is_fitted(self)
+        nodes = _Nodes(X, self.part)
+        return nodes.split(self.transformer_.transform(nodes.stacked), self.transformer_)
+
+    @available_if(_inner_has("inverse_transform"))
+    def inverse_transform(self, X):
+        """Undo :meth:`transform`, where the transformer can.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples transformed samples
+            As returned by :meth:`transform`.
+
+        Returns
+        -------
+        object array of shape (n_samples,) or Packed
+            Samples with the original features.
+        """
+        check_is_fitted(self)
+        nodes = _Nodes(X, self.part)
+        return nodes.split(self.transformer_.inverse_transform(nodes.stacked), self.transformer_)
+
+    @available_if(_inner_has("get_feature_names_out"))
+    def get_feature_names_out(self, input_features=None):
+        """Names of the features that the transformer makes.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Handed to the transformer.
+
+        Returns
+        -------
+        ndarray of str
+            One name per column.
+        """
+        check_is_fitted(self)
+        return self.transformer_.get_feature_names_out(input_features)
+
+    def set_output(self, *, transform=None):
+        """Choose the container of each transformed sample.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Handed to the transformer; ``None`` changes nothing.
+
+        Returns
+        -------
+        NodeTransformer
+            The estimator itself.
+        """
+        for transformer in (self.transformer, getattr(self, "transformer_", None)):
+            if hasattr(transformer, "set_output"):
+                transformer.set_output(transform=transform)
+        return self
+
+    @property
+    def n_features_in_(self):
+        check_is_fitted(self)
+        return self.transformer_.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        check_is_fitted(self)
+        return self.transformer_.feature_names_in_
+
+    def get_metadata_routing(self):
+        """Describe where metadata goes: to the transformer.
+
+        Returns
+        -------
+        MetadataRouter
+            Read by scikit-learn's metadata routing.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        if hasattr(self.transformer, "fit_transform"):
+            mapping.add(caller="fit_transform", callee="fit_transform")
+        else:
+            mapping.add(caller="fit_transform", callee="fit")
+        return MetadataRouter(owner=self).add(transformer=self.transformer, method_mapping=mapping)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.transformer)
+        tags.input_tags = inner.input_tags
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = inner.target_tags.required
+        return tags
+
+    def _node_params(self, method, params, nodes):
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, method, **params)["transformer"]
+            has_method = hasattr(self.transformer, method)
+            params = dict(routed[method if has_method else "fit"])
+        for name in _PER_SAMPLE:
+            if params.get(name) is not None:
+                values = np.asarray(params[name])
+                if values.shape != (len(nodes.lengths),):
+                    raise ValueError(
+                        f"{name} must have one value for each of the {len(nodes.lengths)} "
+                        f"samples, got shape {values.shape}"
+                    )
+                params = {**params, name: np.repeat(values, nodes.lengths)}
+        return params
+
+
+@contextmanager
+def _target_for(y, nodes):
+    """Give one label per node, or None; explain that None when the transformer complains."""
+    # Targets may be graphs, tuples, anything: only arrays and lists can be joined.
+    targets = [] if y is None else list(y)
+    joinable = all(isinstance(t, list) or (isinstance(t, np.ndarray) and t.ndim) for t in targets)
+    aligned = joinable and np.array_equal([len(t) for t in targets], nodes.lengths)
+    try:
+        yield np.concatenate([np.asarray(t) for t in targets]) if aligned else None
+    except (TypeError, ValueError) as error:
+        if y is not None and not aligned:
+            error.add_note(
+                "NodeTransformer did not hand y on, because y has not one label for each node of "
+                "each sample"
+            )
+        raise
+
+
+class _Nodes:
+    """The nodes of all samples stacked, and the way back to the samples."""
+
+    def __init__(self, X, part):
+        self.packed = isinstance(X, Packed)
+        if self.packed:
+            compact = X.compact()
+            self.stacked, self.offsets = compact.values, compact.offsets
+            self.tuples = None
+        else:
+            samples = list(X)
+            self.tuples = samples if samples and isinstance(samples[0], tuple) else None
+            blocks = [_part(x, part, self.tuples is not None, i) for i, x in enumerate(samples)]
+            self.stacked, lengths = _stack(blocks)
+            self.offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self.part = part
+        self.lengths = np.diff(self.offsets)
+        if self.offsets[-1] == 0:
+            raise ValueError(
+                f"X holds {len(self.lengths)} samples and no node: at least one sample must "
+                "have a row"
+            )
+
+    def split(self, table, transformer):
+        """Cut the rows of a transformed table at the bounds of the samples."""
+        table = table.tocsr() if sp.issparse(table) else table
+        n_rows = table.shape[0] if hasattr(table, "shape") else len(table)
+        if n_rows != self.offsets[-1]:
+            raise ValueError(
+                f"{type(transformer).__name__} turned {self.offsets[-1]} nodes into {n_rows} "
+                "rows: NodeTransformer needs a transformer that keeps every row"
+            )
+        if self.packed and (isinstance(table, np.ndarray) or sp.issparse(table)):
+            return Packed(table, self.offsets)
+        # Filled one by one: numpy would turn blocks of equal shape into one 3-D array.
+        out = np.empty(len(self.lengths), dtype=object)
+        for i, (start, stop) in enumerate(zip(self.offsets.tolist(), self.offsets[1:].tolist())):
+            block = _safe_indexing(table, slice(start, stop))
+            if hasattr(block, "reset_index") and not hasattr(self.stacked, "iloc"):
+                block = block.reset_index(drop=True)  # rows of a new frame start at 0
+            out[i] = block if self.tuples is None else _replace(self.tuples[i], self.part, block)
+        return out
+
+
+def _part(x, part, as_tuple, i):
+    if isinstance(x, tuple) != as_tuple:
+        kinds = ("a tuple", "not a tuple") if as_tuple else ("not a tuple", "a tuple")
+        raise ValueError(
+            f"sample 0 is {kinds[0]} but sample {i} is {kinds[1]}: a tuple is read as the parts "
+            "of a sample, so write either all samples or none as tuples"
+        )
+    if not as_tuple:
+        return x
+    if not -len(x) <= part < len(x):
+        raise ValueError(f"part={part} but sample {i} is a tuple of {len(x)} parts")
+    return x[part]
+
+
+def _replace(x, part, block):
+    parts = list(x)
+    parts[part] = block
+    # Named tuples keep their type; their constructor takes one argument per part.
+    return x._make(parts) if hasattr(x, "_make") else tuple(parts)
+
+
+def _stack(blocks):
+    """All rows in one table of the blocks' own kind, and the number of rows of each."""
+    if not blocks:
+        raise ValueError("X holds no sample")
+    kinds = [_kind(block, i) for i, block in enumerate(blocks)]
+    for i, kind in enumerate(kinds):
+        if kind != kinds[0]:
+            raise ValueError(
+                f"the nodes of sample {i} are a {kind}, those of sample 0 a {kinds[0]}: all "
+                "samples must use one kind of container"
+            )
+    if kinds[0] == "list":
+        return list(chain.from_iterable(blocks)), [len(b) for b in blocks]
+    if kinds[0] == "data frame":
+        return _stack_frames(blocks), [len(b) for b in blocks]
+    packed = Packed.from_list(blocks)
+    return packed.values, packed.lengths
+
+
+def _kind(block, i):
+    if sp.issparse(block):
+        return "sparse matrix"
+    if hasattr(block, "columns") and hasattr(block, "iloc"):
+        return "data frame"
+    if isinstance(block, np.ndarray) and block.ndim:
+        return "numpy array"
+    if isinstance(block, list):
+        return "list"
+    raise TypeError(
+        f"the nodes of sample {i} are a {type(block).__name__}: use an array, a CSR matrix, a "
+        "data frame or a list with one element per node"
+    )
+
+
+def _stack_frames(blocks):
+    from pandas import concat
+
+    for i, block in enumerate(blocks):
+        # concat would fill columns that a frame does not have with missing values.
+        if list(block.columns) != list(blocks[0].columns):
+            raise ValueError(
+                f"the data frame of sample {i} has columns {list(block.columns)}, that of sample "
+                f"0 {list(blocks[0].columns)}: use the same columns in the same order"
+            )
+    # Empty frames have guessed types, which would change those of the others.
+    return concat([b for b in blocks if len(b)] or blocks[:1])

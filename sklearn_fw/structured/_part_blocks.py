@@ -1,0 +1,329 @@
+"""Blocks of the built-in models: dual variables are part marginals, passes are compiled."""
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._kernels import blocks as kernels
+from .._kernels.block_rules import CALLS, DONE, EVICTED, NO_GAP, REASON, TABLE_FULL, pick_block
+from .._kernels.block_rules import table_is_full
+from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value, labels_value
+from ..inference import CallableOracle, TreeMaxProduct, Viterbi
+from ._blocks import Blocks, Sweep
+from ._threads import chunks, n_threads
+from .models._pairwise import Graph, augmented_argmax, pairwise_scores
+
+# Oracles whose loop is inside the compiled pass; any other object is called from Python.
+COMPILED = (Viterbi, TreeMaxProduct)
+
+
+class PartBlocks(Blocks):
+    """Blocks of a `PairwiseModel`.
+
+    Parameters
+    ----------
+    parts : _kernels.parts.Parts
+        Training set.
+    oracle : object
+        Has ``argmax``; the exact oracles of trees run inside the compiled pass.
+    n_jobs : int or None
+        Threads of compiled sweeps, joblib workers of sweeps with other oracles.
+    """
+
+    def __init__(self, parts, oracle, n_jobs=None):
+        largest = parts.node_cost * parts.cost.max(axis=1)[parts.truth]
+        losses = np.add.reduceat(largest, parts.node_start[:-1]) + parts.whole_cost
+        n_states = len(parts.cost)
+        n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
+        super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
+        self._parts = parts
+        self._n_jobs = n_jobs
+        self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
+        self._oracle = None if type(oracle) in COMPILED else oracle
+        # A chain oracle on another graph is refused here, not by a wrong answer later.
+        nothing = np.zeros((parts.node_start[1], n_states))
+        tables = np.zeros((parts.n_tables, n_states, n_states))
+        if not isinstance(oracle, CallableOracle):
+            oracle.argmax(pairwise_scores(nothing, tables, self._graph, parts.edge_stop[0]))
+
+    # ---- state -----------------------------------------------------------------------------------
+
+    def _reset(self, capacity):
+        parts = self._parts
+        n_nodes, n_states = len(parts.truth), len(parts.cost)
+        self._nodes = np.zeros((n_nodes, n_states))
+        self._tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
+        dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
+        if capacity:
+            labels = np.zeros((n_nodes, capacity), dtype)
+            labels[:, 0] = parts.truth
+            alpha, loss = np.zeros((2, self.n_blocks, capacity))
+            alpha[:, 0] = 1.0
+            self._corners = kernels.Corners(labels, alpha, loss, np.ones(self.n_blocks, np.int64))
+        else:
+            nothing = np.empty((0, 0))
+            self._corners = kernels.Corners(
+                np.empty((0, 0), dtype), nothing, nothing, np.empty(0, np.int64)
+            )
+        self._bind()
+        kernels.set_to_truth(parts, self._dual)
+
+    def _bind(self):
+        """Rebuild the views that kernels take after arrays were replaced."""
+        v = self._view(self.v)
+        w = self._view(self.w) if self.bounded else v
+        self._dual = Dual(
+            self._nodes, self._tables, self.loss, v, w, self._view(self.lower),
+            self._view(self.upper), self._view(self.moments), self.loss_moment,
+        )  # fmt: skip
+        self._scratch = self._make_scratch()
+
+    def _view(self, flat):
+        parts, n_states = self._parts, len(self._parts.cost)
+        if flat.size == 0:
+            return Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
+        cut = parts.n_attributes * parts.n_columns
+        rows = flat[:cut].reshape(parts.n_attributes, parts.n_columns)
+        return Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
+
+    def _make_scratch(self):
+        parts, n_states = self._parts, len(self._parts.cost)
+        n_nodes = np.diff(parts.node_start).max()
+        n_rows = np.diff(parts.row_start).max()
+        n_attributes = np.diff(parts.attribute_start).max(initial=0)
+        scores, delta = np.zeros((2, n_nodes, n_states))
+        return Scratch(
+            scores=scores,
+            score_rows=scores.reshape(n_rows, parts.n_columns),
+            messages=np.zeros((n_nodes + 1, n_states)),
+            labels=np.zeros(n_nodes, np.int32),
+            away_labels=np.zeros(n_nodes, np.int32),
+            delta=delta,
+            delta_rows=delta.reshape(n_rows, parts.n_columns),
+            delta_tables=np.zeros(parts.n_tables * n_states**2),
+            active=np.zeros(n_rows, np.bool_),
+            buffer=np.zeros((n_attributes, parts.n_columns)),
+            stamp=np.zeros(n_attributes, np.int64),
+            touched=np.zeros(n_attributes, np.int64),
+            clock=np.zeros(2, np.int64),
+            values=np.zeros(self._corners.alpha.shape[1]),
+        )
+
+    def _grow(self):
+        """Room for a fifth more corners per block."""
+        old = self._corners
+        extra = max(1, old.alpha.shape[1] // 5)
+        self._corners = kernels.Corners(
+            *(np.pad(a, ((0, 0), (0, extra))) for a in (old.labels, old.alpha, old.loss)), old.size
+        )
+        self._scratch = self._make_scratch()
+
+    # ---- visits ----------------------------------------------------------------------------------
+
+    def visit(self, order, uniforms, rules):
+        """Visit blocks; see `Blocks.visit`."""
+        run = self._run_compiled if self._oracle is None else self._run_oracle
+        position = 0
+        while position < len(order):
+            position = run(rules, order, uniforms, position)
+            if self.counts[REASON] == TABLE_FULL:
+                self._grow()
+            elif self.counts[REASON] == NO_GAP:
+                break
+        return position
+
+    def _run_compiled(self, rules, order, uniforms, position):
+        return kernels.run_visits(
+            self._parts, self._dual, self._corners, self.gaps, rules, order, uniforms,
+            self._scratch, self.counts, position,
+        )  # fmt: skip
+
+    def _run_oracle(self, rules, order, uniforms, position):
+        """`run_visits` with the oracle called from Python."""
+        parts, dual, corners, gaps = self._parts, self._dual, self._corners, self.gaps
+        scratch, counts = self._scratch, self.counts
+        for k in range(position, len(order)):
+            i = pick_block(gaps, order[k], uniforms[k])
+            if i < 0 or table_is_full(corners, i, rules):
+                counts[REASON] = NO_GAP if i < 0 else TABLE_FULL
+                return k
+            slot, current = kernels.begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+            value = 0.0
+            if slot < 0:
+                labels = self._ask(self._block_scores(i), i)
+                scratch.labels[: len(labels)] = labels
+                value = kernels.check_answer(parts, dual, i, scratch, counts)
+            kernels.finish_visit(
+                parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts
+            )
+        counts[REASON] = DONE
+        return len(order)
+
+    def _block_scores(self, i, view=None):
+        """Scores in ``scratch`` as the oracle sees them."""
+        n_nodes = self._parts.node_start[i + 1] - self._parts.node_start[i]
+        tables = (self._dual.w if view is None else view).tables
+        return pairwise_scores(
+            self._scratch.scores[:n_nodes], tables, self._graph, self._graph.n_edges[i]
+        )
+
+    def _ask(self, scores, i):
+        truth = self._parts.truth[self._parts.node_start[i] : self._parts.node_start[i + 1]]
+        return augmented_argmax(self._oracle, scores, truth, self._parts.whole_cost)
+
+    # ---- sweeps ----------------------------------------------------------------------------------
+
+    def sweep(self, w):
+        """`Sweep` at any w; threads share the samples."""
+        parts, view = self._parts, self._view(np.ascontiguousarray(w))
+        hinge, current = np.empty((2, self.n_blocks))
+        labels = np.empty(len(parts.truth), np.int32)
+        if self._oracle is not None:
+            return self._sweep_oracle(view, hinge, current, labels)
+
+        def run(first, last):
+            kernels.sweep(
+                parts, self._dual, view, first, last, self._make_scratch(), hinge, current, labels
+            )
+
+        # Explicit threads over a kernel without the GIL: nothing is copied.
+        jobs = (delayed(run)(first, last) for first, last in chunks(parts.node_start, self._n_jobs))
+        Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
+        return Sweep(hinge, current, labels)
+
+    def _sweep_oracle(self, view, hinge, current, labels):
+        parts, scratch = self._parts, self._scratch
+        asked = []
+        for i in range(self.n_blocks):
+            block_scores(parts, view, i, 1.0, scratch)
+            current[i] = current_value(parts, self._dual, view, i, scratch)
+            truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
+            hinge[i] = -labels_value(parts, view, i, truth, scratch)
+            scores = self._block_scores(i, view)
+            asked.append((type(scores)(scores.unary.copy(), scores.pairwise, scores.edges), truth))
+        jobs = [
+            delayed(_ask_many)(self._oracle, asked[first:last], parts.whole_cost)
+            for first, last in chunks(parts.node_start, self._n_jobs)
+        ]
+        answers = [answer for batch in Parallel(n_jobs=self._n_jobs)(jobs) for answer in batch]
+        for i, answer in enumerate(answers):
+            start, stop = parts.node_start[i], parts.node_start[i + 1]
+            block_scores(parts, view, i, 1.0, scratch)
+            true_value = hinge[i]
+            labels[start:stop] = answer
+            value = labels_value(parts, view, i, labels[start:stop], scratch)
+            if value + true_value < 0.0:  # worse than the truth: see `check_answer`
+                if value + true_value < -1e-12 * max(1.0, abs(true_value)):
+                    self.counts[kernels.WORSE] += 1
+                labels[start:stop] = parts.truth[start:stop]
+                value = -true_value
+            hinge[i] = value + true_value
+            current[i] += true_value
+        return Sweep(hinge, current, labels)
+
+    # ---- all blocks at once ----------------------------------------------------------------------
+
+    def refresh(self):
+        """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
+        if self.explicit and not self.counts[EVICTED]:
+            kernels.marginals_of_corners(self._parts, self._dual, self._corners)
+        self.v[:] = self._weights_of(np.empty(0, np.int32))
+        if self.bounded:
+            np.clip(self.v, self.lower, self.upper, out=self.w)
+
+    def _weights_of(self, labels):
+        target = np.zeros(self.n_weights)
+        kernels.accumulate(
+            self._parts, self._dual, labels, self.lam, self._view(target), self._make_scratch()
+        )
+        return target
+
+    def corner_of(self, answers):
+        """(v_s, l_s) of the answers of a sweep."""
+        losses = kernels.losses_of(self._parts, answers)
+        return self._weights_of(answers), float(self.weight @ losses)
+
+    def step_towards(self, answers, gamma):
+        """Common step of all blocks."""
+        if self.explicit:
+            while self._corners.size.max() >= self._corners.alpha.shape[1]:
+                self._grow()
+        kernels.mix_labels(
+            self._parts, self._dual, self._corners, answers, gamma, self._scratch, self.counts
+        )
+
+    def scale(self, factor):
+        """Multiply the mass off the truth by ``factor``."""
+        kernels.scale_to_truth(self._parts, self._dual, factor)
+        if self.explicit:
+            while self._corners.size.max() >= self._corners.alpha.shape[1]:
+                self._grow()
+            kernels.scale_corners(self._parts, self._corners, factor)
+
+    def subgradient_visits(self, order, visits, lam, target, moments):
+        """Steps of the primal baselines."""
+        if self._oracle is not None:
+            raise NotImplementedError(
+                "solver 'subgradient' and 'perceptron' run with the built-in oracle of the model "
+                "only: use oracle='auto', or wrap the model as a black box"
+            )
+        return kernels.subgradient_visits(
+            self._parts, self._dual, order, visits, lam, self._view(target), self._view(moments),
+            self._scratch,
+        )  # fmt: skip
+
+    # ---- warm starts -----------------------------------------------------------------------------
+
+    def export(self):
+        """Marginals, corners, gaps and lam."""
+        corners = self._corners if self.explicit and not self.counts[EVICTED] else None
+        return {
+            "truth": self._parts.truth,
+            "node_start": self._parts.node_start,
+            "nodes": self._nodes.copy(),
+            "tables": self._tables.copy(),
+            "loss": self.loss.copy(),
+            "lam": self.lam,
+            "corners": None if corners is None else tuple(a.copy() for a in corners),
+        }
+
+    def restore(self, exported):
+        """Take over exported marginals; alphas only where both sides keep them."""
+        parts = self._parts
+        same = np.array_equal(exported["truth"], parts.truth) and np.array_equal(
+            exported["node_start"], parts.node_start
+        )
+        if not same or exported["nodes"].shape != self._nodes.shape:
+            raise ValueError(
+                "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
+                "clone, or set warm_start=False"
+            )
+        if self.explicit:
+            if exported["corners"] is None:
+                raise ValueError(
+                    "warm start of a solver with explicit dual variables needs a previous fit that "
+                    "kept them: use the same solver, or set warm_start=False"
+                )
+            self._corners = kernels.Corners(*(a.copy() for a in exported["corners"]))
+        self._nodes[:] = exported["nodes"]
+        self._tables[:] = exported["tables"]
+        self.loss[:] = exported["loss"]
+        self._bind()
+        self.refresh()
+
+    def dual_coef(self):
+        """One dict per block from output (tuple of states) to alpha."""
+        if not self.explicit or self.counts[EVICTED]:
+            return None
+        corners, starts = self._corners, self._parts.node_start
+        return [
+            {
+                tuple(corners.labels[starts[i] : starts[i + 1], c].tolist()): corners.alpha[i, c]
+                for c in range(corners.size[i])
+                if corners.alpha[i, c] > 0
+            }
+            for i in range(self.n_blocks)
+        ]
+
+
+def _ask_many(oracle, asked, whole_cost):
+    return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]

@@ -1,0 +1,555 @@
+"""The structured support vector machine."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._loop import drive
+from .._packed import Packed
+from .._result import Status
+from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
+from ..inference import resolve_oracle
+from .models import ChainModel, MulticlassModel, MultilabelModel
+from .models._base import missing_methods
+from .models._pairwise import PairwiseModel
+from .solvers import resolve_solver
+
+__all__ = ["StructuredSVM"]
+
+MODELS = {"chain": ChainModel, "multiclass": MulticlassModel, "multilabel": MultilabelModel}
+
+
+def _is_multiclass(estimator):
+    model = getattr(estimator, "model_", estimator.model)
+    if isinstance(model, MulticlassModel) or (
+        isinstance(model, str) and model in ("auto", "multiclass")
+    ):
+        return True
+    raise AttributeError("decision_function exists for multiclass models only; see score_samples")
+
+
+class StructuredSVM(CallbackSupportMixin, BaseEstimator):
+    """Support vector machine for structured outputs, trained to a certified duality gap.
+
+    Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
+
+        lam / 2 |w|^2 + sum_i s_i max_y [ L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)> ] / sum_i s_i
+
+    Choose it for outputs that are sequences, sets of labels or anything else whose best value an
+    oracle can find; with class labels it is a drop-in classifier.
+
+    Parameters
+    ----------
+    model : {"auto", "multiclass", "multilabel", "chain"} or object, default="auto"
+        Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
+        label sequences. Any object with the four methods of `StructuredModel` will do.
+    oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
+        Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
+        without part scores brings its own inference and needs "auto".
+    solver : str or solver object, default="bcfw"
+        "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw", "subgradient",
+        "perceptron"; an object for other settings, which are then grid keys ``solver__sampling``.
+    C : float, default=1.0
+        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`.
+    tol : float, default=0.01
+        Certified duality gap to reach, in units of the task loss.
+    max_iter : int, default=200
+        Passes over the data, each of n_samples visits.
+    time_limit : float or None, default=None
+        Seconds after which no new pass starts.
+    n_jobs : int or None, default=None
+        Workers for gap passes: threads where the oracle is compiled, joblib workers otherwise.
+    warm_start : bool, default=False
+        Start from the dual variables of the previous fit on the same outputs.
+    random_state : int, RandomState instance or None, default=None
+        Visiting order. Runs with the same value are identical.
+    verbose : int, default=0
+        Log one line per certificate to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_weights,)
+        Weights of the joint feature; `feature_weights` names their parts.
+    model_, oracle_, solver_ : object
+        The model, oracle (None if the model's own) and solver used.
+    classes_ : ndarray
+        Labels, if the model has them.
+    n_features_in_ : int
+        Number of features, if the model has them.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when X is a data frame with string names.
+    lam_ : float
+        1 / (C n).
+    dual_gap_ : float
+        Certified gap at ``coef_``; None for solvers without one.
+    objective_, dual_objective_ : float
+        Primal and dual value at ``coef_``.
+    block_gaps_ : ndarray of shape (n_samples,)
+        Part of each sample in the gap, when last measured; None without duals.
+    dual_coef_ : list of dict or None
+        alpha of every output in use, per sample, if the solver keeps them.
+    n_iter_ : int
+        Passes made.
+    n_oracle_calls_ : int
+        Oracle calls, gap passes included.
+    step_counts_ : dict of str to int
+        Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
+    cache_stats_ : dict of str to int
+        "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
+    converged_ : bool
+        Whether ``dual_gap_ <= tol``.
+    status_ : str
+        How the fit ended.
+    history_ : dict of str to ndarray
+        One entry per certificate: "n_iter", "time", "n_oracle_calls", "objective",
+        "dual_objective", "dual_gap", "estimated_gap".
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, ragged or unequal inputs, NaN, labels unseen in fit.
+    TypeError
+        When the model or oracle lacks a method that is needed.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before the gap is at most ``tol``.
+
+    See Also
+    --------
+    regularization_path : All values of C at once, with a guarantee.
+    StructuredSVMCV : Choice of C by cross-validation along the path.
+    sklearn.svm.LinearSVC : One label per sample.
+
+    Notes
+    -----
+    A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are lists,
+    object arrays or `Packed` with one item per sample; the packed form is shared by the workers of
+    a grid search. Runs are reproducible bit by bit for a given ``random_state``.
+
+    References
+    ----------
+    .. [1] I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, "Large margin methods for
+       structured and interdependent output variables", JMLR 6, 2005.
+    .. [2] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, "Block-coordinate Frank-Wolfe
+       optimization for structural SVMs", ICML 2013.
+    .. [3] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1]]]
+    >>> y = [["a", "b", "c"], ["c", "a"], ["b", "b"]]
+    >>> svm = StructuredSVM(random_state=0).fit(X, y)
+    >>> [labels.tolist() for labels in svm.predict(X)]
+    [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
+    >>> bool(svm.dual_gap_ <= svm.tol)
+    True
+    """
+
+    def __init__(
+        self,
+        model="auto",
+        *,
+        oracle="auto",
+        solver="bcfw",
+        C=1.0,
+        tol=0.01,
+        max_iter=200,
+        time_limit=None,
+        n_jobs=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.model = model
+        self.oracle = oracle
+        self.solver = solver
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Train to the gap ``tol`` or to the end of the budget.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs, as the model takes them.
+        y : array-like, list, object array or Packed of n_samples outputs
+            Outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses; samples of weight zero are left out.
+
+        Returns
+        -------
+        self : StructuredSVM
+            The fitted estimator.
+        """
+        check_positive(self.C, "C")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must not be negative, got {self.tol}")
+        check_integer(self.max_iter, "max_iter", 1)
+        time_limit = check_time_limit(self.time_limit)
+        blocks, lam = self._make_blocks(X, y, sample_weight)
+        rng = check_random_state(self.random_state)
+        warm = getattr(self, "_warm", None) if self.warm_start else None
+        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
+        method = self.solver_.start(blocks, lam=lam, tol=self.tol, rng=rng, warm=warm)
+        tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
+        status, n_iter, history = drive(
+            method,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            time_limit=time_limit,
+            begin=tasks.begin,
+            end=lambda: tasks.end(lambda: self._snapshot(method)),
+            verbose=self.verbose,
+        )
+        self._store(method, blocks, lam, status, n_iter, history)
+        tasks.finish()
+        return self
+
+    def _make_blocks(self, X, y, sample_weight):
+        """Resolve model, oracle and solver, check the data and set up the dual problem."""
+        self.solver_ = resolve_solver(self.solver)
+        self.model_ = _resolve_model(self.model, X, y)
+        if _is_tabular(self.model_):
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
+                multi_output=isinstance(self.model_, MultilabelModel),
+            )  # fmt: skip
+        n_samples = _length(X, "X")
+        if _length(y, "y") != n_samples:
+            raise ValueError(
+                f"X and y must have the same length, got {n_samples} and {_length(y, 'y')} samples"
+            )
+        if n_samples == 0:
+            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+        weight = check_sample_weight(sample_weight, n_samples)
+        lam = 1.0 / (self.C * weight.sum())
+        if np.any(weight == 0):
+            kept = np.flatnonzero(weight)
+            X, y, weight = _take(X, kept), _take(y, kept), weight[kept]
+        getattr(self.model_, "initialize", lambda *_: None)(X, y)
+        for name in ("classes_", "n_features_in_"):
+            if hasattr(self.model_, name):
+                setattr(self, name, getattr(self.model_, name))
+        self.lam_ = lam
+        weight = weight / weight.sum()
+        if isinstance(self.model_, PairwiseModel):
+            from ._part_blocks import COMPILED, PartBlocks
+
+            oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
+            blocks = PartBlocks(self.model_._build_parts(X, y, weight), oracle, self.n_jobs)
+            self.oracle_ = oracle
+            self._compiled = type(oracle) in COMPILED
+            return blocks, lam
+        if not (isinstance(self.oracle, str) and self.oracle == "auto"):
+            raise TypeError(
+                f"oracle={self.oracle!r} needs a model with part scores; "
+                f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
+            )
+        from ._black_box_blocks import BlackBoxBlocks
+
+        self.oracle_ = None
+        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs), lam
+
+    def _snapshot(self, method):
+        """Fitted attributes in the middle of a fit, for callbacks."""
+        return {
+            name: value for name, value in vars(self).items() if name.endswith("_")
+        } | {"coef_": method.weights().copy(), "_compiled": getattr(self, "_compiled", False)}
+
+    def _store(self, method, blocks, lam, status, n_iter, history):
+        from .._kernels import block_rules
+        from ._blocks import COUNTED
+
+        if not self.solver_.certified and status is Status.MAX_ITER:
+            status = Status.FINISHED
+        solution, counts = method.solution(), blocks.counts
+        self.coef_ = solution.w
+        self.dual_gap_, self.objective_ = solution.gap, solution.primal
+        self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
+        self.dual_coef_ = blocks.dual_coef()
+        self.n_iter_ = n_iter
+        self.n_oracle_calls_ = int(counts[block_rules.CALLS])
+        self.step_counts_ = {name: int(counts[place]) for name, place in COUNTED.items()}
+        hits = int(counts[block_rules.HITS])
+        self.cache_stats_ = {
+            "hits": hits,
+            "misses": int(counts[block_rules.VISITS]) - hits,
+            "local": int(counts[block_rules.MISSED_LOCAL]),
+            "global": int(counts[block_rules.MISSED_GLOBAL]),
+        }
+        self.converged_ = status is Status.CONVERGED
+        self.status_ = status.name.lower()
+        self.history_ = {name: np.array(values) for name, values in history.items()}
+        self._warm = blocks.export() if self.warm_start and self.solver_.certified else None
+        if counts[block_rules.WORSE]:
+            warnings.warn(
+                f"the oracle answered {counts[block_rules.WORSE]} times with an output worse than "
+                f"the true one, which was used instead: it is not exact, and dual_gap_ is no "
+                f"certificate",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if self.solver_.certified and status in (Status.MAX_ITER, Status.TIME_LIMIT):
+            warnings.warn(
+                f"duality gap {self.dual_gap_:.3g} > tol={self.tol:.3g} after {n_iter} passes: "
+                f"{status.value}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __getstate__(self):
+        state = super().__getstate__().copy()
+        if not self.warm_start:
+            state.pop("_warm", None)
+        return state
+
+    # ---- prediction ------------------------------------------------------------------------------
+
+    def _check_X(self, X):
+        check_is_fitted(self)
+        if _is_tabular(self.model_):
+            X = validate_data(
+                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+            )
+        return X
+
+    def _predict(self, X, w=None):
+        X = self._check_X(X)
+        w = self.coef_ if w is None else w
+        if isinstance(self.model_, PairwiseModel):
+            return self.model_._predict(X, w, None if self._compiled else self.oracle_)
+        outputs = [self.model_.inference(x, w) for x in X]
+        phi = [self.model_.joint_feature(x, y) for x, y in zip(X, outputs, strict=True)]
+        values = np.array([float((f @ w).item()) for f in phi])
+        return _collect(outputs), values
+
+    def predict(self, X):
+        """Outputs of highest score.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels; an object array of label arrays for sequences.
+        """
+        return self._predict(X)[0]
+
+    def score_samples(self, X):
+        """Score of the predicted output of every sample.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            ``max_y <coef_, phi(x, y)>``.
+        """
+        return self._predict(X)[1]
+
+    @available_if(_is_multiclass)
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            One column per class; for two classes the score of the second minus the first.
+        """
+        scores = self.model_.decision_function(self._check_X(X), self.coef_)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def loss(self, X, y):
+        """Task loss of the prediction of every sample.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            True outputs.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_samples,)
+            Losses, in the units of the model's ``task_loss``.
+        """
+        return self._loss_at(X, y, None)
+
+    def _loss_at(self, X, y, w):
+        predicted = self._predict(X, w)[0]
+        if len(predicted) != _length(y, "y"):
+            raise ValueError(
+                f"X and y must have the same length, got {len(predicted)} and {_length(y, 'y')}"
+            )
+        if isinstance(self.model_, PairwiseModel):
+            return self.model_._losses(y, predicted)
+        return np.array([self.model_.loss(a, b) for a, b in zip(y, predicted, strict=True)])
+
+    def score(self, X, y, sample_weight=None):
+        """One minus the mean task loss; for class labels the accuracy.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            True outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the mean.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        losses = self.loss(X, y)
+        return float(1.0 - np.average(losses, weights=check_sample_weight(sample_weight, len(losses))))
+
+    def feature_weights(self):
+        """The weights by name.
+
+        Returns
+        -------
+        weights : dict of str to ndarray
+            For chains "features", "start", "end" and "transitions"; see ``unpack`` of the model.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.model_, "unpack"):
+            raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
+        return self.model_.unpack(self.coef_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        model = self.model
+        if isinstance(model, MulticlassModel) or (
+            isinstance(model, str) and model in ("auto", "multiclass")
+        ):
+            _tag_as_classifier(tags, multi_label=False)
+        elif isinstance(model, MultilabelModel) or (isinstance(model, str) and model == "multilabel"):
+            _tag_as_classifier(tags, multi_label=True)
+        else:
+            # Never a classifier for scikit-learn: it would stratify by whole sequences.
+            tags.input_tags.two_d_array = tags.target_tags.single_output = False
+        return tags
+
+
+def _tag_as_classifier(tags, multi_label):
+    from sklearn.utils import ClassifierTags
+
+    tags.estimator_type = "classifier"
+    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+    tags.target_tags.single_output = not multi_label
+    tags.target_tags.multi_output = multi_label
+
+
+def _is_tabular(model):
+    return isinstance(model, MulticlassModel | MultilabelModel)
+
+
+def _with_declared_bounds(solver, model):
+    """The solver, with the box that the model declares unless it has one of its own."""
+    if not callable(getattr(model, "bounds", None)) or not hasattr(solver, "lower_bounds"):
+        return solver
+    if solver.lower_bounds is not None or solver.upper_bounds is not None:
+        return solver
+    lower, upper = model.bounds()
+    return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)
+
+
+def _resolve_model(model, X, y):
+    if isinstance(model, str):
+        if model == "auto":
+            return _model_for(X, y)
+        if model in MODELS:
+            return MODELS[model]()
+        known = ", ".join(repr(name) for name in ("auto", *sorted(MODELS)))
+        raise ValueError(f"model must be one of {known} or a model object; got {model!r}")
+    missing = missing_methods(model)
+    if missing:
+        raise TypeError(
+            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs joint_feature, "
+            f"loss, loss_augmented_inference and inference"
+        )
+    return clone(model, safe=False)
+
+
+def _model_for(X, y):
+    """The model that the form of the data calls for."""
+    if y is None:
+        raise ValueError(
+            "StructuredSVM requires y to be passed, but the target y is None"
+        )
+    structured = isinstance(X, Packed) or isinstance(y, Packed)
+    if not structured and not sp.issparse(X) and not hasattr(X, "iloc"):
+        first = X[0] if isinstance(X, list | tuple | np.ndarray) and len(X) else None
+        structured = sp.issparse(first) or getattr(first, "ndim", np.ndim(first)) >= 2
+        structured = structured or (
+            isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X) > 0
+        )
+    if not structured:
+        labels = y if sp.issparse(y) else np.asarray(y)
+        if labels.ndim == 2 and labels.shape[1] > 1:
+            return MultilabelModel()
+        return MulticlassModel()
+    if len(y) and np.ndim(y[0]) == 2:
+        raise NotImplementedError(
+            "y holds label grids, and this version has no grid model: pass a model object"
+        )
+    return ChainModel()
+
+
+def _length(items, name):
+    if items is None:
+        raise ValueError(f"{name} must not be None")
+    return items.shape[0] if hasattr(items, "shape") else len(items)
+
+
+def _take(items, index):
+    if isinstance(items, list | tuple):
+        return [items[i] for i in index]
+    return items[index]
+
+
+def _collect(outputs):
+    """Outputs of a black-box model: an array of scalars, else an object array."""
+    if all(np.isscalar(output) for output in outputs):
+        return np.array(outputs)
+    collected = np.empty(len(outputs), dtype=object)
+    for i, output in enumerate(outputs):
+        collected[i] = output
+    return collected

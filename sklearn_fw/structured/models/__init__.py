@@ -1,0 +1,15 @@
+"""Models: which features an output has, what a mistake costs and how the best output is found."""
+
+from ._base import StructuredModel
+from ._chain import ChainModel
+from ._enumerated import EnumeratedModel
+from ._multiclass import MulticlassModel
+from ._multilabel import MultilabelModel
+
+__all__ = [
+    "ChainModel",
+    "EnumeratedModel",
+    "MulticlassModel",
+    "MultilabelModel",
+    "StructuredModel",
+]

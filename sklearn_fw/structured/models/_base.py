@@ -1,0 +1,121 @@
+"""What a structured model is: the four methods that black-box models provide."""
+
+from abc import ABC, abstractmethod
+
+from sklearn.base import BaseEstimator
+
+__all__ = ["StructuredModel", "missing_methods"]
+
+REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
+
+
+def missing_methods(model):
+    """Names of the four compulsory methods that an object lacks."""
+    return [name for name in REQUIRED if not callable(getattr(model, name, None))]
+
+
+class StructuredModel(BaseEstimator, ABC):
+    """Feature map, loss and inference of one kind of structured output.
+
+    A subclass, or any object with the same methods, can be given as
+    ``StructuredSVM(model=...)``. Outputs ``y`` may be anything; all scores are maximised.
+
+    See Also
+    --------
+    sklearn_fw.structured.ChainModel : Sequences.
+    sklearn_fw.structured.MulticlassModel : One label.
+    sklearn_fw.structured.MultilabelModel : Sets of labels.
+
+    Notes
+    -----
+    Optional methods: ``initialize(X, y)``, called once on the training set;
+    ``output_key(y)``, a hashable that tells outputs apart (default: their bytes);
+    ``bounds()``, a pair (lower, upper) of bounds on the weights.
+    """
+
+    def initialize(self, X, y):
+        """Infer sizes from the training set.
+
+        Parameters
+        ----------
+        X : sequence of length n_samples
+            Inputs.
+        y : sequence of length n_samples
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The model.
+        """
+        return self
+
+    @abstractmethod
+    def joint_feature(self, x, y):
+        """Features phi(x, y) of an input with an output.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        y : object
+            Output.
+
+        Returns
+        -------
+        phi : ndarray of shape (size_joint_feature,) or CSR of shape (1, size_joint_feature)
+            The feature vector.
+        """
+
+    @abstractmethod
+    def loss(self, y_true, y):
+        """Cost of predicting ``y``; zero for the truth, never negative.
+
+        Parameters
+        ----------
+        y_true : object
+            True output.
+        y : object
+            Predicted output.
+
+        Returns
+        -------
+        loss : float
+            The cost.
+        """
+
+    @abstractmethod
+    def inference(self, x, w):
+        """Output of highest score ``<w, phi(x, y)>``.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """
+
+    @abstractmethod
+    def loss_augmented_inference(self, x, y_true, w):
+        """Output of highest ``loss(y_true, y) + <w, phi(x, y)>``.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        y_true : object
+            True output.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """

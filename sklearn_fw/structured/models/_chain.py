@@ -1,0 +1,166 @@
+"""Sequences: linear-chain models."""
+
+import numpy as np
+
+from ..._validation import check_choice
+from ...inference import Viterbi
+from ._pairwise import Graph, PairwiseModel, Rows
+from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
+
+__all__ = ["ChainModel"]
+
+
+class ChainModel(PairwiseModel):
+    """Linear chain: one label per element of a sequence, with scored transitions.
+
+    The score of labels ``y`` for a sequence ``x`` of length T is::
+
+        sum_t <W[:, y_t], x_t> + start[y_1] + end[y_T] + sum_t transitions[y_t, y_{t+1}]
+
+    Parameters
+    ----------
+    task_loss : {"hamming", "hamming_sum", "zero_one"}, default="hamming"
+        Cost of a wrong sequence: the fraction of wrong labels, their number, or one if any label
+        is wrong.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the cost of a node by its true label; not with "zero_one".
+    start_end : bool, default=True
+        Give each state a weight for the first and one for the last position.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_states,)
+        Labels, sorted.
+    n_features_in_ : int
+        Number of features of an element.
+    n_states_ : int
+        Number of labels.
+    class_weight_ : ndarray of shape (n_states,)
+        Resolved class weights.
+
+    See Also
+    --------
+    MultilabelModel : Several binary labels of one input.
+    sklearn_fw.inference.Viterbi : Its oracle.
+
+    Notes
+    -----
+    Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape (T, n_features),
+    outputs the same of label arrays of shape (T,). Features without a constant column have no
+    per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
+    that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
+    feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
+    call costs O(nnz(x) K + T K^2).
+
+    References
+    ----------
+    .. [1] B. Taskar, C. Guestrin, D. Koller, "Max-margin Markov networks", NIPS 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.structured import ChainModel
+    >>> model = ChainModel().initialize([np.eye(2), np.eye(2)[:1]], [["a", "b"], ["a"]])
+    >>> model.size_joint_feature  # (2 features + start + end) x 2 states + 2 x 2 transitions
+    12
+    >>> model.loss(["a", "b"], ["a", "a"])
+    0.5
+    """
+
+    def __init__(self, task_loss="hamming", *, class_weight=None, start_end=True):
+        self.task_loss = task_loss
+        self.class_weight = class_weight
+        self.start_end = start_end
+
+    def initialize(self, X, y):
+        """Find the labels and the number of features.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples (T, n_features) arrays or CSR
+            Sequences.
+        y : list, object array or Packed of n_samples label sequences
+            Their labels.
+
+        Returns
+        -------
+        self : ChainModel
+            The model.
+        """
+        check_choice(self.task_loss, "task_loss", {"hamming", "hamming_sum", "zero_one"})
+        if self.task_loss == "zero_one" and self.class_weight is not None:
+            raise ValueError("class_weight needs a loss that is a sum over nodes, not 'zero_one'")
+        matrix, row_start = stack_rows(X)
+        flat, _ = stack_labels(y, row_start)
+        self.classes_ = find_classes(flat)
+        if len(self.classes_) < 2:
+            raise ValueError("needs at least 2 classes; y holds only one class")
+        states = encode_labels(flat, self.classes_)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, states)
+        self.n_features_in_ = matrix.shape[1]
+        self.n_states_ = self.n_columns_ = len(self.classes_)
+        self.n_markers_ = 2 if self.start_end else 0
+        self.n_tables_ = 1
+        return self
+
+    def default_oracle(self):
+        """The exact oracle of chains.
+
+        Returns
+        -------
+        oracle : Viterbi
+            The oracle.
+        """
+        return Viterbi()
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to ndarray
+            "features" (n_features, n_states), "start" and "end" (n_states,) if present, and
+            "transitions" (n_states, n_states), from row to column.
+        """
+        rows, tables = self._views(w)
+        weights = {"features": rows[: self.n_features_in_], "transitions": tables[0]}
+        if self.start_end:
+            weights["start"], weights["end"] = rows[self.n_features_in_ :]
+        return weights
+
+    def _stack(self, X):
+        matrix, starts = stack_rows(X, self.n_features_in_)
+        markers = (starts[:-1], starts[1:] - 1) if self.start_end else ()
+        return Rows(matrix, starts, starts, markers)
+
+    def _encode(self, y, node_start):
+        return encode_labels(stack_labels(y, node_start)[0], self.classes_)
+
+    def _node_start_of(self, y):
+        return stack_labels(y)[1]
+
+    def _decode(self, states, node_start):
+        labels = self.classes_[states]
+        out = np.empty(len(node_start) - 1, dtype=object)
+        for i in range(len(out)):
+            out[i] = labels[node_start[i] : node_start[i + 1]]
+        return out
+
+    def _graph(self, n_nodes):
+        t = np.arange(n_nodes.max() - 1, dtype=np.int64)
+        return Graph(np.stack([t, t + 1], axis=1), np.zeros_like(t), n_nodes - 1)
+
+    def _costs(self, states, node_start):
+        n_states = self.n_states_
+        cost = (1.0 - np.eye(n_states)) * self.class_weight_[:, None]
+        if self.task_loss == "zero_one":
+            return np.zeros(len(states)), cost, 1.0
+        if self.task_loss == "hamming_sum":
+            return np.ones(len(states)), cost, 0.0
+        lengths = np.diff(node_start)
+        return np.repeat(1.0 / lengths, lengths), cost, 0.0

@@ -1,0 +1,149 @@
+"""Candidates with given features: reranking, and the referee of every solver."""
+
+import numpy as np
+
+from ._base import StructuredModel
+
+__all__ = ["EnumeratedModel"]
+
+
+class EnumeratedModel(StructuredModel):
+    """Choice among listed candidates, each with its own feature vector.
+
+    The score of candidate c of an input ``x`` is ``<w, x[c]>``: reranking of hypotheses, answers or
+    parses, and the one model whose optimum can be checked by a generic QP solver.
+
+    Parameters
+    ----------
+    task_loss : "zero_one" or callable, default="zero_one"
+        One for every candidate but the truth, or a function ``task_loss(y_true, y)`` of candidate
+        numbers.
+
+    Attributes
+    ----------
+    size_joint_feature : int
+        Number of features.
+
+    See Also
+    --------
+    MulticlassModel : The same candidates for every input.
+
+    Notes
+    -----
+    An input is an array of shape (n_candidates, n_features), an output the number of a candidate.
+    Numbers of candidates may differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.structured import EnumeratedModel
+    >>> model = EnumeratedModel().initialize([np.eye(3)], [2])
+    >>> model.inference(np.eye(3), np.array([0.1, 0.3, 0.2]))
+    1
+    """
+
+    def __init__(self, task_loss="zero_one"):
+        self.task_loss = task_loss
+
+    def initialize(self, X, y):
+        """Check candidates and outputs.
+
+        Parameters
+        ----------
+        X : list of n_samples arrays of shape (n_candidates, n_features)
+            Candidates.
+        y : array-like of shape (n_samples,)
+            Number of the true candidate of each.
+
+        Returns
+        -------
+        self : EnumeratedModel
+            The model.
+        """
+        if not callable(self.task_loss) and self.task_loss != "zero_one":
+            raise ValueError(f"task_loss must be 'zero_one' or a callable, got {self.task_loss!r}")
+        width = np.asarray(X[0]).shape[-1]
+        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
+            if np.ndim(x) != 2 or np.shape(x)[1] != width:
+                raise ValueError(
+                    f"X[{i}] must have shape (n_candidates, {width}), got {np.shape(x)}"
+                )
+            if not np.all(np.isfinite(x)):
+                raise ValueError(f"X[{i}] contains NaN or infinity")
+            if not 0 <= truth < len(x):
+                raise ValueError(f"y[{i}] must name one of {len(x)} candidates, got {truth}")
+        self.size_joint_feature = width
+        return self
+
+    def joint_feature(self, x, y):
+        """Features of a candidate.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_candidates, n_features)
+            Candidates.
+        y : int
+            Number of one.
+
+        Returns
+        -------
+        phi : ndarray of shape (n_features,)
+            Its features.
+        """
+        return np.asarray(x, dtype=np.float64)[y]
+
+    def loss(self, y_true, y):
+        """Cost of a candidate.
+
+        Parameters
+        ----------
+        y_true : int
+            True candidate.
+        y : int
+            Chosen candidate.
+
+        Returns
+        -------
+        loss : float
+            The cost.
+        """
+        if callable(self.task_loss):
+            return float(self.task_loss(y_true, y))
+        return float(y_true != y)
+
+    def inference(self, x, w):
+        """Best candidate.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_candidates, n_features)
+            Candidates.
+        w : ndarray of shape (n_features,)
+            Weights.
+
+        Returns
+        -------
+        y : int
+            Its number; the first on ties.
+        """
+        return int(np.argmax(np.asarray(x) @ w))
+
+    def loss_augmented_inference(self, x, y_true, w):
+        """Candidate of highest loss plus score.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_candidates, n_features)
+            Candidates.
+        y_true : int
+            True candidate.
+        w : ndarray of shape (n_features,)
+            Weights.
+
+        Returns
+        -------
+        y : int
+            Its number; the first on ties.
+        """
+        losses = [self.loss(y_true, y) for y in range(len(x))]
+        return int(np.argmax(np.asarray(x) @ w + losses))

@@ -1,0 +1,173 @@
+"""One label per sample."""
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from ._pairwise import Graph, PairwiseModel, Rows
+from ._ragged import class_weights, encode_labels, find_classes
+from ._tabular import check_rows, one_row_each
+
+__all__ = ["MulticlassModel"]
+
+
+class MulticlassModel(PairwiseModel):
+    """One of K classes, each with its own weights (Crammer and Singer).
+
+    The score of class k is ``<W[:, k], x> + intercept[k]``.
+
+    Parameters
+    ----------
+    task_loss : "zero_one" or array-like of shape (n_classes, n_classes), default="zero_one"
+        Cost of each class (column) for each true class (row), in the order of ``classes_``;
+        nonnegative with a zero diagonal.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the cost by true class.
+    fit_intercept : bool, default=True
+        Append a constant feature. Its weights are regularised like the others, which the dual
+        needs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes, sorted.
+    n_features_in_ : int
+        Number of features.
+    n_states_ : int
+        Number of classes.
+    class_weight_ : ndarray of shape (n_classes,)
+        Resolved class weights.
+    cost_ : ndarray of shape (n_classes, n_classes)
+        Cost matrix before class weights.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : With ``multi_class="crammer_singer"`` the same objective.
+
+    Notes
+    -----
+    With 0/1 loss and ``fit_intercept=False``, ``StructuredSVM(C=C)`` on n samples has the optimum of
+    ``LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False)``.
+
+    References
+    ----------
+    .. [1] K. Crammer, Y. Singer, "On the algorithmic implementation of multiclass kernel-based
+       vector machines", JMLR 2, 2001.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import MulticlassModel
+    >>> model = MulticlassModel().initialize([[0.0], [1.0]], ["no", "yes"])
+    >>> model.joint_feature([2.0], "yes")
+    array([0., 2., 0., 1.])
+    """
+
+    def __init__(self, task_loss="zero_one", *, class_weight=None, fit_intercept=True):
+        self.task_loss = task_loss
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+
+    def initialize(self, X, y):
+        """Find the classes and the number of features.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : MulticlassModel
+            The model.
+        """
+        X, y = check_rows(X), np.asarray(y)
+        check_classification_targets(y)
+        self.classes_ = find_classes(y.ravel())
+        if len(self.classes_) < 2:
+            raise ValueError("needs at least 2 classes; y holds only one class")
+        states = encode_labels(y.ravel(), self.classes_)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, states)
+        self.cost_ = self._check_cost(len(self.classes_))
+        self.n_features_in_ = X.shape[1]
+        self.n_states_ = self.n_columns_ = len(self.classes_)
+        self.n_markers_ = int(bool(self.fit_intercept))
+        self.n_tables_ = 0
+        return self
+
+    def _check_cost(self, n_classes):
+        if isinstance(self.task_loss, str):
+            if self.task_loss != "zero_one":
+                raise ValueError(
+                    f"task_loss must be 'zero_one' or a cost matrix, got {self.task_loss!r}"
+                )
+            return 1.0 - np.eye(n_classes)
+        cost = np.asarray(self.task_loss, dtype=np.float64)
+        if cost.shape != (n_classes, n_classes):
+            raise ValueError(f"task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}")
+        if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
+            raise ValueError("task_loss must be finite and nonnegative with a zero diagonal")
+        return cost
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to ndarray
+            "features" (n_features, n_classes) and, if fitted, "intercept" (n_classes,).
+        """
+        rows = self._views(w)[0]
+        weights = {"features": rows[: self.n_features_in_]}
+        if self.fit_intercept:
+            weights["intercept"] = rows[-1]
+        return weights
+
+    def decision_function(self, X, w):
+        """Scores of all classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+            Inputs.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            Class scores.
+        """
+        return self._node_scores(self._stack(X), w)
+
+    def _stack(self, X):
+        X, starts = one_row_each(X, self.n_features_in_)
+        return Rows(X, starts, starts, (starts[:-1],) if self.fit_intercept else ())
+
+    def _encode(self, y, node_start):
+        y = np.asarray(y)
+        if y.dtype == object:  # containers of single labels, as the four methods make them
+            y = np.array(y.tolist())
+        y = y.ravel()
+        if len(y) != len(node_start) - 1:
+            raise ValueError(
+                f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
+            )
+        return encode_labels(y, self.classes_)
+
+    def _node_start_of(self, y):
+        return np.arange(len(y) + 1)
+
+    def _decode(self, states, node_start):
+        return self.classes_[states]
+
+    def _graph(self, n_nodes):
+        return Graph(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.zeros_like(n_nodes))
+
+    def _costs(self, states, node_start):
+        return np.ones(len(states)), self.cost_ * self.class_weight_[:, None], 0.0

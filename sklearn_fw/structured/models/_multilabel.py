@@ -1,0 +1,222 @@
+"""Sets of labels."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+from sklearn.utils import check_array
+
+from ..._validation import check_choice
+from ._pairwise import Graph, PairwiseModel, Rows
+from ._tabular import check_rows, one_row_each
+
+__all__ = ["MultilabelModel"]
+
+
+class MultilabelModel(PairwiseModel):
+    """Several binary labels of one input, with scored pairs of labels.
+
+    The score of a 0/1 vector ``y`` is::
+
+        sum_l <W[:, l, y_l], x> + intercept[l, y_l] + sum_(l,m) pairs[lm][y_l, y_m]
+
+    Parameters
+    ----------
+    edges : {"tree", "full", "none"} or array-like of shape (n_edges, 2), default="tree"
+        Pairs of labels with a table of their own: the maximum spanning tree of their mutual
+        information in the training set (Chow and Liu), all, none, or those given.
+    task_loss : {"hamming", "hamming_sum", "zero_one"}, default="hamming"
+        Fraction of wrong labels, their number, or one if any label is wrong.
+    fit_intercept : bool, default=True
+        Append a constant feature (regularised).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Numbers of the labels.
+    edges_ : ndarray of shape (n_edges, 2)
+        Pairs in the order of the tables; rows of a table belong to the first label of its pair.
+    n_features_in_ : int
+        Number of features.
+    n_states_ : int
+        Two.
+
+    See Also
+    --------
+    sklearn.multioutput.ClassifierChain : Labels predicted one after the other.
+
+    Notes
+    -----
+    Forests are solved exactly by max-product at a cost linear in the number of labels, anything
+    else by enumeration: beyond about twelve labels use a tree or another ``oracle``.
+
+    References
+    ----------
+    .. [1] T. Finley, T. Joachims, "Training structural SVMs when exact inference is intractable",
+       ICML 2008.
+    .. [2] C. Chow, C. Liu, "Approximating discrete probability distributions with dependence
+       trees", IEEE Transactions on Information Theory, 1968.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import MultilabelModel
+    >>> model = MultilabelModel(edges="full").initialize([[1.0], [2.0]], [[0, 1, 1], [1, 0, 1]])
+    >>> model.edges_.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+
+    def __init__(self, edges="tree", *, task_loss="hamming", fit_intercept=True):
+        self.edges = edges
+        self.task_loss = task_loss
+        self.fit_intercept = fit_intercept
+
+    def initialize(self, X, y):
+        """Find the sizes and the edges.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+            Inputs.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Indicators of the labels, 0 or 1.
+
+        Returns
+        -------
+        self : MultilabelModel
+            The model.
+        """
+        check_choice(self.task_loss, "task_loss", {"hamming", "hamming_sum", "zero_one"})
+        X = check_rows(X)
+        y = _check_indicators(y)
+        self.classes_ = np.arange(y.shape[1])
+        self.n_features_in_ = X.shape[1]
+        self.n_states_ = 2
+        self.n_columns_ = 2 * y.shape[1]
+        self.n_markers_ = int(bool(self.fit_intercept))
+        self.edges_ = _order_edges(self._choose_edges(y), y.shape[1])
+        self.n_tables_ = len(self.edges_)
+        return self
+
+    def _choose_edges(self, y):
+        n_labels = y.shape[1]
+        if isinstance(self.edges, str):
+            check_choice(self.edges, "edges", {"tree", "full", "none"})
+            if self.edges == "none" or n_labels < 2:
+                return np.empty((0, 2), np.int64)
+            if self.edges == "full":
+                return np.stack(np.triu_indices(n_labels, 1), axis=1)
+            return _chow_liu_tree(y)
+        edges = check_array(self.edges, dtype=np.int64, input_name="edges", ensure_min_samples=0)
+        if edges.shape[1] != 2 or np.any(edges < 0) or np.any(edges >= n_labels):
+            raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
+        if np.any(edges[:, 0] == edges[:, 1]):
+            raise ValueError("edges must join two different labels")
+        if len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges):
+            raise ValueError("edges holds the same pair of labels twice")
+        return edges
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to ndarray
+            "features" (n_features, n_labels, 2), "intercept" (n_labels, 2) if fitted, and "pairs"
+            (n_edges, 2, 2) in the order of ``edges_``.
+        """
+        rows, tables = self._views(w)
+        rows = rows.reshape(len(rows), -1, 2)
+        weights = {"features": rows[: self.n_features_in_], "pairs": tables}
+        if self.fit_intercept:
+            weights["intercept"] = rows[-1]
+        return weights
+
+    def _is_forest(self):
+        return _is_forest(self.edges_, len(self.classes_))
+
+    def _stack(self, X):
+        X, starts = one_row_each(X, self.n_features_in_)
+        markers = (starts[:-1],) if self.fit_intercept else ()
+        return Rows(X, starts, starts * len(self.classes_), markers)
+
+    def _encode(self, y, node_start):
+        y = _check_indicators(y)
+        if y.shape[1] != len(self.classes_):
+            raise ValueError(f"y has {y.shape[1]} labels, but {len(self.classes_)} were fitted")
+        if y.size != node_start[-1]:
+            raise ValueError(
+                f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
+            )
+        return y.ravel()
+
+    def _node_start_of(self, y):
+        return np.arange(_check_indicators(y).shape[0] + 1) * len(self.classes_)
+
+    def _decode(self, states, node_start):
+        return np.asarray(states, dtype=np.int64).reshape(-1, len(self.classes_))
+
+    def _graph(self, n_nodes):
+        return Graph(
+            self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
+        )
+
+    def _costs(self, states, node_start):
+        cost = 1.0 - np.eye(2)
+        if self.task_loss == "zero_one":
+            return np.zeros(len(states)), cost, 1.0
+        factor = 1.0 if self.task_loss == "hamming_sum" else 1.0 / len(self.classes_)
+        return np.full(len(states), factor), cost, 0.0
+
+
+def _check_indicators(y):
+    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:
+        y = np.stack([np.asarray(row) for row in y])
+    if sp.issparse(y):
+        y = y.toarray()
+    y = check_array(y, dtype=None, input_name="y")
+    if not np.all((y == 0) | (y == 1)):
+        raise ValueError("y must hold only 0 and 1, one column per label")
+    return y.astype(np.int32)
+
+
+def _chow_liu_tree(y):
+    """Maximum spanning tree of the pairwise mutual information of the labels."""
+    n, n_labels = y.shape
+    counts = np.empty((2, 2, n_labels, n_labels))
+    for a in (0, 1):
+        for b in (0, 1):
+            counts[a, b] = (y == a).T.astype(float) @ (y == b)
+    joint = (counts + 0.5) / (n + 2.0)  # smoothed: labels that never vary still get an edge
+    marginal_a, marginal_b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
+    information = (joint * np.log(joint / (marginal_a * marginal_b))).sum(axis=(0, 1))
+    # csgraph reads zeros as missing edges and minimises: shift to strictly negative weights.
+    weight = np.triu(-(information - information.min() + 1.0), 1)
+    tree = minimum_spanning_tree(weight).tocoo()
+    return np.stack([tree.row, tree.col], axis=1).astype(np.int64)
+
+
+def _is_forest(edges, n_labels):
+    graph = sp.csr_array((np.ones(len(edges)), edges.T), shape=(n_labels, n_labels))
+    n_parts = sp.csgraph.connected_components(graph, directed=False, return_labels=False)
+    return len(edges) == n_labels - n_parts
+
+
+def _order_edges(edges, n_labels):
+    """Forests as (child, parent), leaves first, as message passing needs; other graphs as given."""
+    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    if not _is_forest(edges, n_labels):
+        return edges
+    graph = sp.csr_array((np.ones(len(edges)), edges.T), shape=(n_labels, n_labels))
+    graph = (graph + graph.T).tocsr()
+    ordered, seen = [], np.zeros(n_labels, dtype=bool)
+    for root in range(n_labels):
+        if seen[root]:
+            continue
+        nodes, parents = breadth_first_order(graph, root, directed=False)
+        seen[nodes] = True
+        ordered += [(node, parents[node]) for node in nodes[1:]]
+    return np.array(ordered[::-1], dtype=np.int64).reshape(-1, 2)

@@ -1,0 +1,373 @@
+"""Models whose outputs are states of nodes joined by edges; the base of chain, label and label sets.
+
+A sample is a block of feature rows. One row yields ``n_columns`` scores at once: those of one node
+(chains), or of all nodes (label sets, whose nodes see the same features). The weight vector holds
+
+    rows    (n_attributes, n_columns)           features first, then the markers: constant ones
+    tables  (n_tables, n_states, n_states)      one per kind of edge
+
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import safe_sparse_dot
+
+from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
+from ._base import StructuredModel
+
+
+class Rows(NamedTuple):
+    """Inputs stacked for compiled code."""
+
+    matrix: object  # (n_rows, n_features) float array or CSR
+    row_start: np.ndarray  # (n + 1,)
+    node_start: np.ndarray  # (n + 1,)
+    markers: tuple  # for every extra attribute, the rows where it is one
+
+
+class Graph(NamedTuple):
+    """Edges of the largest sample; sample i uses the first ``n_edges[i]``."""
+
+    edges: np.ndarray  # (n_edges, 2) int64, child and parent as `_kernels/tree.py` wants them
+    table: np.ndarray  # (n_edges,) int64
+    n_edges: np.ndarray  # (n,)
+
+
+class PairwiseModel(StructuredModel):
+    """Linear scores on the states of nodes and the pairs of states of edges (base class).
+
+    Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`), how
+    outputs are encoded (`_encode`, `_decode`) and what a wrong state costs (`_costs`), and set
+    ``n_features_in_, n_states_, n_columns_, n_markers_, n_tables_`` in ``initialize``.
+    """
+
+    # ---- hooks ---------------------------------------------------------------------------------
+
+    def _stack(self, X):
+        """Check inputs and stack them as `Rows`."""
+        raise NotImplementedError
+
+    def _encode(self, y, node_start):
+        """Check outputs and give the states of all nodes, int32."""
+        raise NotImplementedError
+
+    def _decode(self, states, node_start):
+        """The container of outputs for the states of all nodes."""
+        raise NotImplementedError
+
+    def _graph(self, n_nodes):
+        """The `Graph` of samples with so many nodes each."""
+        raise NotImplementedError
+
+    def _costs(self, states, node_start):
+        """``node_cost`` (n_nodes,), ``cost`` (K, K) and ``whole_cost`` of `_kernels.parts.Parts`."""
+        raise NotImplementedError
+
+    # ---- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def size_joint_feature(self):
+        """Number of weights."""
+        return self._cut + self.n_tables_ * self.n_states_**2
+
+    @property
+    def _n_attributes(self):
+        return self.n_features_in_ + self.n_markers_
+
+    @property
+    def _cut(self):
+        return self._n_attributes * self.n_columns_
+
+    def _views(self, w):
+        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables."""
+        w = np.asarray(w, dtype=np.float64)
+        if w.shape != (self.size_joint_feature,):
+            raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
+        n_states = self.n_states_
+        return (
+            w[: self._cut].reshape(self._n_attributes, self.n_columns_),
+            w[self._cut :].reshape(self.n_tables_, n_states, n_states),
+        )
+
+    def default_oracle(self):
+        """The exact oracle that suits the edges.
+
+        Returns
+        -------
+        oracle : object
+            `TreeMaxProduct` for forests, else `Enumeration`.
+        """
+        return TreeMaxProduct() if self._is_forest() else Enumeration()
+
+    def _is_forest(self):
+        return True
+
+    # ---- many samples --------------------------------------------------------------------------
+
+    def _build_parts(self, X, y, weight):
+        """The training set as `_kernels.parts.Parts`; ``weight`` sums to one."""
+        from ..._kernels.parts import Parts
+        from ..._kernels.sparse import number_locally
+
+        rows = self._stack(X)
+        states = self._encode(y, rows.node_start)
+        matrix = _with_markers(rows)
+        indptr = matrix.indptr.astype(np.int64)
+        local, attribute_start, attributes = number_locally(
+            rows.row_start, indptr, matrix.indices, self._n_attributes
+        )
+        graph = self._graph(np.diff(rows.node_start))
+        node_cost, cost, whole_cost = self._costs(states, rows.node_start)
+        return Parts(
+            row_start=rows.row_start,
+            indptr=indptr,
+            local=local,
+            data=matrix.data,
+            attribute_start=attribute_start,
+            attributes=attributes,
+            node_start=rows.node_start,
+            edge_start=np.zeros_like(graph.n_edges),
+            edge_stop=graph.n_edges,
+            edges=graph.edges,
+            edge_table=graph.table,
+            truth=states,
+            node_cost=node_cost,
+            cost=cost,
+            whole_cost=float(whole_cost),
+            weight=weight,
+            n_attributes=self._n_attributes,
+            n_columns=self.n_columns_,
+            n_tables=self.n_tables_,
+        )
+
+    def _node_scores(self, rows, w):
+        """Scores of all nodes, (n_nodes, n_states)."""
+        weights = self._views(w)[0]
+        scores = np.asarray(safe_sparse_dot(rows.matrix, weights[: self.n_features_in_]))
+        for marker, row in zip(rows.markers, weights[self.n_features_in_ :], strict=True):
+            scores[marker] += row
+        return scores.reshape(-1, self.n_states_)
+
+    def _predict(self, X, w, oracle):
+        """Best outputs and their scores; ``oracle`` None means the compiled trees."""
+        rows = self._stack(X)
+        scores = self._node_scores(rows, w)
+        tables = np.ascontiguousarray(self._views(w)[1])
+        graph = self._graph(np.diff(rows.node_start))
+        if oracle is None:
+            from ..._kernels.tree import tree_argmax_batch
+
+            states = np.empty(len(scores), np.int32)
+            values = tree_argmax_batch(
+                np.ascontiguousarray(scores), rows.node_start, np.zeros_like(graph.n_edges),
+                graph.n_edges, graph.edges, graph.table, tables, states,
+            )  # fmt: skip
+            return self._decode(states, rows.node_start), values
+        states, values = [], []
+        for i, n_edges in enumerate(graph.n_edges):
+            block = scores[rows.node_start[i] : rows.node_start[i + 1]]
+            labels, value, _ = oracle.argmax(pairwise_scores(block, tables, graph, n_edges))
+            states.append(labels)
+            values.append(value)
+        return self._decode(np.concatenate(states), rows.node_start), np.array(values)
+
+    def _losses(self, y_true, y, node_start=None):
+        """Loss of every sample; lengths must agree."""
+        node_start = self._node_start_of(y_true) if node_start is None else node_start
+        true, states = self._encode(y_true, node_start), self._encode(y, node_start)
+        node_cost, cost, whole_cost = self._costs(true, node_start)
+        losses = np.add.reduceat(node_cost * cost[true, states], node_start[:-1])
+        if whole_cost:
+            losses = losses + whole_cost * np.logical_or.reduceat(true != states, node_start[:-1])
+        return losses
+
+    # ---- one sample: the four methods, for users, other solvers and tests ------------------------
+
+    def _one(self, x, y=None):
+        """`Rows` of a single input, and its states."""
+        rows = self._stack(_singleton(x))
+        return rows, None if y is None else self._encode(_singleton(y), rows.node_start)
+
+    def scores(self, x, w):
+        """Part scores of one input.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        scores : PairwiseScores
+            What an oracle maximises.
+        """
+        rows, _ = self._one(x)
+        graph = self._graph(np.diff(rows.node_start))
+        return pairwise_scores(
+            self._node_scores(rows, w), self._views(w)[1], graph, graph.n_edges[0]
+        )
+
+    def augment(self, scores, y_true):
+        """Add the loss to part scores.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores of an input.
+        y_true : object
+            Its true output.
+
+        Returns
+        -------
+        augmented : PairwiseScores
+            Scores whose maximiser is the loss-augmented prediction.
+
+        Raises
+        ------
+        ValueError
+            When the loss is not a sum over nodes (zero-one loss).
+        """
+        node_start = np.array([0, scores.n_nodes])
+        states = self._encode(_singleton(y_true), node_start)
+        node_cost, cost, whole_cost = self._costs(states, node_start)
+        if whole_cost:
+            raise ValueError("the zero-one loss is not a sum over nodes and cannot be augmented")
+        unary = scores.unary + node_cost[:, None] * cost[states]
+        return PairwiseScores(unary, scores.pairwise, scores.edges)
+
+    def joint_feature(self, x, y):
+        """Features of an input with an output, in the order of ``coef_``.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        y : object
+            Output.
+
+        Returns
+        -------
+        phi : ndarray of shape (size_joint_feature,)
+            The feature vector.
+        """
+        rows, states = self._one(x, y)
+        matrix = _with_markers(rows)
+        chosen = np.zeros((len(states), self.n_states_))
+        chosen[np.arange(len(states)), states] = 1.0
+        nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)
+        tables = np.zeros((self.n_tables_, self.n_states_, self.n_states_))
+        graph = self._graph(np.diff(rows.node_start))
+        edges = graph.edges[: graph.n_edges[0]]
+        kinds = graph.table[: graph.n_edges[0]]
+        np.add.at(tables, (kinds, states[edges[:, 0]], states[edges[:, 1]]), 1.0)
+        return np.concatenate([nodes.ravel(), tables.ravel()])
+
+    def loss(self, y_true, y):
+        """Cost of predicting ``y``.
+
+        Parameters
+        ----------
+        y_true : object
+            True output.
+        y : object
+            Predicted output.
+
+        Returns
+        -------
+        loss : float
+            The cost.
+        """
+        return float(self._losses(_singleton(y_true), _singleton(y))[0])
+
+    def inference(self, x, w):
+        """Output of highest score.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """
+        labels, _, _ = self.default_oracle().argmax(self.scores(x, w))
+        return self._decode(labels, np.array([0, len(labels)]))[0]
+
+    def loss_augmented_inference(self, x, y_true, w):
+        """Output of highest loss plus score.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        y_true : object
+            True output.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """
+        scores = self.scores(x, w)
+        node_start = np.array([0, scores.n_nodes])
+        states = self._encode(_singleton(y_true), node_start)
+        node_cost, cost, whole_cost = self._costs(states, node_start)
+        unary = scores.unary + node_cost[:, None] * cost[states]
+        scores = PairwiseScores(unary, scores.pairwise, scores.edges)
+        labels = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
+        return self._decode(labels, node_start)[0]
+
+
+def pairwise_scores(unary, tables, graph, n_edges):
+    """`PairwiseScores` of one sample; a single table is shared, never repeated."""
+    shape = (n_edges, *tables.shape[1:])
+    if len(tables) == 1:
+        pairwise = np.broadcast_to(tables[0], shape)
+    else:
+        pairwise = tables[graph.table[:n_edges]] if len(tables) else np.empty(shape)
+    return PairwiseScores(unary, pairwise, graph.edges[:n_edges])
+
+
+def augmented_argmax(oracle, scores, truth, whole_cost):
+    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth."""
+    labels = oracle.argmax(scores)[0]
+    if whole_cost == 0.0 or np.any(labels != truth):
+        return labels
+    if not callable(getattr(oracle, "top_k", None)):
+        raise TypeError(
+            f"the zero-one loss needs an oracle with the method top_k, which "
+            f"{type(oracle).__name__} lacks: use task_loss='hamming' or another oracle"
+        )
+    values, best = oracle.top_k(scores, 2)
+    runner_up_wins = len(values) > 1 and values[1] + whole_cost > scores.value(truth)
+    return best[1] if runner_up_wins else labels
+
+
+def _singleton(item):
+    container = np.empty(1, dtype=object)
+    container[0] = item
+    return container
+
+
+def _with_markers(rows):
+    """CSR of features and markers, float64."""
+    matrix = sp.csr_array(rows.matrix, dtype=np.float64)
+    if not rows.markers:
+        return matrix
+    n_rows = matrix.shape[0]
+    columns = np.concatenate([np.full(len(m), j) for j, m in enumerate(rows.markers)])
+    extra = sp.csr_array(
+        (np.ones(len(columns)), (np.concatenate(rows.markers), columns)),
+        shape=(n_rows, len(rows.markers)),
+    )
+    return sp.hstack([matrix, extra], format="csr")

@@ -1,0 +1,157 @@
+"""Checks of ragged inputs: stacking the items of a list, and the labels of their nodes."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import assert_all_finite
+
+from ..._packed import Packed
+
+
+def stack_rows(X, n_features=None):
+    """Stack the feature rows of all items.
+
+    Parameters
+    ----------
+    X : list, object array, Packed or array of shape (n, n_rows, n_features)
+        Items: 2-D arrays or CSR, with the same number of columns and at least one row.
+    n_features : int, default=None
+        Number of columns that items must have; None takes that of the first.
+
+    Returns
+    -------
+    matrix : ndarray or CSR of shape (n_rows, n_features)
+    row_start : ndarray of shape (n + 1,)
+    """
+    if isinstance(X, Packed):
+        X = X.compact()
+        matrix, row_start = X.values, np.asarray(X.offsets, dtype=np.int64)
+        _check_item(matrix, n_features, "X.values")
+    else:
+        items = [item if sp.issparse(item) else np.asarray(item) for item in X]
+        if not items:
+            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+        width = items[0].shape[1] if n_features is None and items[0].ndim == 2 else n_features
+        for i, item in enumerate(items):
+            _check_item(item, width, f"X[{i}]")
+            if sp.issparse(item) != sp.issparse(items[0]):
+                raise ValueError(f"X[{i}] and X[0] must be both sparse or both dense")
+        row_start = np.cumsum([0] + [item.shape[0] for item in items], dtype=np.int64)
+        if sp.issparse(items[0]):
+            matrix = sp.vstack(items, format="csr")
+        else:
+            matrix = np.concatenate(items)
+    lengths = np.diff(row_start)
+    if len(lengths) == 0 or lengths.min() == 0:
+        raise ValueError(
+            f"X[{np.argmin(lengths) if len(lengths) else 0}] is empty: drop samples without nodes"
+        )
+    if sp.issparse(matrix):
+        matrix = sp.csr_array(matrix)
+        assert_all_finite(matrix.data, input_name="X")
+    else:
+        if matrix.dtype.kind != "f":
+            matrix = matrix.astype(np.float64)
+        assert_all_finite(matrix, input_name="X")
+    return matrix, row_start
+
+
+def _check_item(item, width, name):
+    if item.ndim != 2:
+        raise ValueError(
+            f"{name} must have shape (n_nodes, n_features), got {item.shape}: "
+            f"one row of features per node"
+        )
+    if item.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numeric, got dtype {item.dtype}: vectorize it first")
+    if width is not None and item.shape[1] != width:
+        raise ValueError(f"{name} has {item.shape[1]} features, but {width} are expected")
+
+
+def stack_labels(y, node_start=None):
+    """The labels of all nodes in one array, and where items start.
+
+    With ``node_start`` given, lengths must agree with it.
+    """
+    if isinstance(y, Packed):
+        y = y.compact()
+        flat, starts = np.asarray(y.values), np.asarray(y.offsets, dtype=np.int64)
+    else:
+        items = [np.asarray(item) for item in y]
+        for i, item in enumerate(items):
+            if item.ndim != 1:
+                raise ValueError(
+                    f"y[{i}] must be a sequence with one label per node, got shape {item.shape}"
+                )
+            if item.size and _kind(item) != _kind(items[0]):
+                raise ValueError(
+                    f"y[{i}] has dtype {item.dtype}, but y[0] has {items[0].dtype}: "
+                    f"labels of all samples must be of one type"
+                )
+        starts = np.cumsum([0] + [item.size for item in items], dtype=np.int64)
+        flat = np.concatenate(items) if items else np.empty(0)
+    if node_start is not None:
+        if len(starts) != len(node_start):
+            raise ValueError(
+                f"X and y must have the same length, got {len(node_start) - 1} and "
+                f"{len(starts) - 1} samples"
+            )
+        wrong = np.flatnonzero(np.diff(starts) != np.diff(node_start))
+        if len(wrong):
+            i = wrong[0]
+            raise ValueError(
+                f"y[{i}] has {np.diff(starts)[i]} labels, but X[{i}] has "
+                f"{np.diff(node_start)[i]} nodes: one label per node is needed"
+            )
+    return flat, starts
+
+
+def _kind(array):
+    return "number" if array.dtype.kind in "fiub" else array.dtype.kind
+
+
+def find_classes(flat):
+    """Sorted distinct labels."""
+    if flat.dtype.kind in "fiub":
+        assert_all_finite(flat, input_name="y")
+        return np.unique(flat)
+    # Hashing beats the sort of np.unique by far on strings.
+    try:
+        return np.array(sorted(set(flat.tolist())), dtype=flat.dtype)
+    except TypeError:
+        raise ValueError("y mixes labels that cannot be sorted: use one type of label") from None
+
+
+def encode_labels(flat, classes):
+    """Position of every label in ``classes``, int32."""
+    if flat.dtype.kind in "fiub" and classes.dtype.kind in "fiub":
+        states = np.minimum(np.searchsorted(classes, flat), len(classes) - 1)
+        unseen = np.flatnonzero(classes[states] != flat)
+    else:
+        number = {label: k for k, label in enumerate(classes.tolist())}
+        states = np.array([number.get(label, -1) for label in flat.tolist()], dtype=np.int32)
+        unseen = np.flatnonzero(states < 0)
+    if len(unseen):
+        raise ValueError(
+            f"y contains the label {flat[unseen[0]]!r}, which was not seen in fit; known labels: "
+            f"{classes.tolist() if len(classes) <= 30 else [*classes[:30].tolist(), '...']}"
+        )
+    return states.astype(np.int32)
+
+
+def class_weights(class_weight, classes, states):
+    """Weight of each class: None, a dict or "balanced" as in scikit-learn."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}")
+        return len(states) / (len(classes) * np.bincount(states, minlength=len(classes)))
+    weights = np.ones(len(classes))
+    number = {label: k for k, label in enumerate(classes.tolist())}
+    for label, weight in class_weight.items():
+        if label not in number:
+            raise ValueError(f"class_weight names the class {label!r}, which is not in y")
+        if not weight >= 0:
+            raise ValueError(f"class_weight[{label!r}] must not be negative, got {weight}")
+        weights[number[label]] = weight
+    return weights

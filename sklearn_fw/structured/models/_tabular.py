@@ -1,0 +1,21 @@
+"""Checks of inputs with one row of features per sample."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+
+def check_rows(X):
+    """A finite 2-D float array or CSR; a single row is accepted as one sample."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X):
+        # A container of one row, as the methods for a single sample make it.
+        X = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.stack([np.ravel(x) for x in X])
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def one_row_each(X, n_features):
+    """The checked rows, and their numbers as starts of samples."""
+    X = check_rows(X)
+    if X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features, but the model expects {n_features} features")
+    return X, np.arange(X.shape[0] + 1)

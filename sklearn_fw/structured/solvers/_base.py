@@ -1,0 +1,51 @@
+"""What every solver of the structured SVM has in common."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class Solution(NamedTuple):
+    """A point and what is known about it; None where a solver does not know."""
+
+    w: np.ndarray
+    primal: float | None
+    dual: float | None
+    gap: float | None
+    block_gaps: np.ndarray | None
+
+
+class Solver(BaseEstimator):
+    """Settings of an optimisation method; its parameters are grid keys ``solver__name``.
+
+    `start` gets the dual problem and returns a method object for `_loop.drive`, with ``step()``,
+    ``certify()`` and ``solution()``.
+    """
+
+    certified = True  # whether tol can stop it
+
+    @abstractmethod
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        """Begin on `Blocks`; ``warm`` is what a previous method exported."""
+
+
+def check_bounds(lower, upper, n_weights):
+    """Box as two full vectors, or None when both sides are None."""
+    if lower is None and upper is None:
+        return None
+    sides = []
+    for value, name, default in ((lower, "lower_bounds", -np.inf), (upper, "upper_bounds", np.inf)):
+        side = np.asarray(default if value is None else value, dtype=np.float64)
+        if side.ndim and side.shape != (n_weights,):
+            raise ValueError(f"{name} must be a number or have shape ({n_weights},), got {side.shape}")
+        if np.isnan(side).any():
+            raise ValueError(f"{name} contains NaN")
+        sides.append(np.array(np.broadcast_to(side, n_weights)))
+    if np.any(sides[0] > sides[1]):
+        j = int(np.argmax(sides[0] > sides[1]))
+        raise ValueError(
+            f"lower_bounds must not exceed upper_bounds, got {sides[0][j]} > {sides[1][j]} at {j}"
+        )
+    return tuple(sides)

@@ -1,0 +1,170 @@
+"""Primal baselines: stochastic subgradient and the averaged structured perceptron."""
+
+import numpy as np
+
+from ._base import Solution, Solver
+
+__all__ = ["Perceptron", "Subgradient"]
+
+
+class _PrimalMethod:
+    """Passes of steps on a single weight vector; no dual variables, hence no certificate."""
+
+    def __init__(self, blocks, lam, rng, *, subgradient, averaging):
+        blocks.reset(lam)
+        self.blocks, self.lam, self.rng = blocks, lam, rng
+        self.subgradient, self.averaging = subgradient, averaging
+        self.target = np.zeros(blocks.n_weights)  # sum of feature differences
+        self.moments = np.zeros(blocks.n_weights)
+        self.visits = 0
+        self.primal = None
+
+    def step(self):
+        """One pass in random order."""
+        order = self.rng.permutation(self.blocks.n_blocks)
+        lam = self.lam if self.subgradient else 0.0
+        self.blocks.subgradient_visits(order, self.visits, lam, self.target, self.moments)
+        self.visits += len(order)
+        self.blocks.counts[0] += len(order)
+        return None
+
+    def weights(self):
+        """Last iterate, or the average.
+
+        Subgradient: w_k = z_k / (lam k), averaged with weights proportional to k; perceptron:
+        the plain mean of w_k = z_k. Both are sums of z_k, which the moments give.
+        """
+        k = self.visits
+        if not self.averaging:
+            return self.target / (self.lam * k) if self.subgradient else self.target.copy()
+        total = (k + 1.0) * self.target - self.moments  # sum of z_1 ... z_k
+        return 2.0 * total / (self.lam * k * (k + 1.0)) if self.subgradient else total / k
+
+    def certify(self):
+        """Primal objective at the weights; there is no gap."""
+        w = self.weights()
+        sweep = self.blocks.sweep(w)
+        self.primal = float(0.5 * self.lam * (w @ w) + self.blocks.weight @ sweep.hinge)
+        return {
+            "n_oracle_calls": int(self.blocks.counts[0]),
+            "objective": self.primal,
+            "dual_gap": None,
+        }
+
+    def solution(self):
+        """The weights; duals and gap unknown."""
+        return Solution(self.weights(), self.primal, None, None, None)
+
+
+class Subgradient(Solver):
+    """Stochastic subgradient on the primal, with steps 1/k: the baseline without a certificate.
+
+    Parameters
+    ----------
+    averaging : bool, default=True
+        Return the average of the iterates with weights proportional to their number.
+
+    See Also
+    --------
+    BlockFrankWolfe : As cheap per visit, with line search and certificate.
+
+    Notes
+    -----
+    Runs ``max_iter`` passes in random order; ``tol`` is not used.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Schmidt, F. Bach, "A simpler approach to obtaining an O(1/t)
+       convergence rate for the projected stochastic subgradient method", 2012.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import Subgradient
+    >>> Subgradient(averaging=False)
+    Subgradient(averaging=False)
+    """
+
+    certified = False
+
+    def __init__(self, *, averaging=True):
+        self.averaging = averaging
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        """Begin at w = 0.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            The training set.
+        lam : float
+            Regularisation.
+        tol : float
+            Not used.
+        rng : RandomState
+            Source of the visiting order.
+        warm : dict or None, default=None
+            Not used.
+
+        Returns
+        -------
+        method : object
+            For the loop driver.
+        """
+        return _PrimalMethod(blocks, lam, rng, subgradient=True, averaging=self.averaging)
+
+
+class Perceptron(Solver):
+    """Averaged structured perceptron: no loss, no regularisation, a strong quick baseline.
+
+    Parameters
+    ----------
+    averaging : bool, default=True
+        Return the mean of the iterates.
+
+    See Also
+    --------
+    BlockFrankWolfe : Maximises the margin, with a certificate.
+
+    Notes
+    -----
+    Runs ``max_iter`` passes in random order; ``tol`` and ``C`` are not used in training (the reported
+    objective does use C).
+
+    References
+    ----------
+    .. [1] M. Collins, "Discriminative training methods for hidden Markov models", EMNLP 2002.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import Perceptron
+    >>> Perceptron()
+    Perceptron()
+    """
+
+    certified = False
+
+    def __init__(self, *, averaging=True):
+        self.averaging = averaging
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        """Begin at w = 0.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            The training set.
+        lam : float
+            Regularisation in the reported objective.
+        tol : float
+            Not used.
+        rng : RandomState
+            Source of the visiting order.
+        warm : dict or None, default=None
+            Not used.
+
+        Returns
+        -------
+        method : object
+            For the loop driver.
+        """
+        return _PrimalMethod(blocks, lam, rng, subgradient=False, averaging=self.averaging)

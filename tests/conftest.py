@@ -1,0 +1,42 @@
+"""Fixtures for all tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn in memory, no window opens
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def rng():
+    """Random numbers that are the same in every run and in every order of the tests."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """Folder of real data sets: SKLEARN_FW_DATA, or `shared/data` beside the checkout."""
+    named = os.environ.get("SKLEARN_FW_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        if named:
+            pytest.fail(f"SKLEARN_FW_DATA={named} is not a folder")
+        pytest.skip("no real data: set SKLEARN_FW_DATA to the folder that holds the data sets")
+    return folder
+
+
+@pytest.fixture
+def data_file(data_home):
+    """Function from a relative name such as "ocr/letters.npz" to the path of that file."""
+
+    def find(name):
+        path = data_home / name
+        if not path.exists():
+            pytest.skip(f"no {name} in the folder of real data: set SKLEARN_FW_DATA")
+        return path
+
+    return find

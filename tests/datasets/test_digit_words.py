@@ -1,0 +1,103 @@
+"""Words of digits follow their recipe."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from sklearn_fw.datasets import make_digit_words
+
+
+def recipe(n_words, seed, images, digits, transition, pool):
+    """The recipe of the documentation, letter by letter, for the default parameters."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n_words):
+        length = rng.integers(4, 12)
+        word = [rng.integers(10)]
+        while len(word) < length:
+            word.append(rng.choice(10, p=transition[word[-1]]))
+        rows = [rng.choice([i for i in pool if digits[i] == d]) for d in word]
+        yield np.hstack([images[rows], np.ones((len(word), 1))]), word
+
+
+def test_default_words_follow_the_recipe():
+    images, digits = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    transition = 0.9 * rng.dirichlet([0.2] * 10, size=10) + 0.01
+    order = rng.permutation(1797)
+    images = np.clip(images / 16 + 0.3 * rng.normal(size=images.shape), 0, 1)
+    words = make_digit_words()
+    assert words.X_train.shape == words.y_train.shape == words.X_test.shape == (600,)
+    np.testing.assert_array_equal(words.transition, transition)
+    for X, y, seed, pool in (
+        (words.X_train, words.y_train, 1, order[:900]),
+        (words.X_test, words.y_test, 2, order[900:]),
+    ):
+        for i, (x, word) in enumerate(recipe(20, seed, images, digits, transition, pool)):
+            np.testing.assert_array_equal(X[i], x, strict=True)
+            np.testing.assert_array_equal(y[i], word)
+
+
+def test_words_are_what_the_description_says():
+    words = make_digit_words()
+    assert words.X_train.dtype == words.y_train.dtype == object
+    lengths = [len(y) for y in words.y_train]
+    assert (min(lengths), max(lengths)) == (4, 11)
+    assert [x.shape for x in words.X_train] == [(n, 65) for n in lengths]
+    assert words.y_train[0].dtype == np.int64
+    assert words.image_shape == (8, 8)
+    np.testing.assert_allclose(words.transition.sum(axis=1), 1, rtol=1e-12)
+    values = np.concatenate(words.X_train)
+    assert values.min() == 0
+    assert values.max() == 1
+    assert (values[:, -1] == 1).all()
+    # Training and test images are disjoint.
+    train = {row.tobytes() for row in values}
+    assert not any(row.tobytes() in train for row in np.concatenate(words.X_test))
+    # Pairs follow the transition matrix: total variation small for the frequent rows.
+    counts = np.zeros((10, 10))
+    for y in words.y_train:
+        np.add.at(counts, (y[:-1], y[1:]), 1)
+    frequent = counts.sum(axis=1) > 250
+    assert frequent.sum() >= 3
+    found = counts[frequent] / counts[frequent].sum(axis=1, keepdims=True)
+    assert abs(found - words.transition[frequent]).sum(axis=1).max() / 2 < 0.1
+    assert "600 training and 600 test words of 4 to 11 digits" in words.DESCR
+
+
+def test_options():
+    words = make_digit_words(3, 2, noise=0, min_length=2, max_length=2, bias=False)
+    assert [x.shape for x in words.X_train] == [(2, 64)] * 3
+    assert words.X_train.shape == (3,)  # equal lengths stay an object array
+    clean = {row.tobytes() for row in load_digits().data / 16}
+    assert all(row.tobytes() in clean for x in words.X_test for row in x)
+    X_train, y_train, X_test, y_test = make_digit_words(3, 2, return_X_y=True)
+    assert (len(X_train), len(y_train), len(X_test), len(y_test)) == (3, 3, 2, 2)
+
+
+def test_random_state():
+    first = {
+        make_digit_words(3, 3, random_state=seed).X_train[0].tobytes() for seed in (0, 1, 2, 3)
+    }
+    assert len(first) == 4
+    # Seeds share no stream: the training words of one are not the test words of another.
+    one, zero = make_digit_words(9, 9, random_state=1), make_digit_words(9, 9, random_state=0)
+    assert [len(y) for y in one.y_train] != [len(y) for y in zero.y_test]
+    by_instance = [
+        make_digit_words(3, 3, random_state=np.random.RandomState(5)).y_train[0] for _ in range(2)
+    ]
+    np.testing.assert_array_equal(*by_instance)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_train": 0}, "n_train == 0, must be >= 1"),
+        ({"n_test": 0}, "n_test == 0"),
+        ({"noise": -0.1}, "noise == -0.1"),
+        ({"min_length": 0}, "min_length == 0"),
+        ({"min_length": 5, "max_length": 4}, "max_length == 4, must be >= 5"),
+    ],
+)
+def test_wrong_parameters_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        make_digit_words(**params)

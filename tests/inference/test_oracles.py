@@ -1,0 +1,560 @@
+"""Oracles against enumeration in plain Python, and the contract that all oracles keep."""
+
+import math
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+
+from _referees import best_labeling, best_labelings, labeling_value
+from sklearn_fw.inference import (
+    CallableOracle,
+    Enumeration,
+    PairwiseScores,
+    TreeMaxProduct,
+    Viterbi,
+    resolve_oracle,
+)
+
+GRAPHS = {
+    "chain": [Viterbi(), TreeMaxProduct(), Enumeration()],
+    "single node": [Viterbi(), TreeMaxProduct(), Enumeration()],
+    "forest": [TreeMaxProduct(), Enumeration()],
+    "no edges": [TreeMaxProduct(), Enumeration()],
+    "any": [Enumeration()],
+}
+PAIRS = [(oracle, graph) for graph, oracles in GRAPHS.items() for oracle in oracles]
+SCORES = ["normal", "ties", "forbidden", "shared"]
+N_INSTANCES = 15  # for each pair and kind of scores
+
+
+def random_edges(rng, graph, n_nodes):
+    if graph == "chain":
+        edges = [(t, t + 1) for t in range(n_nodes - 1)]
+    elif graph == "forest":
+        names = rng.permutation(n_nodes)
+        edges = [
+            (names[t], names[rng.integers(t)]) for t in range(1, n_nodes) if rng.random() < 0.85
+        ]
+        edges = [edges[e][:: rng.choice([-1, 1])] for e in rng.permutation(len(edges))]
+    elif graph == "any":  # cycles and double edges included
+        pairs = [(a, b) for a in range(n_nodes) for b in range(n_nodes) if a != b]
+        edges = [pairs[e] for e in rng.integers(len(pairs), size=6)] if pairs else []
+    else:
+        edges = []
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+
+def random_scores(rng, graph="chain", kind="normal"):
+    n_nodes = 1 if graph == "single node" else int(rng.integers(1, 6))
+    n_states = int(rng.integers(1, 4))
+    edges = random_edges(rng, graph, n_nodes)
+    shape = (len(edges), n_states, n_states)
+    if kind == "ties":
+        unary = rng.integers(-1, 2, (n_nodes, n_states)).astype(float)
+        pairwise = rng.integers(-1, 2, shape).astype(float)
+    else:
+        unary, pairwise = rng.normal(size=(n_nodes, n_states)), rng.normal(size=shape)
+    if kind == "forbidden":
+        unary[rng.random(unary.shape) < 0.25] = -np.inf
+        pairwise[rng.random(shape) < 0.25] = -np.inf
+    if kind == "shared":
+        pairwise = np.broadcast_to(rng.normal(size=shape[1:]), shape)
+    return PairwiseScores(unary, pairwise, edges).check()
+
+
+def parts(scores):
+    return scores.unary, scores.pairwise, scores.edges
+
+
+def instances(rng, graph, kind):
+    return (random_scores(rng, graph, kind) for _ in range(N_INSTANCES))
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("oracle, graph", PAIRS, ids=str)
+class TestAgainstBruteForce:
+    def test_argmax(self, oracle, graph, kind, rng):
+        for scores in instances(rng, graph, kind):
+            labels, value, upper_bound = oracle.argmax(scores)
+            _, expected = best_labeling(*parts(scores))
+            assert value == pytest.approx(expected, rel=0, abs=1e-12)
+            assert upper_bound == value
+            assert isinstance(value, float)
+            assert labels.dtype == np.int32
+            found = labeling_value(*parts(scores), labels)
+            assert found == pytest.approx(expected, rel=0, abs=1e-12)
+            assert scores.value(labels) == pytest.approx(found, rel=0, abs=1e-12)
+
+    @pytest.mark.parametrize("k", [1, 4, 10_000])
+    def test_top_k(self, oracle, graph, kind, k, rng):
+        for scores in instances(rng, graph, kind):
+            values, labels = oracle.top_k(scores, k)
+            expected, _ = best_labelings(*parts(scores), k)
+            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+            assert labels.shape == (len(expected), scores.n_nodes)
+            assert labels.dtype == np.int32
+            assert np.all(np.diff(values) <= 0)
+            assert len({tuple(row) for row in labels}) == len(labels)
+            found = [labeling_value(*parts(scores), row) for row in labels]
+            np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
+
+    def test_shared_table_equals_expanded_tables(self, oracle, graph, kind, rng):
+        for scores in instances(rng, graph, "shared"):
+            expanded = PairwiseScores(scores.unary, scores.pairwise.copy(), scores.edges)
+            labels, value, _ = oracle.argmax(scores)
+            other_labels, other_value, _ = oracle.argmax(expanded)
+            np.testing.assert_array_equal(labels, other_labels)
+            assert value == other_value
+            for one, other in zip(oracle.top_k(scores, 3), oracle.top_k(expanded, 3)):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_ties_go_to_the_same_labels_in_every_call(rng):
+    zero = PairwiseScores.from_arrays(np.zeros((4, 3)), np.zeros((3, 3)), [(0, 1), (1, 2), (2, 3)])
+    for oracle in GRAPHS["chain"]:
+        assert oracle.argmax(zero)[0].tolist() == [0, 0, 0, 0]
+        scores = random_scores(rng, kind="ties")
+        first, again = oracle.top_k(scores, 7), oracle.top_k(scores, 7)
+        np.testing.assert_array_equal(first[1], again[1])
+    _, labels = Enumeration().top_k(zero, 4)
+    assert labels.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 2], [0, 0, 1, 0]]
+
+
+def test_enumeration_returns_the_first_of_the_best(rng):
+    for _ in range(50):
+        scores = random_scores(rng, "any", "ties")
+        labels, _ = best_labeling(*parts(scores))
+        np.testing.assert_array_equal(Enumeration().argmax(scores)[0], labels)
+        _, labels = best_labelings(*parts(scores), 5)
+        np.testing.assert_array_equal(Enumeration().top_k(scores, 5)[1], labels)
+
+
+@pytest.mark.parametrize("oracle", GRAPHS["chain"], ids=repr)
+def test_nothing_allowed(oracle):
+    scores = PairwiseScores.from_arrays(np.full((2, 2), -np.inf), np.zeros((2, 2)), [(0, 1)])
+    labels, value, upper_bound = oracle.argmax(scores)
+    assert labels.shape == (2,)
+    assert value == upper_bound == -np.inf
+    values, labels = oracle.top_k(scores, 3)
+    assert values.shape == (0,)
+    assert labels.shape == (0, 2)
+
+
+@pytest.mark.parametrize("oracle", GRAPHS["chain"], ids=repr)
+def test_scores_stay_unchanged_and_may_be_read_only_or_strided(oracle, rng):
+    unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(6, 3, 3))[::2]
+    edges = np.array([(0, 1), (1, 2), (2, 3)], dtype=np.int32)
+    scores = PairwiseScores(unary, pairwise, edges)
+    expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
+    copies = [a.copy() for a in parts(scores)]
+    for array in parts(scores):
+        array.flags.writeable = False
+    labels, value, _ = oracle.argmax(scores, start=expected[0])
+    np.testing.assert_array_equal(labels, expected[0])
+    assert value == expected[1]
+    oracle.top_k(scores, 2)
+    for array, copy in zip(parts(scores), copies):
+        np.testing.assert_array_equal(array, copy)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(st.data())
+def test_tree_does_not_depend_on_order_and_direction_of_edges(data):
+    n_nodes = data.draw(st.integers(2, 12))
+    n_states = data.draw(st.integers(1, 3))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    edges = random_edges(rng, "forest", n_nodes)
+    pairwise = rng.normal(size=(len(edges), n_states, n_states))
+    unary = rng.normal(size=(n_nodes, n_states))
+    order = np.array(data.draw(st.permutations(range(len(edges)))), dtype=int)
+    turn = np.array(data.draw(st.lists(st.booleans(), min_size=len(edges), max_size=len(edges))))
+    other_edges, other_pairwise = edges[order], pairwise[order]
+    for e in np.flatnonzero(turn):
+        other_edges[e] = other_edges[e][::-1]
+        other_pairwise[e] = other_pairwise[e].T.copy()
+    labels, value, _ = TreeMaxProduct().argmax(PairwiseScores(unary, pairwise, edges))
+    other = TreeMaxProduct().argmax(PairwiseScores(unary, other_pairwise, other_edges))
+    np.testing.assert_array_equal(other[0], labels)
+    assert other[1] == pytest.approx(value, rel=0, abs=1e-12)
+
+
+def test_long_chain_equals_tree_and_independent_nodes(rng):
+    n_nodes = 3000
+    edges = np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+    scores = PairwiseScores.from_arrays(
+        rng.normal(size=(n_nodes, 4)), rng.normal(size=(4, 4)), edges
+    )
+    labels, value, _ = Viterbi().argmax(scores)
+    np.testing.assert_array_equal(TreeMaxProduct().argmax(scores)[0], labels)
+    assert scores.value(labels) == pytest.approx(value, rel=1e-12)
+    alone = PairwiseScores.from_arrays(scores.unary)
+    labels, value, _ = TreeMaxProduct().argmax(alone)
+    np.testing.assert_array_equal(labels, scores.unary.argmax(axis=1))
+
+
+def test_threads_share_an_oracle(rng):
+    oracle = TreeMaxProduct()
+    scores = [random_scores(rng, "forest") for _ in range(50)]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(oracle.argmax, scores))
+    for one, (labels, value, _) in zip(scores, answers):
+        np.testing.assert_array_equal(labels, oracle.argmax(one)[0])
+        assert value == oracle.argmax(one)[1]
+
+
+# ---- kernels -----------------------------------------------------------------------------------
+
+
+def in_python(kernel):
+    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
+
+
+def test_orient_forest_puts_leaves_first(rng):
+    from sklearn_fw._kernels.tree import orient_forest
+
+    for _ in range(100):
+        n_nodes = int(rng.integers(1, 30))
+        edges = random_edges(rng, "forest", n_nodes)
+        directed, source, flipped = orient_forest(edges, n_nodes)
+        for one, other in zip(
+            (directed, source, flipped), in_python(orient_forest)(edges, n_nodes)
+        ):
+            np.testing.assert_array_equal(one, other)
+        assert sorted(source) == list(range(len(edges)))
+        np.testing.assert_array_equal(
+            np.where(flipped[:, None], directed[:, ::-1], directed), edges[source]
+        )
+        children = directed[:, 0].tolist()
+        assert len(set(children)) == len(children)
+        for r, parent in enumerate(directed[:, 1].tolist()):
+            assert parent not in children[:r]
+
+
+def test_orient_forest_flips_nothing_that_points_to_a_root(rng):
+    from sklearn_fw._kernels.tree import orient_forest
+
+    for _ in range(100):
+        n_nodes = int(rng.integers(2, 30))
+        names = rng.permutation(n_nodes)
+        edges = np.array([(names[t], names[rng.integers(t)]) for t in range(1, n_nodes)])
+        directed, _, flipped = orient_forest(rng.permutation(edges), n_nodes)
+        assert len(directed) == n_nodes - 1
+        assert not flipped.any()
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(0, 1), (1, 2), (2, 0)],
+        [(0, 1), (1, 0)],
+        [(0, 1), (0, 1)],
+        [(3, 3)],
+        [(0, 1), (1, 2), (2, 3), (3, 1)],
+    ],
+    ids=str,
+)
+def test_orient_forest_leaves_cycles_out(edges):
+    from sklearn_fw._kernels.tree import orient_forest
+
+    assert len(orient_forest(np.array(edges), 4)[0]) < len(edges)
+
+
+def test_is_chain():
+    from sklearn_fw._kernels.tree import is_chain
+
+    chain = np.array([(0, 1), (1, 2)])
+    nothing = np.empty((0, 2), np.int64)
+    for kernel in (is_chain, in_python(is_chain)):
+        assert kernel(chain, 3)
+        assert kernel(nothing, 1)
+        assert not kernel(nothing, 2)
+        assert not kernel(chain, 4)
+        assert not kernel(chain[::-1].copy(), 3)
+        assert not kernel(chain[:, ::-1].copy(), 3)
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties", "forbidden"])
+def test_compiled_and_plain_kernels_agree(kind, rng):
+    from sklearn_fw._kernels import tree
+    from sklearn_fw.inference._tree import _forest
+
+    for _ in range(10):
+        unary, *graph = _forest(random_scores(rng, "forest", kind))
+        n_nodes, n_states = unary.shape
+        for kernel, scratch in (
+            (tree.tree_argmax, [np.empty((n_nodes + 1, n_states))]),
+            (tree.enumerate_argmax, []),
+        ):
+            labels, plain_labels = np.empty((2, n_nodes), np.int32)
+            value = kernel(unary, *graph, labels, *scratch)
+            plain_value = in_python(kernel)(unary, *graph, plain_labels, *scratch)
+            assert value == pytest.approx(plain_value, rel=0, abs=1e-12)
+            np.testing.assert_array_equal(labels, plain_labels)
+        values, labels = tree.tree_top_k(unary, *graph, 4)
+        plain_values, plain_labels = in_python(tree.tree_top_k)(unary, *graph, 4)
+        np.testing.assert_allclose(values, plain_values, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(labels, plain_labels)
+
+
+# ---- errors ------------------------------------------------------------------------------------
+
+
+def cycle():
+    return PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2), (2, 0)])
+
+
+@pytest.mark.parametrize("method", ["argmax", "top_k"])
+def test_wrong_graphs_are_refused_with_the_remedy(method):
+    more = [2] if method == "top_k" else []
+    with pytest.raises(ValueError, match=r"Viterbi needs .* chain.*TreeMaxProduct\(\)"):
+        getattr(Viterbi(), method)(cycle(), *more)
+    with pytest.raises(ValueError, match=r"without a cycle.*Enumeration\(\)"):
+        getattr(TreeMaxProduct(), method)(cycle(), *more)
+    with pytest.raises(
+        ValueError, match=r"2 states on 3 nodes .* max_labelings=7 .*TreeMaxProduct"
+    ):
+        getattr(Enumeration(max_labelings=7), method)(cycle(), *more)
+    huge = PairwiseScores.from_arrays(np.zeros((100_000, 2)))
+    with pytest.raises(ValueError, match="raise max_labelings"):
+        getattr(Enumeration(), method)(huge, *more)
+    with pytest.raises(ValueError, match="max_labelings == 0, must be >= 1"):
+        getattr(Enumeration(max_labelings=0), method)(cycle(), *more)
+
+
+@pytest.mark.parametrize(
+    "edges", [[], [(1, 0), (1, 2)], [(1, 2), (0, 1)], [(0, 1), (0, 2)]], ids=str
+)
+def test_viterbi_wants_the_very_chain(edges):
+    table = np.zeros((2, 2)) if edges else None
+    scores = PairwiseScores.from_arrays(np.zeros((3, 2)), table, edges or None)
+    with pytest.raises(ValueError, match="edges of a chain"):
+        Viterbi().argmax(scores)
+
+
+@pytest.mark.parametrize("oracle", GRAPHS["chain"], ids=repr)
+def test_k_is_checked(oracle):
+    scores = PairwiseScores.from_arrays(np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="k == 0, must be >= 1"):
+        oracle.top_k(scores, 0)
+    with pytest.raises(TypeError, match="k must be an instance of int"):
+        oracle.top_k(scores, 1.5)
+
+
+@pytest.mark.parametrize("oracle", [Viterbi(), TreeMaxProduct(), Enumeration(), Enumeration(9)])
+def test_oracles_are_estimators(oracle):
+    scores = random_scores(np.random.default_rng(3))
+    for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
+        assert type(twin) is type(oracle)
+        assert twin.get_params() == oracle.get_params()
+        assert twin.exact is True
+    assert not vars(oracle).keys() - oracle.get_params().keys()
+    if scores.n_states**scores.n_nodes <= 9 or not oracle.get_params():
+        before = dict(vars(oracle))
+        oracle.argmax(scores)
+        assert vars(oracle) == before
+
+
+def test_enumeration_parameter_is_set():
+    oracle = Enumeration().set_params(max_labelings=8)
+    assert oracle.get_params() == {"max_labelings": 8}
+    assert oracle.argmax(cycle())[1] == 3.0
+
+
+def test_import_does_not_load_numba():
+    code = "import sys, sklearn_fw.inference; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- PairwiseScores ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((np.zeros(3),), r"unary must have shape \(n_nodes, n_states\), got \(3,\)"),
+        ((np.zeros((0, 2)),), "unary must have shape"),
+        (([["a", "b"]],), "unary must be an array of numbers"),
+        (([[0.0, np.nan]],), r"unary must hold finite numbers or -inf"),
+        (([[0.0, np.inf]],), r"unary must hold finite numbers or -inf"),
+        ((np.zeros((2, 2)), np.eye(2)), "pairwise and edges come together, but edges is None"),
+        ((np.zeros((2, 2)), None, [(0, 1)]), "but pairwise is None"),
+        ((np.zeros((2, 2)), np.eye(3), [(0, 1)]), r"= \(1, 2, 2\), got \(1, 3, 3\)"),
+        ((np.zeros((2, 2)), np.zeros((2, 2, 2)), [(0, 1)]), r"pairwise must have shape"),
+        ((np.zeros((2, 2)), np.zeros(4), [(0, 1)]), r"pairwise must have shape"),
+        ((np.zeros((2, 2)), np.full((2, 2), np.nan), [(0, 1)]), "pairwise must hold finite"),
+        ((np.zeros((2, 2)), np.eye(2), [(0, 2)]), "edges must name nodes 0 to 1, got 0 to 2"),
+        ((np.zeros((2, 2)), np.eye(2), [(-1, 1)]), "edges must name nodes 0 to 1, got -1 to 1"),
+        ((np.zeros((2, 2)), np.eye(2), [(1, 1)]), r"two different nodes, got \(1, 1\)"),
+        (
+            (np.zeros((2, 2)), np.eye(2), [0, 1]),
+            r"edges must have shape \(n_edges, 2\), got \(2,\)",
+        ),
+        (
+            (np.zeros((2, 2)), np.eye(2), [(0.0, 1.0)]),
+            "edges must hold integers, got dtype float64",
+        ),
+    ],
+)
+def test_from_arrays_names_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PairwiseScores.from_arrays(*arguments)
+
+
+def test_check_wants_float64():
+    scores = PairwiseScores(
+        np.zeros((1, 2), np.float32), np.empty((0, 2, 2)), np.empty((0, 2), int)
+    )
+    with pytest.raises(ValueError, match="unary must be float64, got dtype float32"):
+        scores.check()
+
+
+def test_from_arrays_keeps_one_table_as_one_table():
+    edges = [(0, 1), (2, 1)]
+    table = np.arange(4.0).reshape(2, 2)
+    view = np.broadcast_to(table.astype(np.float32), (2, 2, 2))
+    for pairwise in (table, table.tolist(), view, np.broadcast_to(table, (2, 2, 2))):
+        scores = PairwiseScores.from_arrays(np.zeros((3, 2)), pairwise, edges)
+        assert scores.pairwise.strides[0] == 0
+        assert scores.pairwise.shape == (2, 2, 2)
+        assert scores.pairwise.dtype == np.float64
+        np.testing.assert_array_equal(scores.pairwise[1], table)
+    assert PairwiseScores.from_arrays(np.zeros((3, 2)), table, []).n_edges == 0
+
+
+def test_pairwise_scores_are_pickled_without_expanding_the_table():
+    edges = np.column_stack([np.arange(999), np.arange(1, 1000)])
+    scores = PairwiseScores.from_arrays(np.zeros((1000, 20)), np.eye(20), edges)
+    text = pickle.dumps(scores)
+    assert len(text) < 300_000  # 3.2 MB with all tables
+    again = pickle.loads(text)
+    assert again.pairwise.strides[0] == 0
+    for one, other in zip(parts(again), parts(scores)):
+        np.testing.assert_array_equal(one, other)
+    plain = pickle.loads(pickle.dumps(PairwiseScores.from_arrays(np.eye(2))))
+    np.testing.assert_array_equal(plain.unary, np.eye(2))
+
+
+def test_pairwise_scores_cannot_be_reassigned():
+    scores = PairwiseScores.from_arrays(np.eye(2))
+    with pytest.raises(AttributeError):
+        scores.unary = np.zeros((2, 2))
+
+
+# ---- callables and names -----------------------------------------------------------------------
+
+
+def first_state(scores):
+    return [0] * scores.n_nodes
+
+
+def test_callable_returns_labels_only(rng):
+    scores = random_scores(rng)
+    labels, value, upper_bound = CallableOracle(first_state).argmax(scores)
+    assert labels.tolist() == [0] * scores.n_nodes
+    assert labels.dtype == np.int32
+    assert value == pytest.approx(labeling_value(*parts(scores), labels), rel=1e-12)
+    assert upper_bound == math.inf
+    assert CallableOracle(first_state).exact is False
+
+
+def test_callable_returns_three_labels_as_tuple():
+    labels, value, _ = CallableOracle(lambda scores: (1, 0, 1)).argmax(cycle())
+    assert labels.tolist() == [1, 0, 1]
+    assert value == 1.0
+
+
+def test_callable_returns_a_certificate(rng):
+    for kind in SCORES:
+        scores = random_scores(rng, "forest", kind)
+        expected = TreeMaxProduct().argmax(scores)
+        labels, value, upper_bound = CallableOracle(TreeMaxProduct().argmax).argmax(scores)
+        np.testing.assert_array_equal(labels, expected[0])
+        assert (value, upper_bound) == expected[1:]
+    answer = CallableOracle(lambda scores: ([0, 1, 0], None, 7)).argmax(cycle())
+    assert answer[1:] == (1.0, 7.0)
+    answer = CallableOracle(lambda scores: ([0, 1, 0], 1.0, 1.0 - 1e-12)).argmax(cycle())
+    assert answer[1:] == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "answer, error, message",
+    [
+        ([0, 1], ValueError, r"must return 3 labels, one per node.*shape \(2,\)"),
+        (0, ValueError, r"got an answer of shape \(\)"),
+        (None, ValueError, r"got an answer of shape \(\)"),
+        ([0.0, 1.0, 0.0], TypeError, "integer labels, got dtype float64.*astype"),
+        ([True, False, True], TypeError, "integer labels, got dtype bool"),
+        ([0, 1, 2], ValueError, "labels from 0 to 1, got 0 to 2"),
+        ([-1, 1, 0], ValueError, "labels from 0 to 1, got -1 to 1"),
+        (([0, 1, 0], 2.0, 3.0), ValueError, "returned value 2.0 for labels that score 1.0"),
+        (([0, 1, 0], math.nan, 3.0), ValueError, "returned value nan"),
+        (([0, 1, 0], 1.0, 0.5), ValueError, "upper_bound 0.5 for labels that score 1.0"),
+        (([0, 1, 0], 1.0, math.nan), ValueError, "upper_bound nan"),
+    ],
+)
+def test_callable_answers_are_checked(answer, error, message):
+    def wrong(scores):
+        return answer
+
+    with pytest.raises(error, match=f"the oracle function wrong .*{message}"):
+        CallableOracle(wrong).argmax(cycle())
+
+
+def test_callable_is_an_estimator():
+    oracle = CallableOracle(first_state)
+    assert clone(oracle).function is first_state
+    assert pickle.loads(pickle.dumps(resolve_oracle(np.argmax))).function is np.argmax
+
+
+class OwnOracle(BaseEstimator):
+    def __init__(self, depth=1):
+        self.depth = depth
+
+    def argmax(self, scores, start=None):
+        return np.zeros(scores.n_nodes, np.int32), 0.0, math.inf
+
+
+class PlainOracle:
+    def argmax(self, scores, start=None):
+        return np.zeros(scores.n_nodes, np.int32), 0.0, math.inf
+
+
+def test_resolve_oracle():
+    for name, kind in [
+        ("viterbi", Viterbi),
+        ("tree", TreeMaxProduct),
+        ("enumeration", Enumeration),
+    ]:
+        assert type(resolve_oracle(name)) is kind
+        assert type(resolve_oracle("auto", default=name)) is kind
+    own = OwnOracle(depth=3)
+    for resolved in (resolve_oracle(own), resolve_oracle("auto", default=own)):
+        assert resolved is not own
+        assert resolved.depth == 3
+    plain = PlainOracle()
+    assert resolve_oracle(plain) is plain
+    assert resolve_oracle(first_state).function is first_state
+    assert type(resolve_oracle("viterbi", default="tree")) is Viterbi
+
+
+@pytest.mark.parametrize(
+    "oracle, default, error, message",
+    [
+        ("viterby", None, ValueError, "'viterby' is unknown; names are .*'auto'.*'viterbi'"),
+        ("auto", None, ValueError, "oracle='auto' has no meaning here: name one of .*'tree'"),
+        ("auto", "auto", ValueError, "oracle='auto' has no meaning here"),
+        (None, None, TypeError, r"oracle must be a name .*argmax\(scores, start=None\).* NoneType"),
+        (3, None, TypeError, "got int"),
+        (Viterbi, None, TypeError, "oracle is the class Viterbi, pass an object"),
+    ],
+)
+def test_resolve_oracle_names_what_is_wrong(oracle, default, error, message):
+    with pytest.raises(error, match=message):
+        resolve_oracle(oracle, default=default)

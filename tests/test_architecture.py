@@ -1,0 +1,267 @@
+"""The rules of the code base that a program can check. CONTRIBUTING.md says them in words."""
+
+import ast
+import re
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from _package import PACKAGE, ROOT, families, sources
+
+# A module imports from its own room and from rooms that stand before it.
+ROOMS = [
+    "_kernels",
+    "_validation",
+    "_packed",
+    "_callbacks",
+    "_result",
+    "_loop",
+    "losses",
+    "task_losses",
+    "penalties",
+    "projections",
+    "smoothing",
+    "optim",
+    "inference",
+    "structured",
+    "linear_model",
+    "density",
+    "gaussian_probability",
+    "pac_bayes",
+    "decomposition",
+    "cluster",
+    "alignment",
+    "inspection",
+    "seq2seq",
+    "metrics",
+    "preprocessing",
+    "datasets",
+    "utils",
+    "__main__",
+]
+
+# Imports against the arrows, allowed inside functions only: {(file, room): why}.
+LAZY_EXCEPTIONS = {}
+
+# Private names of scikit-learn that its own documentation tells developers to use.
+PRIVATE_SKLEARN = {"_safe_indexing"}
+PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data"}
+
+MAX_LINES = 600
+KERNEL_ARGUMENTS = 14  # more than this is reported, much more is refused
+
+
+def imports(tree, path):
+    """Yield (absolute module, imported name or None, line, inside a function) of every import."""
+    package = path.removesuffix(".py").split("/")[:-1]
+    lazy = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, None, node.lineno, id(node) in lazy
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            module = ".".join(base + ([node.module] if node.module else []))
+            for alias in node.names:
+                yield module, alias.name, node.lineno, id(node) in lazy
+
+
+def arrow_faults(files, exceptions=None):
+    """Return a sentence for every import against the arrows, and for every unused exception."""
+    exceptions = LAZY_EXCEPTIONS if exceptions is None else exceptions
+    faults, used = [], set()
+    for path, tree in files.items():
+        own = path.split("/")[1].removesuffix(".py")
+        if own == "__init__":  # the front door gathers names from every room
+            continue
+        if own not in ROOMS:
+            faults.append(f"{path}: {own} has no place in ROOMS")
+            continue
+        for module, name, line, lazy in imports(tree, path):
+            parts = [*module.split("."), *([name] if name else [])]
+            if parts[0] != "sklearn_fw":
+                continue
+            room = parts[1] if len(parts) > 1 else None
+            if room not in ROOMS:
+                faults.append(f"{path}:{line} imports {room} of sklearn_fw, which is no room")
+            elif ROOMS.index(room) > ROOMS.index(own):
+                if lazy and (path, room) in exceptions:
+                    used.add((path, room))
+                else:
+                    faults.append(f"{path}:{line} imports {room}, which stands below {own}")
+    faults += [f"LAZY_EXCEPTIONS: {entry} is not needed" for entry in set(exceptions) - used]
+    return faults
+
+
+def test_imports_follow_the_arrows():
+    assert not arrow_faults(sources())
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("from ..structured import StructuredSVM", "stands below"),
+        ("def f():\n    from .. import structured", "stands below"),
+        ("import sklearn_fw.structured", "stands below"),
+        ("from sklearn_fw import StructuredSVM", "no room"),
+        ("from .._kernels import chain", None),
+        ("from ._map import MAP", None),
+    ],
+)
+def test_arrow_faults_are_found(line, fault):
+    faults = arrow_faults({"sklearn_fw/inference/_chain.py": ast.parse(line)}, exceptions={})
+    assert [fault in f for f in faults] == ([] if fault is None else [True])
+
+
+def test_numba_stays_in_kernels():
+    for path, tree in sources().items():
+        if not path.startswith("sklearn_fw/_kernels/"):
+            found = [line for module, _, line, _ in imports(tree, path) if is_in(module, "numba")]
+            assert not found, f"{path}:{found}: compiled code belongs into _kernels"
+
+
+def is_in(module, package):
+    return module == package or module.startswith(package + ".")
+
+
+def test_kernels_need_numpy_and_numba_only():
+    allowed = {"numpy", "numba", "sklearn_fw", *sys.stdlib_module_names}
+    for path, tree in sources(PACKAGE / "_kernels").items():
+        found = {module for module, *_ in imports(tree, path)}
+        assert {module.split(".")[0] for module in found} <= allowed, path
+
+
+def kernel_faults(path, tree):
+    """Return a sentence for everything in a kernel file that breaks the rules for kernels."""
+    faults = []
+    for module, name, line, _ in imports(tree, path):
+        if is_in(module, "numba") and name in COMPILERS:
+            faults.append(f"{path}:{line} takes {name} from numba, use `from ._jit import njit`")
+        if name == "njit" and module != "sklearn_fw._kernels._jit":
+            faults.append(f"{path}:{line} takes njit from {module}, use `from ._jit import njit`")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in COMPILERS:
+            faults.append(f"{path}:{node.lineno} uses {node.attr}")
+        elif isinstance(node, ast.keyword) and node.arg in {"fastmath", "parallel"}:
+            faults.append(f"{path}:{node.lineno} sets {node.arg}")
+    return faults
+
+
+COMPILERS = {"njit", "jit", "prange", "jitclass", "vectorize", "guvectorize", "stencil", "cfunc"}
+
+
+def test_kernels_are_compiled_one_way():
+    files = sources(PACKAGE / "_kernels")
+    files.pop("sklearn_fw/_kernels/_jit.py", None)  # the wrapper itself
+    assert not [fault for path, tree in files.items() for fault in kernel_faults(path, tree)]
+
+
+@pytest.mark.parametrize(
+    ("code", "n_faults"),
+    [
+        ("from ._jit import njit", 0),
+        ("from numba import njit", 2),
+        ("import numba\nf = numba.njit(g)", 1),
+        ("from numba.experimental import jitclass", 1),
+        ("from ._jit import njit\n@njit(fastmath=True)\ndef f(): pass", 1),
+        ("from numba import prange", 1),
+    ],
+)
+def test_kernel_faults_are_found(code, n_faults):
+    assert len(kernel_faults("sklearn_fw/_kernels/x.py", ast.parse(code))) == n_faults
+
+
+@pytest.mark.filterwarnings("default")
+def test_kernels_take_few_arguments():
+    for path, tree in sources(PACKAGE / "_kernels").items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and any(map(is_njit, node.decorator_list)):
+                n = len(node.args.args)
+                assert n <= 1.5 * KERNEL_ARGUMENTS, f"{path}: {node.name} takes {n} arguments"
+                if n > KERNEL_ARGUMENTS:
+                    warnings.warn(f"{path}: {node.name} takes {n} arguments", stacklevel=1)
+
+
+def is_njit(decorator):
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(target, ast.Name) and target.id == "njit"
+
+
+def test_only_public_names_of_sklearn():
+    for path, tree in sources().items():
+        for module, name, line, _ in imports(tree, path):
+            if is_in(module, "sklearn"):
+                used = [*module.split("."), *([name] if name else [])]
+                private = {part for part in used if part.startswith("_")} - PRIVATE_SKLEARN
+                assert not private, f"{path}:{line} imports {private} of scikit-learn"
+        for node in ast.walk(tree):
+            used = getattr(node, "attr", None) or getattr(node, "id", None)
+            assert used not in PRIVATE_METHODS, f"{path}:{node.lineno} uses {used} of scikit-learn"
+
+
+def test_nothing_is_printed():
+    for path, tree in sources().items():
+        if path != "sklearn_fw/__main__.py":
+            found = [
+                node.lineno
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print"
+            ]
+            assert not found, f"{path}:{found}: report through logging, `callback` or `history_`"
+
+
+def project_files():
+    """Return the text files that belong to the project, leaving out what programs made."""
+    made = re.compile(r"/\.venv|/__pycache__/|^docs/(_build|gallery|api/generated)/")
+    kinds = {".py", ".md", ".rst", ".toml", ".cff", ".yaml", ".css", ".jinja"}
+    for top in ["sklearn_fw", "tests", "examples", "docs"]:
+        for path in (ROOT / top).rglob("*"):
+            if path.suffix in kinds and not made.search(path.relative_to(ROOT).as_posix()):
+                yield path
+    yield from (path for path in ROOT.glob("*") if path.suffix in kinds)
+
+
+def test_files_are_short():
+    long = {
+        path.relative_to(ROOT).as_posix(): n
+        for path in project_files()
+        if path.suffix == ".py" and (n := len(path.read_bytes().splitlines())) > MAX_LINES
+    }
+    assert not long, f"split these: {long}"
+
+
+def test_no_paths_of_one_machine():
+    absolute = re.compile(r"(?<![\w./:~-])(/(home|root|work|Users|opt|mnt|data)/\w|[A-Z]:\\\w)")
+    for path in project_files():
+        text = path.read_text(encoding="utf-8")
+        found = [match.group() for match in absolute.finditer(text)]
+        assert not found, f"{path.relative_to(ROOT)} names a place on one machine: {found}"
+
+
+def in_new_process(code):
+    """Run code in a fresh Python and return the words that it prints."""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+def test_import_is_light():
+    heavy = ["matplotlib", "networkx", "numba"]
+    loaded = f"print(*(name for name in {heavy} if name in sys.modules))"
+    assert not in_new_process(f"import sys, sklearn_fw; {loaded}")
+
+
+def test_families_do_without_extras():
+    extras = ["dask", "matplotlib", "pandas", "pytoulbar2", "rich", "torch"]
+    names = ", ".join(["sklearn_fw", *(module.__name__ for module in families())])
+    # None in sys.modules makes the import of that name fail, as if it were not installed. SciPy
+    # looks into its values while it is imported, so it goes first.
+    hide = f"import sys, scipy.stats; sys.modules.update(dict.fromkeys({extras}))"
+    in_new_process(f"{hide}; import {names}")

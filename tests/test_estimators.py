@@ -1,0 +1,39 @@
+"""Every estimator of the registry obeys scikit-learn's contract and ours."""
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from _registry import CASES, EXPECTED_FAILED_CHECKS
+
+# Checks run with few iterations on arbitrary data: an honest solver warns there.
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
+)
+
+
+def expected_failures(estimator):
+    return EXPECTED_FAILED_CHECKS.get(type(estimator).__name__, {})
+
+
+@parametrize_with_checks(
+    [case.make() for case in CASES if case.two_d],
+    expected_failed_checks=expected_failures,
+    xfail_strict=True,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.two_d], ids=str)
+def test_structured_checks(case):
+    from sklearn_fw.utils import check_structured_estimator
+
+    X, y = case.data()
+    check_structured_estimator(case.make(), X, y)
+
+
+def test_expected_failures_belong_to_registered_estimators():
+    classes = {type(case.make()).__name__ for case in CASES}
+    assert set(EXPECTED_FAILED_CHECKS) <= classes
+    assert all(all(reasons.values()) for reasons in EXPECTED_FAILED_CHECKS.values())

@@ -1,0 +1,67 @@
+"""The public names: listed, sorted, documented, and the promised ones at the front door."""
+
+import inspect
+import re
+import tomllib
+
+import pytest
+
+import sklearn_fw
+from _package import ROOT, families, public_objects
+
+MODULES = [sklearn_fw, *families()]
+
+# `from sklearn_fw import ...` works for these, whatever family they live in.
+PROMISED = [
+    "AsagaClassifier",
+    "AsagaRegressor",
+    "KernelStudentTDensity",
+    "StructuredSVM",
+    "TRWMarginals",
+    "regularization_path",
+]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
+def test_all_is_sorted_and_resolves(module):
+    names = list(module.__all__)
+    assert names == sorted(set(names), key=lambda name: (not name.isupper(), name))
+    assert set(names) <= set(dir(module))
+    for name in names:
+        assert not name.startswith("_") or name == "__version__"
+        assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
+def test_modules_have_docstrings(module):
+    assert (module.__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("obj", [pytest.param(obj, id=name) for name, obj in public_objects()])
+def test_public_objects_have_docstrings(obj):
+    assert (inspect.getdoc(obj) or "").strip()
+    if inspect.isclass(obj):
+        for method, function in vars(obj).items():
+            if inspect.isfunction(function) and not method.startswith("_"):
+                assert (inspect.getdoc(getattr(obj, method)) or "").strip(), method
+
+
+def test_promised_names_stand_at_the_front_door():
+    for module in families():
+        for name in set(PROMISED) & set(module.__all__):
+            assert name in sklearn_fw.__all__
+            assert getattr(sklearn_fw, name) is getattr(module, name)
+
+
+@pytest.mark.parametrize("module", families(), ids=lambda m: m.__name__)
+def test_reference_lists_every_name(module):
+    page = f"docs/api/{module.__name__.rpartition('.')[2]}.rst"
+    assert (ROOT / page).is_file(), f"write {page}, with every name of {module.__name__}"
+    listed = re.findall(r"^ {4}(\w+)$", (ROOT / page).read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(module.__all__), f"edit {page}"
+
+
+def test_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert sklearn_fw.__version__ == project["version"]
+    assert f"version: {project['version']}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
