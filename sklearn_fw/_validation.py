@@ -5,7 +5,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_scalar
 
-__all__ = ["check_choice", "check_integer", "check_positive", "check_sample_weight", "check_time_limit"]
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_positive",
+    "check_sample_weight",
+    "check_time_limit",
+]
 
 
 def check_positive(value, name):

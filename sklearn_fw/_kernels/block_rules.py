@@ -103,7 +103,7 @@ def free_slot(alpha, values, size, capacity, may_evict_active):
 def table_is_full(corners, i, rules):
     """Whether a visit of block i might find no room for its corner."""
     capacity = corners.alpha.shape[1]
-    if not rules.explicit or corners.size[i] < capacity or rules.step == FW:
+    if corners.size[i] < capacity or rules.step == FW:
         return False
     for c in range(capacity):
         if corners.alpha[i, c] == 0.0:
@@ -115,6 +115,8 @@ def table_is_full(corners, i, rules):
 def move_mass(alpha, size, kind, slot, away, gamma, maximum):
     """Change the alphas of one block by a step; returns whether it dropped a corner."""
     if kind == PAIRWISE:
+        if slot == away:
+            return False  # rounding made a slope of a step that goes nowhere
         alpha[slot] += gamma
         alpha[away] = 0.0 if gamma >= maximum else alpha[away] - gamma
         return gamma >= maximum

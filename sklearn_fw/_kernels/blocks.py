@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import njit
+from ._jit import inner, njit
 from .block_rules import (
     CALLS, DONE, DROPS, EVICTED, FW, HITS, NO_GAP, PAIRWISE, REASON, STEPS, TABLE_FULL, VISITS, WORSE,
     away_corner, cache_candidate, considers, free_slot, move_mass, pick_block, set_gap,
@@ -21,7 +21,10 @@ from .parts import (
 
 
 class Corners(NamedTuple):
-    """Explicit duals: outputs seen per block, with their alpha. Empty arrays when not kept."""
+    """Explicit duals: outputs seen per block, with their alpha.
+
+    Kernels take None where they are not kept: numba then compiles none of the code for them.
+    """
 
     labels: np.ndarray  # (n_nodes, capacity)
     alpha: np.ndarray  # (n, capacity)
@@ -29,7 +32,7 @@ class Corners(NamedTuple):
     size: np.ndarray  # (n,)
 
 
-@njit
+@inner
 def _find_corner(labels, size, wanted, start, n_nodes):
     for c in range(size):
         same = True
@@ -42,7 +45,7 @@ def _find_corner(labels, size, wanted, start, n_nodes):
     return -1
 
 
-@njit
+@inner
 def _remove_empty(parts, corners, i):
     """Without a cache only active corners are kept; the last one fills each hole."""
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -67,7 +70,7 @@ def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
     """Scores of block i and the cache; returns (cached slot or -1, value of the current point)."""
     block_scores(parts, dual.w, i, 1.0, scratch)
     current = current_value(parts, dual, dual.w, i, scratch)
-    if not rules.explicit:
+    if corners is None:
         return -1, current
     size = corners.size[i]
     values = scratch.values
@@ -91,7 +94,7 @@ def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
     return slot, current
 
 
-@njit
+@inner
 def _insert_answer(parts, corners, i, value, rules, scratch, counts):
     """Slot of the oracle's answer in the table of block i, made if it is new."""
     start = parts.node_start[i]
@@ -142,29 +145,30 @@ def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scr
     counts[VISITS] += 1
     if slot >= 0:
         counts[HITS] += 1
-        value = scratch.values[slot]
-        for t in range(start, stop):
-            scratch.labels[t - start] = corners.labels[t, slot]
+        if corners is not None:
+            value = scratch.values[slot]
+            for t in range(start, stop):
+                scratch.labels[t - start] = corners.labels[t, slot]
     else:
         counts[CALLS] += 1
         set_gap(gaps, i, max(p * (value - current), 0.0), rules.gap_degree)
-        if rules.explicit:
+        if corners is not None:
             slot = _insert_answer(parts, corners, i, value, rules, scratch, counts)
 
     labels = scratch.labels[: stop - start]
     loss_plus, loss_now = labels_loss(parts, i, labels), dual.loss[i] / p
     slope_fw, slope_away = p * (value - current), 0.0
-    away, n_active = -1, 1
+    away, n_active, alpha_away = -1, 1, 0.0
     away_labels, loss_minus = scratch.away_labels, 0.0
-    if rules.step != FW:
+    if corners is not None:
         away, n_active = away_corner(corners.alpha[i], scratch.values, corners.size[i])
+        alpha_away = corners.alpha[i, away]
         slope_away = p * (current - scratch.values[away])
         for t in range(start, stop):
             away_labels[t - start] = corners.labels[t, away]
         loss_minus = corners.loss[i, away]
 
     chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
-    alpha_away = corners.alpha[i, away] if away >= 0 else 0.0
     for kind in range(3):
         if not considers(rules.step, kind, slope_fw, slope_away, n_active):
             continue
@@ -174,9 +178,7 @@ def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scr
         build_direction(parts, dual, i, kind, labels, away_labels, scratch)
         curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch)
         built = kind
-        candidate = step_length(
-            rules, slope, curvature, limit, counts[VISITS], parts.weight.size
-        )
+        candidate = step_length(rules, slope, curvature, limit, counts[VISITS], parts.weight.size)
         gain = candidate * slope - 0.5 * candidate * candidate * curvature
         if chosen < 0 or gain > best_gain:
             chosen, gamma, maximum, best_gain = kind, candidate, limit, gain
@@ -194,11 +196,10 @@ def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scr
     else:
         loss_change = p * (loss_now - loss_minus)
     take_step(parts, dual, i, rules.lam, gamma, loss_change, counts[VISITS], scratch)
-    if rules.explicit:
-        dropped = move_mass(
+    if corners is not None:
+        counts[DROPS] += move_mass(
             corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
         )
-        counts[DROPS] += dropped
         if not rules.use_cache:
             _remove_empty(parts, corners, i)
 
@@ -211,13 +212,14 @@ def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, coun
         if i < 0:
             counts[REASON] = NO_GAP
             return k
-        if table_is_full(corners, i, rules):
-            counts[REASON] = TABLE_FULL
-            return k
+        if corners is not None:
+            if table_is_full(corners, i, rules):
+                counts[REASON] = TABLE_FULL
+                return k
         slot, current = begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
         value = 0.0
         if slot < 0:
-            value = block_argmax(parts, dual.w, i, 1.0, scratch)
+            value = block_argmax(parts, dual.w, i, scratch)
         finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
     counts[REASON] = DONE
     return order.size
@@ -232,7 +234,7 @@ def sweep(parts, dual, w, first, last, scratch, hinge, current, labels):
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         block_scores(parts, w, i, 1.0, scratch)
-        value = block_argmax(parts, w, i, 1.0, scratch)
+        value = block_argmax(parts, w, i, scratch)
         true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
         hinge[i] = value - true_value
         current[i] = current_value(parts, dual, w, i, scratch) - true_value
@@ -259,7 +261,6 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
 
     Every block must have a free slot when corners are kept.
     """
-    explicit = corners.size.size > 0
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         target = labels[start:stop]
@@ -267,8 +268,7 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
         build_direction(parts, dual, i, FW, target, target, scratch)
         move_marginals(parts, dual, i, gamma, scratch)
         dual.loss[i] += gamma * (p * labels_loss(parts, i, target) - dual.loss[i])
-        if explicit:
-            scratch.labels[: stop - start] = target
+        if corners is not None:
             slot = _find_corner(corners.labels, corners.size[i], target, start, stop - start)
             if slot < 0:
                 slot = corners.size[i]
@@ -276,9 +276,7 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
                 corners.labels[start:stop, slot] = target
                 corners.loss[i, slot] = labels_loss(parts, i, target)
                 corners.alpha[i, slot] = 0.0
-            counts[DROPS] += move_mass(
-                corners.alpha[i], corners.size[i], FW, slot, -1, gamma, 1.0
-            )
+            counts[DROPS] += move_mass(corners.alpha[i], corners.size[i], FW, slot, -1, gamma, 1.0)
 
 
 @njit
@@ -372,7 +370,7 @@ def marginals_of_corners(parts, dual, corners):
 # ---- primal baselines --------------------------------------------------------------------------
 
 
-@njit
+@inner
 def _any_active(parts, i, scratch):
     for r in range(parts.row_start[i + 1] - parts.row_start[i]):
         if scratch.active[r]:
@@ -397,7 +395,7 @@ def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, sc
         if lam > 0.0 and visit == 1:
             loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
         block_scores(parts, target, i, loss_weight, scratch)
-        block_argmax(parts, target, i, loss_weight, scratch)
+        block_argmax(parts, target, i, scratch)
         truth, labels = parts.truth[start:stop], scratch.labels[: stop - start]
         build_direction(parts, dual, i, PAIRWISE, truth, labels, scratch)
         if _any_active(parts, i, scratch):

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import njit
+from ._jit import inner, njit
 from .block_rules import AWAY, FW, PAIRWISE
-from .tree import tree_argmax, tree_top_k
+from .tree import tree_argmax
 
 
 class Parts(NamedTuple):
@@ -136,7 +136,7 @@ def labels_value(parts, w, i, labels, scratch):
     return value + parts.whole_cost if differs else value
 
 
-@njit
+@inner
 def labels_loss(parts, i, labels):
     """L_i of a labelling."""
     start = parts.node_start[i]
@@ -161,38 +161,23 @@ def current_value(parts, dual, w, i, scratch):
     return value
 
 
-@njit
-def block_argmax(parts, w, i, loss_weight, scratch):
+@inner
+def block_argmax(parts, w, i, scratch):
     """The exact oracle of trees: best labelling under `block_scores`, into ``scratch.labels``.
 
-    Returns its value, loss included.
+    Returns its value. Not for ``whole_cost``, which is no sum over nodes.
     """
-    start = parts.node_start[i]
-    n_nodes = parts.node_start[i + 1] - start
+    n_nodes = parts.node_start[i + 1] - parts.node_start[i]
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
     edge_table = parts.edge_table[parts.edge_start[i] : parts.edge_stop[i]]
-    tables = w.tables
     scores, labels = scratch.scores[:n_nodes], scratch.labels[:n_nodes]
-    value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
-    whole_cost = loss_weight * parts.whole_cost
-    if whole_cost == 0.0:
-        return value
-    for t in range(n_nodes):
-        if labels[t] != parts.truth[start + t]:
-            return value + whole_cost
-    # The best labelling is the truth, which alone earns no loss: is the runner-up better?
-    values, runners = tree_top_k(scores, edges, edge_table, tables, 2)
-    if values.size > 1 and values[1] + whole_cost > value:
-        value = values[1] + whole_cost
-        for t in range(n_nodes):
-            labels[t] = runners[1, t]
-    return value
+    return tree_argmax(scores, edges, edge_table, w.tables, labels, scratch.messages)
 
 
 # ---- directions --------------------------------------------------------------------------------
 
 
-@njit
+@inner
 def build_direction(parts, dual, i, kind, plus, minus, scratch):
     """Marginals of a direction: FW ``plus - mu``, PAIRWISE ``plus - minus``, AWAY ``mu - minus``."""
     n_states = parts.cost.shape[0]
@@ -233,7 +218,7 @@ def build_direction(parts, dual, i, kind, plus, minus, scratch):
             delta[(table + minus[child]) * n_states + minus[parent]] -= 1.0
 
 
-@njit
+@inner
 def apply_adjoint(parts, i, scratch):
     """``F_i' delta`` into the buffer, one row per attribute touched; returns its squared norm."""
     n_columns = parts.n_columns
@@ -266,7 +251,7 @@ def apply_adjoint(parts, i, scratch):
     return norm
 
 
-@njit
+@inner
 def add_to_weights(parts, i, factor, target, scratch):
     """``target += factor * F_i' delta`` from the buffer of `apply_adjoint`."""
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
@@ -280,13 +265,13 @@ def add_to_weights(parts, i, factor, target, scratch):
         tables[a] += factor * source[a]
 
 
-@njit
+@inner
 def clip_row(v, lower, upper, w):
     for c in range(w.size):
         w[c] = min(max(v[c], lower[c]), upper[c])
 
 
-@njit
+@inner
 def clip_weights(parts, dual, i, scratch):
     """Project the coordinates that block i just moved onto the bounds."""
     v, lower, upper, w = dual.v, dual.lower, dual.upper, dual.w
@@ -297,7 +282,7 @@ def clip_weights(parts, dual, i, scratch):
     clip_row(v.flat_tables, lower.flat_tables, upper.flat_tables, w.flat_tables)
 
 
-@njit
+@inner
 def move_marginals(parts, dual, i, gamma, scratch):
     """``mu_i += gamma * delta``."""
     n_states = parts.cost.shape[0]
@@ -313,7 +298,7 @@ def move_marginals(parts, dual, i, gamma, scratch):
         mass[a] += gamma * delta[a]
 
 
-@njit
+@inner
 def take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch):
     """Move block i by ``gamma`` along the direction in ``scratch`` (adjoint already applied)."""
     move_marginals(parts, dual, i, gamma, scratch)

@@ -38,7 +38,9 @@ class PartBlocks(Blocks):
         self._parts = parts
         self._n_jobs = n_jobs
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
-        self._oracle = None if type(oracle) in COMPILED else oracle
+        # The zero-one loss of a whole output needs the runner-up, which compiled passes do not find.
+        compiled = type(oracle) in COMPILED and parts.whole_cost == 0.0
+        self._oracle = None if compiled else oracle
         # A chain oracle on another graph is refused here, not by a wrong answer later.
         nothing = np.zeros((parts.node_start[1], n_states))
         tables = np.zeros((parts.n_tables, n_states, n_states))
@@ -60,10 +62,7 @@ class PartBlocks(Blocks):
             alpha[:, 0] = 1.0
             self._corners = kernels.Corners(labels, alpha, loss, np.ones(self.n_blocks, np.int64))
         else:
-            nothing = np.empty((0, 0))
-            self._corners = kernels.Corners(
-                np.empty((0, 0), dtype), nothing, nothing, np.empty(0, np.int64)
-            )
+            self._corners = None
         self._bind()
         kernels.set_to_truth(parts, self._dual)
 
@@ -105,7 +104,7 @@ class PartBlocks(Blocks):
             stamp=np.zeros(n_attributes, np.int64),
             touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
-            values=np.zeros(self._corners.alpha.shape[1]),
+            values=np.zeros(self._corners.alpha.shape[1] if self.explicit else 0),
         )
 
     def _grow(self):
@@ -143,10 +142,12 @@ class PartBlocks(Blocks):
         scratch, counts = self._scratch, self.counts
         for k in range(position, len(order)):
             i = pick_block(gaps, order[k], uniforms[k])
-            if i < 0 or table_is_full(corners, i, rules):
+            if i < 0 or (corners is not None and table_is_full(corners, i, rules)):
                 counts[REASON] = NO_GAP if i < 0 else TABLE_FULL
                 return k
-            slot, current = kernels.begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+            slot, current = kernels.begin_visit(
+                parts, dual, corners, gaps, rules, i, scratch, counts
+            )
             value = 0.0
             if slot < 0:
                 labels = self._ask(self._block_scores(i), i)

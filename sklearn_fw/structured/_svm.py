@@ -273,9 +273,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
-        return {
-            name: value for name, value in vars(self).items() if name.endswith("_")
-        } | {"coef_": method.weights().copy(), "_compiled": getattr(self, "_compiled", False)}
+        return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
+            "coef_": method.weights().copy(),
+            "_compiled": getattr(self, "_compiled", False),
+        }
 
     def _store(self, method, blocks, lam, status, n_iter, history):
         from .._kernels import block_rules
@@ -436,7 +437,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             At most 1; larger is better.
         """
         losses = self.loss(X, y)
-        return float(1.0 - np.average(losses, weights=check_sample_weight(sample_weight, len(losses))))
+        return float(
+            1.0 - np.average(losses, weights=check_sample_weight(sample_weight, len(losses)))
+        )
 
     def feature_weights(self):
         """The weights by name.
@@ -460,7 +463,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             isinstance(model, str) and model in ("auto", "multiclass")
         ):
             _tag_as_classifier(tags, multi_label=False)
-        elif isinstance(model, MultilabelModel) or (isinstance(model, str) and model == "multilabel"):
+        elif isinstance(model, MultilabelModel) or (
+            isinstance(model, str) and model == "multilabel"
+        ):
             _tag_as_classifier(tags, multi_label=True)
         else:
             # Never a classifier for scikit-learn: it would stratify by whole sequences.
@@ -511,9 +516,7 @@ def _resolve_model(model, X, y):
 def _model_for(X, y):
     """The model that the form of the data calls for."""
     if y is None:
-        raise ValueError(
-            "StructuredSVM requires y to be passed, but the target y is None"
-        )
+        raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
     structured = isinstance(X, Packed) or isinstance(y, Packed)
     if not structured and not sp.issparse(X) and not hasattr(X, "iloc"):
         first = X[0] if isinstance(X, list | tuple | np.ndarray) and len(X) else None

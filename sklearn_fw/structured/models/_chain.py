@@ -138,8 +138,8 @@ class ChainModel(PairwiseModel):
         markers = (starts[:-1], starts[1:] - 1) if self.start_end else ()
         return Rows(matrix, starts, starts, markers)
 
-    def _encode(self, y, node_start):
-        return encode_labels(stack_labels(y, node_start)[0], self.classes_)
+    def _encode(self, y, node_start, allow_unseen=False):
+        return encode_labels(stack_labels(y, node_start)[0], self.classes_, allow_unseen)
 
     def _node_start_of(self, y):
         return stack_labels(y)[1]

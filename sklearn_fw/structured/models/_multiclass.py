@@ -104,7 +104,9 @@ class MulticlassModel(PairwiseModel):
             return 1.0 - np.eye(n_classes)
         cost = np.asarray(self.task_loss, dtype=np.float64)
         if cost.shape != (n_classes, n_classes):
-            raise ValueError(f"task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}")
+            raise ValueError(
+                f"task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"
+            )
         if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
             raise ValueError("task_loss must be finite and nonnegative with a zero diagonal")
         return cost
@@ -149,7 +151,7 @@ class MulticlassModel(PairwiseModel):
         X, starts = one_row_each(X, self.n_features_in_)
         return Rows(X, starts, starts, (starts[:-1],) if self.fit_intercept else ())
 
-    def _encode(self, y, node_start):
+    def _encode(self, y, node_start, allow_unseen=False):
         y = np.asarray(y)
         if y.dtype == object:  # containers of single labels, as the four methods make them
             y = np.array(y.tolist())
@@ -158,7 +160,7 @@ class MulticlassModel(PairwiseModel):
             raise ValueError(
                 f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
             )
-        return encode_labels(y, self.classes_)
+        return encode_labels(y, self.classes_, allow_unseen)
 
     def _node_start_of(self, y):
         return np.arange(len(y) + 1)

