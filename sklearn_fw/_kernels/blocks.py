@@ -229,17 +229,27 @@ def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, coun
 
 
 @njit
-def sweep(parts, dual, w, first, last, scratch, hinge, current, labels):
-    """Loss-augmented argmax of blocks first..last at fixed w: values, current values, labels."""
+def sweep(parts, dual, w, loss_weight, first, last, scratch, hinge, current, labels):
+    """Argmax of blocks first..last at fixed w: values, current values (both above the truth's)."""
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        block_scores(parts, w, i, 1.0, scratch)
+        block_scores(parts, w, i, loss_weight, scratch)
         value = block_argmax(parts, w, i, scratch)
         true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
         hinge[i] = value - true_value
         current[i] = current_value(parts, dual, w, i, scratch) - true_value
         for t in range(start, stop):
             labels[t] = scratch.labels[t - start]
+
+
+@njit
+def current_values(parts, dual, w, scratch, current):
+    """The current values of a sweep, without asking the oracle."""
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        block_scores(parts, w, i, 1.0, scratch)
+        true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        current[i] = current_value(parts, dual, w, i, scratch) - true_value
 
 
 @njit

@@ -1,5 +1,7 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
+from ._displays import ConvergenceDisplay, RegularizationPathDisplay
+from ._path import RegularizationPath, StructuredSVMCV, regularization_path
 from ._svm import StructuredSVM
 from .models import (
     ChainModel,
@@ -13,12 +15,17 @@ from .solvers import BlockFrankWolfe, FrankWolfe, Perceptron, Subgradient
 __all__ = [
     "BlockFrankWolfe",
     "ChainModel",
+    "ConvergenceDisplay",
     "EnumeratedModel",
     "FrankWolfe",
     "MulticlassModel",
     "MultilabelModel",
     "Perceptron",
+    "RegularizationPath",
+    "RegularizationPathDisplay",
     "StructuredModel",
     "StructuredSVM",
+    "StructuredSVMCV",
     "Subgradient",
+    "regularization_path",
 ]

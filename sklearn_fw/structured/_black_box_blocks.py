@@ -135,7 +135,7 @@ class BlackBoxBlocks(Blocks):
         values, slot = np.zeros(corners.alpha.shape[1]), -1
         if rules.explicit:
             np.subtract(corners.loss[i, :size], dual.rows[:size] @ w, out=values[:size])
-        if rules.use_cache:
+        if rules.explicit and rules.use_cache:
             slot = block_rules.cache_candidate(
                 values, size, current, self.weight[i], self.gaps.value[i], self.gaps.total[0],
                 self.n_blocks, rules, self.counts,
@@ -515,8 +515,8 @@ class _CheckedModel:
             array = np.empty(0, dtype=object)
         if array.dtype == object:
             raise TypeError(
-                f"outputs of type {type(y).__name__} are no arrays of numbers or text, and explicit "
-                f"dual variables must tell them apart: give the model a method output_key(y)"
+                f"outputs of type {type(y).__name__} are no arrays of numbers or text, but "
+                f"explicit dual variables must tell them apart: give the model a method output_key(y)"
             )
         # Not bytes: equal labels may come in different integer or text types.
         flat = tuple(array.ravel().tolist())

@@ -148,8 +148,12 @@ class Blocks(ABC):
         """Visit blocks; returns how many visits were made (fewer when no block has a gap left)."""
 
     @abstractmethod
-    def sweep(self, w):
-        """`Sweep` at any w."""
+    def sweep(self, w, augmented=True):
+        """`Sweep` at any w; without the loss when not ``augmented`` (all of H_i is then the score)."""
+
+    @abstractmethod
+    def currents(self):
+        """``current`` of a sweep at the iterate, without oracle calls."""
 
     @abstractmethod
     def refresh(self):

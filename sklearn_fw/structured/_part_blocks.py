@@ -4,10 +4,18 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._kernels import blocks as kernels
-from .._kernels.block_rules import CALLS, DONE, EVICTED, NO_GAP, REASON, TABLE_FULL, pick_block
-from .._kernels.block_rules import table_is_full
+from .._kernels.block_rules import (
+    DONE,
+    EVICTED,
+    NO_GAP,
+    REASON,
+    TABLE_FULL,
+    WORSE,
+    pick_block,
+    table_is_full,
+)
 from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value, labels_value
-from ..inference import CallableOracle, TreeMaxProduct, Viterbi
+from ..inference import CallableOracle, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
 from ._threads import chunks, n_threads
 from .models._pairwise import Graph, augmented_argmax, pairwise_scores
@@ -173,53 +181,62 @@ class PartBlocks(Blocks):
 
     # ---- sweeps ----------------------------------------------------------------------------------
 
-    def sweep(self, w):
+    def sweep(self, w, augmented=True):
         """`Sweep` at any w; threads share the samples."""
         parts, view = self._parts, self._view(np.ascontiguousarray(w))
         hinge, current = np.empty((2, self.n_blocks))
         labels = np.empty(len(parts.truth), np.int32)
+        loss_weight = 1.0 if augmented else 0.0
         if self._oracle is not None:
-            return self._sweep_oracle(view, hinge, current, labels)
+            return self._sweep_oracle(view, loss_weight, hinge, current, labels)
 
         def run(first, last):
             kernels.sweep(
-                parts, self._dual, view, first, last, self._make_scratch(), hinge, current, labels
-            )
+                parts, self._dual, view, loss_weight, first, last, self._make_scratch(), hinge,
+                current, labels,
+            )  # fmt: skip
 
         # Explicit threads over a kernel without the GIL: nothing is copied.
         jobs = (delayed(run)(first, last) for first, last in chunks(parts.node_start, self._n_jobs))
         Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
         return Sweep(hinge, current, labels)
 
-    def _sweep_oracle(self, view, hinge, current, labels):
+    def _sweep_oracle(self, view, loss_weight, hinge, current, labels):
+        """Scores of all samples, then the oracle in batches, then the values of its answers."""
         parts, scratch = self._parts, self._scratch
-        asked = []
+        # Scores without loss leave a zero-one loss out as well.
+        whole_cost = parts.whole_cost if loss_weight else 0.0
+        plain = parts if loss_weight else parts._replace(whole_cost=0.0)
+        asked, true_value = [], np.empty(self.n_blocks)
         for i in range(self.n_blocks):
-            block_scores(parts, view, i, 1.0, scratch)
-            current[i] = current_value(parts, self._dual, view, i, scratch)
             truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-            hinge[i] = -labels_value(parts, view, i, truth, scratch)
+            block_scores(plain, view, i, loss_weight, scratch)
+            true_value[i] = labels_value(plain, view, i, truth, scratch)
+            current[i] = current_value(plain, self._dual, view, i, scratch) - true_value[i]
             scores = self._block_scores(i, view)
-            asked.append((type(scores)(scores.unary.copy(), scores.pairwise, scores.edges), truth))
+            asked.append(
+                (PairwiseScores(scores.unary.copy(), scores.pairwise, scores.edges), truth)
+            )
         jobs = [
-            delayed(_ask_many)(self._oracle, asked[first:last], parts.whole_cost)
+            delayed(_ask_many)(self._oracle, asked[first:last], whole_cost)
             for first, last in chunks(parts.node_start, self._n_jobs)
         ]
         answers = [answer for batch in Parallel(n_jobs=self._n_jobs)(jobs) for answer in batch]
-        for i, answer in enumerate(answers):
-            start, stop = parts.node_start[i], parts.node_start[i + 1]
-            block_scores(parts, view, i, 1.0, scratch)
-            true_value = hinge[i]
-            labels[start:stop] = answer
-            value = labels_value(parts, view, i, labels[start:stop], scratch)
-            if value + true_value < 0.0:  # worse than the truth: see `check_answer`
-                if value + true_value < -1e-12 * max(1.0, abs(true_value)):
-                    self.counts[kernels.WORSE] += 1
-                labels[start:stop] = parts.truth[start:stop]
-                value = -true_value
-            hinge[i] = value + true_value
-            current[i] += true_value
+        for i, (scores, truth) in enumerate(asked):
+            value = scores.value(answers[i]) + whole_cost * np.any(answers[i] != truth)
+            hinge[i] = value - true_value[i]
+            better = hinge[i] >= 0.0
+            if hinge[i] < -1e-12 * max(1.0, abs(true_value[i])):
+                self.counts[WORSE] += 1
+            labels[parts.node_start[i] : parts.node_start[i + 1]] = answers[i] if better else truth
+            hinge[i] = max(hinge[i], 0.0)  # an answer worse than the truth is replaced by it
         return Sweep(hinge, current, labels)
+
+    def currents(self):
+        """``current`` of a sweep at the iterate."""
+        current = np.empty(self.n_blocks)
+        kernels.current_values(self._parts, self._dual, self._dual.w, self._scratch, current)
+        return current
 
     # ---- all blocks at once ----------------------------------------------------------------------
 

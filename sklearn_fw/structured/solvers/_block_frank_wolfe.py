@@ -218,6 +218,10 @@ class _BlockMethod:
         self.blocks.lam *= factor
         self.rules = self.rules._replace(lam=self.blocks.lam)
 
+    def gap_and_slack(self):
+        """Last certified gap, and how the gap of each block grows as lam falls (Prop. 1)."""
+        return self.last.gap, self.blocks.weight * self.last.sweep.current
+
     def weights(self):
         """The point of the moment."""
         v = self.blocks.averaged()[0] if self.settings.averaging else self.blocks.v
@@ -227,12 +231,12 @@ class _BlockMethod:
 
     def step(self):
         """One pass; a dict of numbers when it ended with a certificate."""
-        if self._pass() or self._is_check_due():
+        if self.run_pass() or self._is_check_due():
             return self._check_gap()
         self.last = None
         return None
 
-    def _pass(self):
+    def run_pass(self):
         """n visits; returns True when no block has a gap left."""
         blocks, n = self.blocks, self.blocks.n_blocks
         order, uniforms = self._order()

@@ -1,0 +1,597 @@
+"""The regularization path of the structured SVM with a guarantee at every C, and CV along it."""
+
+import copy
+import math
+import time
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._loop import drive
+from .._result import Status
+from .._validation import check_choice, check_integer, check_positive, check_time_limit
+from ._svm import StructuredSVM, _length, _take
+from .solvers import BlockFrankWolfe, resolve_solver
+
+__all__ = ["RegularizationPath", "StructuredSVMCV", "regularization_path"]
+
+
+class RegularizationPath:
+    """Weights for every value of C, each within ``eps`` of the optimum of its problem.
+
+    Made by `regularization_path`. The weights ``coefs_[j]`` serve all C from ``Cs_[j]`` up to
+    ``Cs_[j + 1]``, the last ones up to ``C_end_``; below ``Cs_[0]`` they are ``coefs_[0]`` times
+    ``C / Cs_[0]``.
+
+    Parameters
+    ----------
+    estimator : StructuredSVM
+        The estimator whose path this is.
+    lambdas, coefs, gaps : list
+        Breakpoints, weights and gaps, in the order of growing C.
+    lam_end : float
+        The end of the last piece.
+    eps : float
+        Guaranteed accuracy.
+    terminated_by : str
+        Why the path ends.
+    n_oracle_calls : int
+        Oracle calls made.
+
+    Attributes
+    ----------
+    lambdas_ : ndarray of shape (n_breakpoints,)
+        Decreasing; lam = 1 / (C n).
+    Cs_ : ndarray of shape (n_breakpoints,)
+        Increasing.
+    coefs_ : ndarray of shape (n_breakpoints, n_weights)
+        Weights.
+    gaps_ : ndarray of shape (n_breakpoints,)
+        Gap of the weights at their breakpoint; estimated in heuristic mode.
+    C_end_, lam_end_ : float
+        Where the guarantee ends; infinity and 0 when the weights serve all larger C.
+    eps : float
+        Guaranteed accuracy.
+    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter"}
+        Why the path ends; "hinge": the mean hinge loss is below eps, larger C change nothing.
+    n_oracle_calls_ : int
+        Oracle calls made.
+
+    See Also
+    --------
+    regularization_path : Makes it.
+    RegularizationPathDisplay : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import StructuredSVM, regularization_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
+    >>> bool((path.gaps_ <= 0.5).all())
+    True
+    """
+
+    def __init__(
+        self, estimator, lambdas, coefs, gaps, *, lam_end, eps, terminated_by, n_oracle_calls
+    ):
+        self.estimator = estimator
+        self.lambdas_ = np.array(lambdas)
+        self.coefs_ = np.array(coefs)
+        self.gaps_ = np.array(gaps)
+        self.eps = eps
+        self.terminated_by_ = terminated_by
+        self.n_oracle_calls_ = n_oracle_calls
+        # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
+        self._scale = 1.0 / (estimator.lam_ * estimator.C)
+        self.Cs_ = 1.0 / (self.lambdas_ * self._scale)
+        self.lam_end_ = lam_end
+        self.C_end_ = math.inf if lam_end == 0 else 1.0 / (lam_end * self._scale)
+
+    def coef_at(self, C):
+        """Weights for one value of C.
+
+        Parameters
+        ----------
+        C : float
+            Positive, at most ``C_end_``.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_weights,)
+            Weights whose objective is within ``eps`` of the optimum.
+
+        Raises
+        ------
+        ValueError
+            When C is not positive or beyond the end of the path.
+        """
+        check_positive(C, "C")
+        if C > self.C_end_ * (1 + 1e-12):
+            raise ValueError(
+                f"the path ends at C = {self.C_end_:.6g} ({self.terminated_by_}), got C = {C:.6g}: "
+                f"compute it with a larger C_max"
+            )
+        j = int(np.searchsorted(self.Cs_, C * (1 + 1e-12), side="right")) - 1
+        return self.coefs_[j] if j >= 0 else self.coefs_[0] * (C / self.Cs_[0])
+
+    def estimator_at(self, C):
+        """A fitted estimator with the weights for one value of C.
+
+        Parameters
+        ----------
+        C : float
+            Positive, at most ``C_end_``.
+
+        Returns
+        -------
+        estimator : StructuredSVM
+            Ready to predict; its ``dual_gap_`` is the guarantee ``eps``.
+        """
+        fitted = copy.copy(self.estimator)
+        fitted.C, fitted.coef_ = C, self.coef_at(C)
+        fitted.lam_, fitted.dual_gap_ = 1.0 / (C * self._scale), self.eps
+        return fitted
+
+    def predict(self, X, at):
+        """Outputs for one value of C.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        at : float
+            Value of C.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Outputs, as `StructuredSVM.predict` gives them.
+        """
+        return self.estimator_at(at).predict(X)
+
+    def score_path(self, X, y, scoring=None):
+        """Scores of the weights of every breakpoint on other data.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            Outputs.
+        scoring : callable or None, default=None
+            ``scoring(estimator, X, y)``; None uses the estimator's score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_breakpoints,)
+            Since predictions do not change between breakpoints, the scores of all C.
+        """
+        scorer = check_scoring(self.estimator, scoring)
+        return np.array([scorer(self.estimator_at(C), X, y) for C in self.Cs_])
+
+
+def regularization_path(
+    estimator,
+    X,
+    y,
+    *,
+    sample_weight=None,
+    eps=0.1,
+    kappa=None,
+    C_max=None,
+    mode="exact",
+    max_breakpoints=None,
+    time_limit=None,
+):
+    """Solve a structured SVM for all values of C at once, with accuracy ``eps`` everywhere.
+
+    Starts where the solution is known in closed form and lowers lam = 1 / (C n) as far as the
+    current weights stay ``eps``-optimal, then solves on to ``kappa * eps`` from there.
+
+    Parameters
+    ----------
+    estimator : StructuredSVM
+        Model, oracle, solver (one of the block-coordinate family), ``max_iter`` (passes per
+        breakpoint), ``random_state`` and ``n_jobs`` are taken from it; ``C`` and ``tol`` are not.
+    X : array-like, list, object array or Packed of n_samples inputs
+        Inputs.
+    y : array-like, list, object array or Packed of n_samples outputs
+        Outputs.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Factors of the losses.
+    eps : float, default=0.1
+        Accuracy, in units of the task loss.
+    kappa : float or None, default=None
+        Fraction of ``eps`` to which each problem is solved, in (0, 1); None means 0.9 in exact and
+        0.7 in heuristic mode. Larger values give fewer passes between more breakpoints.
+    C_max : float or None, default=None
+        Where to stop; None goes on to lam = 1e-5.
+    mode : {"exact", "heuristic"}, default="exact"
+        "exact" makes a gap pass at every breakpoint, and the guarantee holds; "heuristic" trusts
+        the last known gaps: fewer oracle calls, no guarantee.
+    max_breakpoints : int or None, default=None
+        Largest number of breakpoints.
+    time_limit : float or None, default=None
+        Seconds after which no new breakpoint is started.
+
+    Returns
+    -------
+    path : RegularizationPath
+        Breakpoints and weights.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, or bounds on the weights that are not a cone (each lower
+        bound 0 or none, no upper bounds).
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` passes do not suffice for a breakpoint; the path ends there.
+
+    See Also
+    --------
+    StructuredSVMCV : Chooses C by cross-validation along the path.
+
+    Notes
+    -----
+    In exact mode at most ``1 + log(lam_max / lam_min) * mean_i max L_i / (eps (1 - kappa))``
+    breakpoints. Memory: one weight vector per breakpoint.
+
+    References
+    ----------
+    .. [1] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Section 4, Algorithms 6
+       and 7 (with the stopping condition of Algorithm 7 the right way round), Proposition 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import StructuredSVM, regularization_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
+    >>> path.predict(X[:3], at=0.5).tolist()
+    [0, 0, 0]
+    """
+    if not isinstance(estimator, StructuredSVM):
+        raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
+    check_positive(eps, "eps")
+    check_choice(mode, "mode", {"exact", "heuristic"})
+    kappa = (
+        {"exact": 0.9, "heuristic": 0.7}[mode] if kappa is None else check_positive(kappa, "kappa")
+    )
+    if not kappa < 1:
+        raise ValueError(f"kappa must be below 1, got {kappa}")
+    if max_breakpoints is not None:
+        check_integer(max_breakpoints, "max_breakpoints", 1)
+    deadline = time.perf_counter() + check_time_limit(time_limit)
+    if not isinstance(resolve_solver(estimator.solver), BlockFrankWolfe):
+        raise ValueError(
+            f"solver must be one of the block-coordinate family for a path, got {estimator.solver!r}"
+        )
+
+    fitted = clone(estimator)
+    blocks, _ = fitted._make_blocks(X, y, sample_weight)
+    scale = 1.0 / (fitted.lam_ * fitted.C)
+    lam_min = 1e-5 if C_max is None else 1.0 / (check_positive(C_max, "C_max") * scale)
+    method = fitted.solver_.start(
+        blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
+    )
+    _start(blocks, method, kappa * eps)
+    if mode == "heuristic":
+        method = _Trusting(method)
+    lambdas, coefs, gaps = [], [], []
+    while True:
+        status, _, _ = drive(
+            method, tol=kappa * eps, max_iter=estimator.max_iter, verbose=estimator.verbose
+        )
+        if status is not Status.CONVERGED:
+            warnings.warn(
+                f"the path ends at lam = {blocks.lam:.3g}: {estimator.max_iter} passes did not reach "
+                f"a gap of kappa * eps = {kappa * eps:.3g}; increase max_iter or eps",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+            ended, lam_end = "max_iter", blocks.lam
+            break
+        gap, slack = method.gap_and_slack()
+        lambdas.append(blocks.lam)
+        coefs.append(blocks.w.copy())
+        gaps.append(gap)
+        # The gap of fixed weights grows by (1 - rho) * total when lam becomes rho * lam.
+        total = slack.sum()
+        if total <= eps - gap:
+            ended, lam_end = "hinge", 0.0
+            break
+        rho = 1.0 - (eps - gap) / total
+        lam_end = rho * blocks.lam
+        if lam_end < lam_min:
+            ended = "C_max"
+            break
+        if max_breakpoints is not None and len(lambdas) >= max_breakpoints:
+            ended = "max_breakpoints"
+            break
+        if time.perf_counter() > deadline:
+            ended = "time_limit"
+            break
+        method.change_lam(rho)
+        if mode == "heuristic":
+            slack = np.maximum(slack, 0.0)  # stale gaps may not go down
+        blocks.fill_gaps(blocks.gaps.value + (1.0 - rho) * slack, method.settings.gap_degree)
+        blocks.gaps.total[0] = blocks.gaps.value.sum()
+    if not lambdas:
+        raise RuntimeError("no breakpoint was reached: increase max_iter or eps")
+    from .._kernels.block_rules import CALLS
+
+    return RegularizationPath(
+        fitted, lambdas, coefs, gaps, lam_end=lam_end, eps=eps, terminated_by=ended,
+        n_oracle_calls=int(blocks.counts[CALLS]),
+    )  # fmt: skip
+
+
+def _start(blocks, method, tol):
+    """The solution for large lam: all mass on the outputs of largest loss (OA16, Algorithm 6)."""
+    from .._kernels.block_rules import CALLS
+
+    if blocks.bounded and not (
+        np.all((blocks.lower == 0) | np.isneginf(blocks.lower))
+        and np.all(np.isposinf(blocks.upper))
+    ):
+        raise ValueError(
+            "a path needs bounds that do not change with scale: lower bounds 0 or -inf, no upper "
+            "bounds"
+        )
+    worst = blocks.sweep(np.zeros(blocks.n_weights)).answers
+    blocks.step_towards(worst, 1.0)
+    direction, _ = blocks.corner_of(worst)  # mean feature difference, since lam is 1 here
+    clipped = blocks.clip(direction)
+    sweep = blocks.sweep(clipped, augmented=False)
+    blocks.counts[CALLS] += 2 * blocks.n_blocks
+    lam = (clipped @ direction + blocks.weight @ sweep.hinge) / tol
+    if lam <= 0:
+        raise ValueError("all outputs have the same features: there is nothing to learn")
+    blocks.lam = lam
+    method.rules = method.rules._replace(lam=lam)
+    blocks.refresh()
+    blocks.fill_gaps(
+        blocks.weight * (sweep.hinge - sweep.current) / lam, method.settings.gap_degree
+    )
+    blocks.gaps.total[0] = blocks.gaps.value.sum()
+
+
+class _Trusting:
+    """A method that stops on the last known gaps instead of exact ones (heuristic mode)."""
+
+    def __init__(self, method):
+        self.method, self.blocks, self.settings = method, method.blocks, method.settings
+        self.change_lam = method.change_lam
+
+    def step(self):
+        """A pass, unless the known gaps are small enough already."""
+        if self.known > self.method.tol:
+            self.method.run_pass()
+        return {"dual_gap": self.known}
+
+    @property
+    def known(self):
+        """Sum of the last known gaps."""
+        return float(self.blocks.gaps.value.sum())
+
+    def gap_and_slack(self):
+        """Known gap, and how the gap of each block grows as lam falls."""
+        return self.known, self.blocks.weight * self.blocks.currents()
+
+
+class StructuredSVMCV(BaseEstimator):
+    """Structured SVM whose C is chosen by cross-validation along the regularization path.
+
+    Every fold computes its whole path, so that the mean score is known for all C and not just for
+    a grid; then one fit on all data at the best C.
+
+    Parameters
+    ----------
+    estimator : StructuredSVM or None, default=None
+        Model, oracle, solver and budget; None means the default one.
+    eps : float, default=0.1
+        Accuracy of the paths, in units of the task loss.
+    kappa : float or None, default=None
+        See `regularization_path`.
+    C_max : float or None, default=None
+        Largest C.
+    mode : {"exact", "heuristic"}, default="exact"
+        See `regularization_path`.
+    cv : int, splitter, iterable or None, default=None
+        Folds; stratified for class labels.
+    scoring : callable or None, default=None
+        ``scoring(estimator, X, y)``; None uses the estimator's score.
+    n_jobs : int or None, default=None
+        Folds in parallel, through joblib.
+
+    Attributes
+    ----------
+    C_ : float
+        Chosen value for all data.
+    lam_ : float
+        The same as 1 / (C n); this is what folds of different size share.
+    estimator_ : StructuredSVM
+        Fitted on all data.
+    lambdas_ : ndarray of shape (n_pieces,)
+        Upper ends of the pieces on which all folds have constant predictions, decreasing.
+    scores_ : ndarray of shape (n_pieces, n_folds)
+        Scores on the held-out part.
+    paths_ : list of RegularizationPath
+        Path of each fold.
+    classes_ : ndarray
+        Labels, if the model has them.
+    n_features_in_ : int
+        Number of features, if the model has them.
+
+    See Also
+    --------
+    sklearn.model_selection.GridSearchCV : For any parameter, on a grid.
+
+    Notes
+    -----
+    The mean score is a step function of lam. Of its best steps the one with the smallest C is
+    taken, at the middle of the step on a log scale.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import StructuredSVM
+    >>> from sklearn_fw.structured import StructuredSVMCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svm = StructuredSVMCV(StructuredSVM(random_state=0, max_iter=1000), eps=0.3, C_max=1.0)
+    >>> svm.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        eps=0.1,
+        kappa=None,
+        C_max=None,
+        mode="exact",
+        cv=None,
+        scoring=None,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.eps = eps
+        self.kappa = kappa
+        self.C_max = C_max
+        self.mode = mode
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        """Choose C and fit on all data.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            Outputs.
+
+        Returns
+        -------
+        self : StructuredSVMCV
+            The fitted estimator.
+        """
+        estimator = StructuredSVM() if self.estimator is None else self.estimator
+        if not isinstance(estimator, StructuredSVM):
+            raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
+        n_samples = _length(X, "X")
+        folds = check_cv(self.cv, y, classifier=is_classifier(estimator))
+        options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
+        results = Parallel(n_jobs=self.n_jobs)(
+            delayed(_path_of_fold)(
+                estimator, X, y, train, test, self.C_max, n_samples, self.scoring, options
+            )
+            for train, test in folds.split(np.zeros(n_samples), y)
+        )
+        self.paths_ = [path for path, _ in results]
+        self.lambdas_, self.scores_, end = _merge_steps(results)
+        mean = self.scores_.mean(axis=1)
+        best = int(np.argmax(mean))  # the first: largest lam, most regularised
+        last = best
+        while last + 1 < len(mean) and mean[last + 1] == mean[best]:
+            last += 1
+        lower = self.lambdas_[last + 1] if last + 1 < len(mean) else end
+        # A step without a lower end is entered by one factor of its upper end.
+        upper = self.lambdas_[best]
+        self.lam_ = float(np.sqrt(upper * lower)) if lower > 0 else float(upper)
+        self.C_ = 1.0 / (self.lam_ * n_samples)
+        self.estimator_ = clone(estimator).set_params(C=self.C_).fit(X, y)
+        for name in ("classes_", "n_features_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def predict(self, X):
+        """Outputs of highest score.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Outputs, as `StructuredSVM.predict` gives them.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    def score_samples(self, X):
+        """Score of the predicted output of every sample.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            ``max_y <coef_, phi(x, y)>``.
+        """
+        check_is_fitted(self)
+        return self.estimator_.score_samples(X)
+
+    def score(self, X, y):
+        """Score of the chosen estimator, by ``scoring`` if given.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            Outputs.
+
+        Returns
+        -------
+        score : float
+            Larger is better.
+        """
+        check_is_fitted(self)
+        return float(check_scoring(self.estimator_, self.scoring)(self.estimator_, X, y))
+
+    def __sklearn_tags__(self):
+        inner = StructuredSVM() if self.estimator is None else self.estimator
+        return inner.__sklearn_tags__()
+
+
+def _path_of_fold(estimator, X, y, train, test, C_max, n_samples, scoring, options):
+    """Path on the training part of a fold and its scores on the rest."""
+    if C_max is not None:
+        C_max = C_max * n_samples / len(train)  # the same lam as on all data
+    path = regularization_path(estimator, _take(X, train), _take(y, train), C_max=C_max, **options)
+    return path, path.score_path(_take(X, test), _take(y, test), scoring)
+
+
+def _merge_steps(results):
+    """Common pieces of the folds' step functions: upper ends, scores (pieces, folds), lower end."""
+    end = max(path.lam_end_ for path, _ in results)
+    lambdas = np.unique(np.concatenate([path.lambdas_ for path, _ in results]))[::-1]
+    lambdas = lambdas[lambdas > end]
+    columns = []
+    for path, scores in results:
+        # Above its first breakpoint a fold predicts as at it: the weights only change in length.
+        piece = np.searchsorted(-path.lambdas_, -lambdas, side="right") - 1
+        columns.append(scores[np.maximum(piece, 0)])
+    return lambdas, np.stack(columns, axis=1), end

@@ -1,0 +1,119 @@
+"""Small training sets with every output listed, so that their optimum is known."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import scipy.sparse as sp
+
+from _referees import EnumeratedDual, all_labelings, solve_structured_svm
+from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel
+
+C = 0.5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A training set, its model, and the features and losses of all outputs of every sample."""
+
+    model: object
+    X: object
+    y: object
+    sample_weight: np.ndarray
+    lam: float
+    weight: np.ndarray  # p_i
+    outputs: list  # of every sample, as states, in lexicographic order
+    psi: list  # (m_i, d) phi(x_i, y_i) - phi(x_i, y)
+    losses: list  # (m_i,)
+    truths: np.ndarray  # place of the truth in the list of outputs
+
+    @property
+    def size(self):
+        """Number of weights."""
+        return self.psi[0].shape[1]
+
+    def dual(self, **bounds):
+        """A fresh referee of block-coordinate methods."""
+        return EnumeratedDual(self.psi, self.losses, self.weight, self.lam, self.truths, **bounds)
+
+    def objective(self, w, lam=None):
+        """P(w) by enumeration."""
+        hinge = [np.max(l - psi @ w) for psi, l in zip(self.psi, self.losses)]
+        return 0.5 * (self.lam if lam is None else lam) * (w @ w) + self.weight @ hinge
+
+
+def enumerate_problem(model, X, y, n_nodes, n_states, decode, sample_weight=None):
+    """List all outputs; ``decode`` turns an array of states into an output of the model."""
+    sample_weight = np.ones(len(n_nodes)) if sample_weight is None else sample_weight
+    model = model.initialize(X, y)
+    outputs, psi, losses, truths = [], [], [], []
+    for i, length in enumerate(n_nodes):
+        states = all_labelings(length, n_states)
+        decoded = [decode(row) for row in states]
+        phi = np.array([model.joint_feature(X[i], output) for output in decoded])
+        (truth,) = [k for k, output in enumerate(decoded) if np.array_equal(output, y[i])]
+        outputs.append(states)
+        psi.append(phi[truth] - phi)
+        losses.append(np.array([model.loss(y[i], output) for output in decoded]))
+        truths.append(truth)
+    weight = sample_weight / sample_weight.sum()
+    lam = 1 / (C * sample_weight.sum())
+    return Problem(
+        model, X, y, sample_weight, lam, weight, outputs, psi, losses, np.array(truths)
+    )  # fmt: skip
+
+
+def multiclass(**settings):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 3))
+    y = np.array(["a", "b", "c"])[rng.integers(3, size=12)]
+    classes = np.array(["a", "b", "c"])
+    model = MulticlassModel(**settings)
+    return enumerate_problem(model, X, y, [1] * 12, 3, lambda states: classes[states[0]])
+
+
+def multilabel(edges, task_loss="hamming"):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(10, 2))
+    y = (rng.random((10, 3)) < 0.5).astype(int)
+    model = MultilabelModel(edges, task_loss=task_loss)
+    return enumerate_problem(model, X, y, [3] * 10, 2, np.asarray)
+
+
+def chain(form=np.asarray, weighted=False, **settings):
+    rng = np.random.default_rng(3)
+    lengths = [1, 3, 2, 4, 3, 2, 4, 3]
+    X = [form(rng.normal(size=(n, 2)) * (rng.random((n, 2)) < 0.8)) for n in lengths]
+    y = [rng.integers(3, size=n) for n in lengths]
+    y[1][:] = [0, 1, 2]
+    weight = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    return enumerate_problem(
+        ChainModel(**settings), X, y, lengths, 3, np.asarray, weight
+    )  # fmt: skip
+
+
+PROBLEMS = {
+    "multiclass": multiclass,
+    "multiclass, costs": lambda: multiclass(
+        task_loss=[[0, 1, 3], [0.5, 0, 1], [2, 1, 0]], class_weight={"b": 2}, fit_intercept=False
+    ),
+    "labels, tree": lambda: multilabel("tree"),
+    "labels, all pairs": lambda: multilabel("full", "hamming_sum"),
+    "labels, no pairs": lambda: multilabel("none"),
+    "chain": lambda: chain(weighted=True),
+    "chain, CSR": lambda: chain(sp.csr_array, start_end=False, class_weight="balanced"),
+    "chain, zero-one": lambda: chain(task_loss="zero_one"),
+}
+
+
+@cache
+def problem(name):
+    """A problem of `PROBLEMS`, made once."""
+    return PROBLEMS[name]()
+
+
+@cache
+def optimum(name, lower=None, upper=None):
+    """Optimal weights and value of a problem, with weights in [lower, upper]."""
+    p = problem(name)
+    return solve_structured_svm(p.psi, p.losses, p.weight, p.lam, lower, upper)
