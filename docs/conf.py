@@ -2,19 +2,20 @@
 
 import os
 import re
-from importlib.metadata import version as installed_version
 
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
+import sklearn_fw
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "sklearn_fw"
 author = "The sklearn_fw developers"
 copyright = author
-release = installed_version("sklearn-fw")
+release = sklearn_fw.__version__
 version = release
 
 extensions = [

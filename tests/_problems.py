@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel
 
-C = 0.5
+C = 5.0
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,10 @@ def multilabel(edges, task_loss="hamming"):
 def chain(form=np.asarray, weighted=False, **settings):
     rng = np.random.default_rng(3)
     lengths = [1, 3, 2, 4, 3, 2, 4, 3]
-    X = [form(rng.normal(size=(n, 2)) * (rng.random((n, 2)) < 0.8)) for n in lengths]
-    y = [rng.integers(3, size=n) for n in lengths]
+    X = [rng.normal(size=(n, 2)) * (rng.random((n, 2)) < 0.8) for n in lengths]
+    y = [(x @ rng.normal(size=(2, 3)) + x @ [[2, 0, -1], [0, 2, -1]]).argmax(axis=1) for x in X]
     y[1][:] = [0, 1, 2]
+    X = [form(x) for x in X]
     weight = rng.uniform(0.5, 2.0, len(X)) if weighted else None
     return enumerate_problem(
         ChainModel(**settings), X, y, lengths, 3, np.asarray, weight

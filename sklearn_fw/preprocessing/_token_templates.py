@@ -195,7 +195,7 @@ class ChunkingFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Returns
         -------
-        Packed of n_samples CSR blocks of shape (n_tokens, n_features_out_)
+        Packed of n_samples CSR blocks of shape (n_tokens, n_features_out)
             Sorted column indices, all values one.
         """
         return self._pack(*self._encode_train(X))
@@ -211,7 +211,7 @@ class ChunkingFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Returns
         -------
-        Packed of n_samples CSR blocks of shape (n_tokens, n_features_out_)
+        Packed of n_samples CSR blocks of shape (n_tokens, n_features_out)
             Sorted column indices, all values one.
         """
         check_is_fitted(self)

@@ -85,11 +85,13 @@ class BlackBoxBlocks(Blocks):
         nothing = SparseVector(np.empty(0, np.int64), np.empty(0))
         self._truths = [Answer(nothing, 0.0, key) for key in keys]
         self._duals = [_BlockDual([key] if capacity else []) for key in keys]
-        alpha, loss = np.zeros((2, self.n_blocks, capacity))
-        alpha[:, :1] = 1.0
-        # No labels here: an output is its key and its row in `_BlockDual`, slot by slot.
-        no_labels, size = np.empty((0, 0), np.int16), np.ones(self.n_blocks, np.int64)
-        self._corners = Corners(no_labels, alpha, loss, size)
+        self._corners = None
+        if capacity:
+            alpha, loss = np.zeros((2, self.n_blocks, capacity))
+            alpha[:, 0] = 1.0
+            # No labels here: an output is its key and its row in `_BlockDual`, slot by slot.
+            no_labels, size = np.empty((0, 0), np.int16), np.ones(self.n_blocks, np.int64)
+            self._corners = Corners(no_labels, alpha, loss, size)
 
     def _grow(self):
         """Room for a fifth more corners per block."""
@@ -116,12 +118,12 @@ class BlackBoxBlocks(Blocks):
             if i < 0:
                 self.counts[block_rules.REASON] = block_rules.NO_GAP
                 return k
-            if block_rules.table_is_full(self._corners, i, rules):
+            if self.explicit and block_rules.table_is_full(self._corners, i, rules):
                 self._grow()
             slot, current, values = self._begin_visit(i, rules)
             answer, value = None, 0.0
             if slot < 0:
-                answer = self._model.loss_augmented(self._samples[i], self.w, rules.explicit)
+                answer = self._model.ask(self._samples[i], self.w, self.explicit)
                 answer, value = self._check_answer(i, answer, self.w)
             self._finish_visit(i, slot, answer, value, current, values, rules)
         self.counts[block_rules.REASON] = block_rules.DONE
@@ -129,22 +131,24 @@ class BlackBoxBlocks(Blocks):
 
     def _begin_visit(self, i, rules):
         """Cached slot or -1, H_i of the current point and H_i of every corner."""
-        dual, corners, size = self._duals[i], self._corners, self._corners.size[i]
+        dual, corners = self._duals[i], self._corners
         w = self.w[dual.support]
         current = self.loss[i] / self.weight[i] - dual.point @ w
-        values, slot = np.zeros(corners.alpha.shape[1]), -1
-        if rules.explicit:
-            np.subtract(corners.loss[i, :size], dual.rows[:size] @ w, out=values[:size])
-        if rules.explicit and rules.use_cache:
-            slot = block_rules.cache_candidate(
-                values, size, current, self.weight[i], self.gaps.value[i], self.gaps.total[0],
-                self.n_blocks, rules, self.counts,
-            )  # fmt: skip
+        if not self.explicit:
+            return -1, current, None
+        size, values = corners.size[i], np.zeros(corners.alpha.shape[1])
+        np.subtract(corners.loss[i, :size], dual.rows[:size] @ w, out=values[:size])
+        if not rules.use_cache:
+            return -1, current, values
+        slot = block_rules.cache_candidate(
+            values, size, current, self.weight[i], self.gaps.value[i], self.gaps.total[0],
+            self.n_blocks, rules, self.counts,
+        )  # fmt: skip
         return slot, current, values
 
-    def _check_answer(self, i, answer, w):
+    def _check_answer(self, i, answer, w, augmented=True):
         """The answer and its H_i; the truth instead of an answer that is worse than the truth."""
-        value = answer.loss - answer.psi.dot(w)
+        value = (answer.loss if augmented else 0.0) - answer.psi.dot(w)
         # psi is a difference to the score of the truth, whose rounding is forgiven.
         if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
             return answer, value
@@ -174,18 +178,16 @@ class BlackBoxBlocks(Blocks):
             gap = max(p * (value - current), 0.0)
             block_rules.set_gap(self.gaps, i, gap, rules.gap_degree)
             plus, loss_plus = dual.on_support(answer.psi), answer.loss
-            if rules.explicit:
+            if self.explicit:
                 slot = self._insert_answer(i, answer, plus, value, values, rules)
-        if rules.explicit:
-            plus, loss_plus = dual.rows[slot], corners.loss[i, slot]
 
         slope_fw, slope_away, alpha_away = p * (value - current), 0.0, 0.0
         away, n_active, minus, loss_minus = -1, 1, None, 0.0
-        if rules.step != FW:
+        if self.explicit:
             away, n_active = block_rules.away_corner(corners.alpha[i], values, corners.size[i])
-            slope_away = p * (current - values[away])
-            alpha_away, loss_minus = corners.alpha[i, away], corners.loss[i, away]
-            minus = dual.rows[away]
+            slope_away, alpha_away = p * (current - values[away]), corners.alpha[i, away]
+            plus, loss_plus = dual.rows[slot], corners.loss[i, slot]
+            minus, loss_minus = dual.rows[away], corners.loss[i, away]
         loss_now = self.loss[i] / p
         directions = {
             FW: (plus, dual.point, loss_plus - loss_now),
@@ -212,7 +214,7 @@ class BlackBoxBlocks(Blocks):
 
         counts[block_rules.STEPS + chosen] += 1
         self._take_step(i, rules.lam, gamma, move, p * directions[chosen][2])
-        if rules.explicit:
+        if self.explicit:
             counts[block_rules.DROPS] += block_rules.move_mass(
                 corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
             )
@@ -247,22 +249,29 @@ class BlackBoxBlocks(Blocks):
 
     # ---- sweeps ----------------------------------------------------------------------------------
 
-    def sweep(self, w):
+    def sweep(self, w, augmented=True):
         """`Sweep` at any w, with a list of `Answer`; joblib workers share the samples."""
-        hinge, current = np.empty((2, self.n_blocks))
-        answers = self._ask_all(w, self.explicit)
-        for i, dual in enumerate(self._duals):
-            answers[i], hinge[i] = self._check_answer(i, answers[i], w)
+        hinge = np.empty(self.n_blocks)
+        answers = self._ask_all(w, self.explicit, augmented)
+        for i in range(self.n_blocks):
+            answers[i], hinge[i] = self._check_answer(i, answers[i], w, augmented)
             if hinge[i] < 0.0:  # by rounding
                 answers[i], hinge[i] = self._truths[i], 0.0
-            current[i] = self.loss[i] / self.weight[i] - dual.point @ w[dual.support]
-        return Sweep(hinge, current, answers)
+        return Sweep(hinge, self._currents_at(w, augmented), answers)
 
-    def _ask_all(self, w, keyed):
+    def currents(self):
+        """``current`` of a sweep at the iterate."""
+        return self._currents_at(self.w, augmented=True)
+
+    def _currents_at(self, w, augmented):
+        scores = np.array([dual.point @ w[dual.support] for dual in self._duals])
+        return self.loss / self.weight - scores if augmented else -scores
+
+    def _ask_all(self, w, keyed, augmented=True):
         samples = self._samples
         # The default backend, so that `joblib.parallel_config` can send batches anywhere.
         batches = Parallel(n_jobs=self._n_jobs)(
-            delayed(_answer_many)(self._model, samples[first:last], w, keyed)
+            delayed(_ask_many)(self._model, samples[first:last], w, keyed, augmented)
             for first, last in chunks(np.arange(len(samples) + 1), self._n_jobs)
         )
         return [answer for batch in batches for answer in batch]
@@ -339,11 +348,9 @@ class BlackBoxBlocks(Blocks):
         mistakes, model = 0, self._model
         for visit, i in enumerate(order, visits + 1):
             sample = self._samples[i]
-            if lam > 0.0:
-                w = target / (lam * max(visit - 1, 1))  # zero at the first visit
-                psi = model.loss_augmented(sample, w, False).psi
-            else:  # perceptron
-                psi = model.answer(sample, model.inference(sample.x, target), False).psi
+            # All zero at the first visit.
+            w = target / (lam * max(visit - 1, 1)) if lam > 0.0 else target
+            psi = model.ask(sample, w, keyed=False, augmented=lam > 0.0).psi
             change = self.weight[i] * self.n_blocks * psi.values
             target[psi.indices] += change
             moments[psi.indices] += visit * change
@@ -466,7 +473,6 @@ class _CheckedModel:
                 f"{type(model).__name__} is not a structured model: it lacks {', '.join(missing)}"
             )
         self.model = model
-        self.inference = model.inference
         # A model need not declare it: then the first feature vector tells.
         self.n_weights = getattr(model, "size_joint_feature", None)
 
@@ -515,15 +521,19 @@ class _CheckedModel:
             array = np.empty(0, dtype=object)
         if array.dtype == object:
             raise TypeError(
-                f"outputs of type {type(y).__name__} are no arrays of numbers or text, but "
-                f"explicit dual variables must tell them apart: give the model a method output_key(y)"
+                f"outputs of type {type(y).__name__} are no arrays of numbers or text, but duals "
+                f"of outputs must tell them apart: give the model a method output_key(y)"
             )
         # Not bytes: equal labels may come in different integer or text types.
         flat = tuple(array.ravel().tolist())
         return flat if array.ndim == 1 else (array.shape, flat)
 
-    def answer(self, sample, y, keyed):
-        """An output as `Answer`."""
+    def ask(self, sample, w, keyed, augmented=True):
+        """The `Answer` of the oracle at w."""
+        if augmented:
+            y = self.model.loss_augmented_inference(sample.x, sample.y, w)
+        else:
+            y = self.model.inference(sample.x, w)
         phi, true = self.features(sample.i, sample.x, y), sample.phi
         indices = np.union1d(true.indices, phi.indices)
         values = np.zeros(len(indices))
@@ -533,14 +543,9 @@ class _CheckedModel:
         psi = SparseVector(indices[kept], values[kept])
         return Answer(psi, self.loss(sample, y), self.key(y) if keyed else None)
 
-    def loss_augmented(self, sample, w, keyed):
-        """The oracle's `Answer` at w."""
-        y = self.model.loss_augmented_inference(sample.x, sample.y, w)
-        return self.answer(sample, y, keyed)
 
-
-def _answer_many(model, samples, w, keyed):
-    return [model.loss_augmented(sample, w, keyed) for sample in samples]
+def _ask_many(model, samples, w, keyed, augmented):
+    return [model.ask(sample, w, keyed, augmented) for sample in samples]
 
 
 def _differ(a, b):

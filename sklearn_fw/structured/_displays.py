@@ -371,11 +371,11 @@ class RegularizationPathDisplay:
 
     def _shade_gap(self, panel, Cs, gaps, color):
         """The range of the gap between breakpoints."""
-        panel.set_ylim(bottom=0.0)
         if self.eps is not None:
             panel.axhline(self.eps, color="0.5", linewidth=1, linestyle="--")
             band = {"color": color, "alpha": 0.15, "linewidth": 0}
             panel.fill_between(Cs, gaps, self.eps, step="post", **band)
+        panel.set_ylim(bottom=0.0)  # after the rest: it ends the search for limits
 
 
 def _new_figure(display, ax, n_panels=1):

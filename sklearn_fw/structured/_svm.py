@@ -83,7 +83,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         Labels, if the model has them.
     n_features_in_ : int
         Number of features, if the model has them.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns, when X is a data frame with string names.
     lam_ : float
         1 / (C n).

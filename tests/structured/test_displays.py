@@ -1,0 +1,222 @@
+"""Displays: what they draw is what the fit recorded, and wrong calls are told what to do."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_fw.structured import (
+    ConvergenceDisplay,
+    RegularizationPathDisplay,
+    StructuredSVM,
+    regularization_path,
+)
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]]
+Y = [[0, 1, 1], [1, 0], [1, 1, 0, 0]]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def svm():
+    return StructuredSVM(solver="bcpfw", tol=1e-3, random_state=0).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def path():
+    return regularization_path(StructuredSVM(random_state=0, max_iter=1000), X, Y, eps=0.2)
+
+
+# ---- convergence ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("x", "label"),
+    [
+        ("n_oracle_calls", "Oracle calls"),
+        ("time", "Seconds"),
+        ("n_iter", "Passes over the data"),
+    ],
+)
+def test_gap_curve_is_the_history(svm, x, label):
+    display = ConvergenceDisplay.from_estimator(svm, x=x, color="red")
+    np.testing.assert_array_equal(display.line_.get_xdata(), svm.history_[x])
+    np.testing.assert_array_equal(display.line_.get_ydata(), svm.history_["dual_gap"])
+    assert display.line_.get_ydata()[-1] == svm.dual_gap_
+    assert display.line_.get_color() == "red"
+    assert display.dual_line_ is None
+    assert display.ax_.get_xlabel() == label
+    assert display.ax_.get_yscale() == "log"
+    assert display.ax_.figure is display.figure_
+    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["StructuredSVM"]
+
+
+def test_objectives_enclose_the_optimum(svm):
+    display = ConvergenceDisplay.from_estimator(svm, kind="objectives", name="chain")
+    np.testing.assert_array_equal(display.line_.get_ydata(), svm.history_["objective"])
+    np.testing.assert_array_equal(display.dual_line_.get_ydata(), svm.history_["dual_objective"])
+    assert display.dual_line_.get_color() == display.line_.get_color()
+    assert display.ax_.get_yscale() == "linear"
+    assert len(display.ax_.collections) == 1  # the shade between them
+    texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
+    assert texts == ["chain", "chain, dual"]
+
+
+def test_two_fits_share_an_axis(svm):
+    first = ConvergenceDisplay.from_estimator(svm, name="a")
+    second = ConvergenceDisplay.from_estimator(svm, name="b", ax=first.ax_)
+    assert second.ax_ is first.ax_
+    assert len(first.ax_.lines) == 2
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_display_can_be_drawn_again(svm):
+    display = ConvergenceDisplay.from_estimator(svm)
+    old = display.ax_
+    assert display.plot(name="again") is display
+    assert display.ax_ is not old
+    assert display.line_.get_label() == "again"
+
+
+def test_no_name_no_legend():
+    display = ConvergenceDisplay([1, 2], dual_gap=[0.5, 0.0]).plot()
+    assert display.ax_.get_legend() is None
+    display.figure_.canvas.draw()  # a gap of zero is left out, not an error
+
+
+def test_solvers_without_certificate():
+    svm = StructuredSVM(solver="perceptron", max_iter=3, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="no certificate; kind='objectives' draws"):
+        ConvergenceDisplay.from_estimator(svm)
+    display = ConvergenceDisplay.from_estimator(svm, kind="objectives")
+    assert display.dual_line_ is None
+    assert display.line_.get_ydata() == [svm.objective_]
+    assert display.line_.get_marker() == "."  # one point needs a marker to be seen
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"x": "calls"}, "x must be one of 'n_iter', 'n_oracle_calls', 'time'; got 'calls'"),
+        ({"kind": "both"}, "kind must be one of 'gap', 'objectives'; got 'both'"),
+    ],
+)
+def test_unknown_options(svm, options, message):
+    with pytest.raises(ValueError, match=message):
+        ConvergenceDisplay.from_estimator(svm, **options)
+
+
+def test_objectives_are_needed():
+    with pytest.raises(ValueError, match="needs objective"):
+        ConvergenceDisplay([1], dual_gap=[1.0]).plot(kind="objectives")
+
+
+def test_unfitted_estimator():
+    with pytest.raises(NotFittedError):
+        ConvergenceDisplay.from_estimator(StructuredSVM())
+
+
+def test_estimator_without_history():
+    search = GridSearchCV(StructuredSVM("chain"), {"C": [1.0]}, cv=3).fit(X, Y)
+    with pytest.raises(TypeError, match=r"GridSearchCV has no history_: .* of a search best_estim"):
+        ConvergenceDisplay.from_estimator(search)
+    ConvergenceDisplay.from_estimator(search.best_estimator_)
+
+
+# ---- path ----------------------------------------------------------------------------------------
+
+
+def test_path_curves_are_those_of_the_path(path):
+    curves = ("score", "norm", "gap")
+    display = RegularizationPathDisplay.from_path(path, X=X, y=Y, curves=curves, name="chain")
+    expected = {
+        "score": path.score_path(X, Y),
+        "norm": np.linalg.norm(path.coefs_, axis=1),
+        "gap": path.gaps_,
+    }
+    assert tuple(display.lines_) == curves
+    for curve, line in display.lines_.items():
+        np.testing.assert_array_equal(line.get_xdata()[:-1], path.Cs_)
+        np.testing.assert_array_equal(line.get_ydata()[:-1], expected[curve])
+        assert line.get_ydata()[-1] == expected[curve][-1]  # the last step has a width
+        assert line.get_drawstyle() == "steps-post"
+    assert len(display.axes_) == 3
+    assert display.ax_ is display.axes_[0]
+    assert all(panel.get_xscale() == "log" for panel in display.axes_)
+    assert display.axes_[-1].get_xlabel() == "C"
+    assert display.axes_[0].get_legend() is not None
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(("end", "drawn"), [(8.0, 8.0), (np.inf, 10.0), (None, 10.0)])
+def test_end_of_the_last_piece(end, drawn):
+    display = RegularizationPathDisplay([1.0, 5.0], norms=[1.0, 2.0], C_end=end).plot()
+    assert display.lines_["norm"].get_xdata()[-1] == drawn
+
+
+def test_default_curve(path):
+    assert list(RegularizationPathDisplay.from_path(path).lines_) == ["norm"]
+    assert list(RegularizationPathDisplay.from_path(path, X=X, y=Y).lines_) == ["score"]
+
+
+def test_eps_is_in_the_picture(path):
+    display = RegularizationPathDisplay.from_path(path, curves="gap")
+    assert display.ax_.get_ylim()[0] == 0.0
+    assert display.ax_.get_ylim()[1] >= path.eps
+
+
+def test_paths_share_given_axes(path):
+    figure, axes = plt.subplots(1, 2)
+    for color in ("red", "blue"):
+        display = RegularizationPathDisplay.from_path(
+            path, curves=["norm", "gap"], ax=axes, color=color
+        )
+        assert display.figure_ is figure
+        assert display.lines_["gap"].get_color() == color
+    assert len(axes[0].lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"X": X}, "X and y come together"),
+        ({"curves": "height"}, "curves must be one of 'gap', 'norm', 'score'; got 'height'"),
+        ({"curves": ["norm", "score"]}, "nothing to draw for curves='score': pass X and y"),
+    ],
+)
+def test_wrong_calls_of_paths(path, options, message):
+    with pytest.raises(ValueError, match=message):
+        RegularizationPathDisplay.from_path(path, **options)
+
+
+def test_missing_numbers():
+    with pytest.raises(ValueError, match="nothing to draw for curves='gap': pass gaps"):
+        RegularizationPathDisplay([1.0], norms=[1.0]).plot(curves="gap")
+
+
+def test_one_axis_for_two_curves(path):
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match="one Axes per curve, got 1 for 2"):
+        RegularizationPathDisplay.from_path(path, curves=["norm", "gap"], ax=ax)
+
+
+# ---- without matplotlib --------------------------------------------------------------------------
+
+
+def test_missing_matplotlib_names_the_extra(svm, path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    remedy = r'needs matplotlib: pip install "sklearn-fw\[plot\]"'
+    with pytest.raises(ImportError, match="ConvergenceDisplay " + remedy):
+        ConvergenceDisplay.from_estimator(svm)
+    with pytest.raises(ImportError, match="RegularizationPathDisplay " + remedy):
+        RegularizationPathDisplay.from_path(path)
