@@ -7,11 +7,10 @@ import time
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from . import StructuredSVM, __version__
 from ._callbacks import HAS_CALLBACKS
 from .datasets import make_digit_words
 from .metrics import node_accuracy
-from .structured import ConvergenceDisplay
+from .structured import ConvergenceDisplay, StructuredSVM
 
 
 def main(arguments=None):
@@ -23,7 +22,7 @@ def main(arguments=None):
 
     words = make_digit_words()
     n_letters = sum(map(len, words.y_test))
-    print(f"sklearn_fw {__version__}: {len(words.y_train)} training words, {n_letters} test letters")
+    print(f"{len(words.y_train)} training words, {n_letters} test letters")
 
     started = time.perf_counter()
     single = LinearSVC(C=0.1).fit(np.concatenate(words.X_train), np.concatenate(words.y_train))

@@ -1,4 +1,4 @@
-"""Checks of parameters and data shared by all estimators; errors name the parameter and the remedy."""
+"""Checks shared by all estimators; errors name the parameter and the remedy."""
 
 from numbers import Integral, Real
 

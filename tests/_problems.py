@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel
 
-C = 5.0
+C = 1.0
 
 
 @dataclass(frozen=True)

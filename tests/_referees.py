@@ -86,4 +86,134 @@ def solve_structured_svm(psi, losses, weight, lam, lower=None, upper=None):
     raise AssertionError("the referee did not converge")
 
 
-class EnumeratedDual: pass
+class EnumeratedDual:
+    """Block-coordinate Frank-Wolfe on listed outputs, with one alpha for each of them.
+
+    Written down from Osokin et al. (ICML 2016), Algorithms 1 to 5 and 9: nothing is updated, all
+    quantities are computed from the alphas. ``truths[i]`` is the place of the truth in the list.
+    """
+
+    def __init__(self, psi, losses, weight, lam, truths, lower=-np.inf, upper=np.inf):
+        self.psi, self.losses, self.weight, self.lam = psi, losses, np.asarray(weight), lam
+        self.lower, self.upper = lower, upper
+        self.alpha = [np.eye(len(l))[truth] for l, truth in zip(losses, truths)]
+        self.seen = [{int(truth)} for truth in truths]
+        self.last_gap = np.full(len(psi), np.inf)
+        self.counts = dict.fromkeys(["calls", "hits", "fw", "pairwise", "away", "drop"], 0)
+
+    @property
+    def v(self):
+        """A alpha."""
+        parts = zip(self.weight, self.alpha, self.psi)
+        return sum(p * alpha @ psi for p, alpha, psi in parts) / self.lam
+
+    @property
+    def w(self):
+        """The weights."""
+        return np.clip(self.v, self.lower, self.upper)
+
+    @property
+    def loss(self):
+        """l_i of every sample."""
+        return np.array([p * a @ l for p, a, l in zip(self.weight, self.alpha, self.losses)])
+
+    def values(self, w):
+        """H_i(y; w) of every sample and output."""
+        return [l - psi @ w for l, psi in zip(self.losses, self.psi)]
+
+    def gaps(self):
+        """Exact block gaps."""
+        pairs = zip(self.weight, self.alpha, self.values(self.w))
+        return np.array([p * (h.max() - alpha @ h) for p, alpha, h in pairs])
+
+    def primal(self):
+        """P(w)."""
+        w = self.w
+        return self.lam / 2 * w @ w + self.weight @ [h.max() for h in self.values(w)]
+
+    def dual(self):
+        """D(alpha) as the minimum over the box of the Lagrangian, coordinate by coordinate."""
+        v, w = self.v, self.w
+        return self.loss.sum() + self.lam * (w @ w / 2 - v @ w)
+
+    def visit(self, i, step="fw", cache=None, total=np.inf, gamma=None):
+        """One step of block i; ``cache`` is (F, nu), ``gamma`` a length instead of a line search."""
+        p, alpha, psi = self.weight[i], self.alpha[i], self.psi[i]
+        h = self.values(self.w)[i]
+        corner, hit = int(h.argmax()), False
+        if cache is not None and np.isfinite(self.last_gap[i]):
+            cached = max(self.seen[i], key=lambda c: h[c])
+            gap = max(p * (h[cached] - alpha @ h), 0.0)
+            hit = gap >= cache[0] * self.last_gap[i] and gap >= cache[1] / len(self.psi) * total
+            corner = cached if hit else corner
+        self.counts["hits" if hit else "calls"] += 1
+        if not hit:
+            self.last_gap[i] = max(p * (h[corner] - alpha @ h), 0.0)
+            self.seen[i].add(corner)
+        active = np.flatnonzero(alpha)
+        away = active[h[active].argmin()]
+        one = np.eye(len(alpha))
+        rest = 1 - alpha[away]
+        moves = {
+            "fw": (one[corner] - alpha, 1.0),
+            "pairwise": (one[corner] - one[away], alpha[away]),
+            "away": (alpha - one[away], alpha[away] / rest if len(active) > 1 else 0.0),
+        }
+        if step == "away":
+            towards, backwards = moves["fw"][0] @ h, moves["away"][0] @ h
+            kinds = ["away" if len(active) > 1 and backwards >= towards else "fw"]
+        else:
+            kinds = list(moves) if step == "hybrid" else [step]
+        best = (0.0, None, None)
+        for kind in kinds:
+            move, limit = moves[kind]
+            slope, curvature = p * move @ h, p**2 / self.lam * np.sum((move @ psi) ** 2)
+            if slope <= 0 or limit == 0:
+                continue
+            length = min(limit, slope / curvature if curvature > 0 else limit)
+            length = length if gamma is None else gamma
+            gain = length * slope - length**2 / 2 * curvature
+            if best[1] is None or gain > best[0]:
+                best = (gain, kind, length)
+        _, kind, length = best
+        if kind is None:
+            return
+        self.counts[kind] += 1
+        move, limit = moves[kind]
+        self.alpha[i] = alpha + length * move
+        if length >= limit:
+            dropped = np.arange(len(alpha)) != corner if kind == "fw" else [away]
+            self.counts["drop"] += kind != "fw" or len(active) > 1
+            self.alpha[i][dropped] = 0.0
+
+    def batch_step(self, gamma=None):
+        """A common step of all blocks towards their best corners."""
+        w, values = self.w, self.values(self.w)
+        corners = [np.eye(len(h))[h.argmax()] for h in values]
+        slope = self.gaps().sum()
+        moves = [c - a for c, a in zip(corners, self.alpha)]
+        v_move = sum(p * m @ psi for p, m, psi in zip(self.weight, moves, self.psi)) / self.lam
+        if gamma is None:
+            gamma = min(1.0, slope / (self.lam * v_move @ v_move))
+        self.alpha = [a + gamma * m for a, m in zip(self.alpha, moves)]
+        return w
+
+
+def slow_subgradient(psi, losses, weight, lam, order):
+    """All iterates of the stochastic subgradient method with steps 1 / k, from w = 0."""
+    w, iterates = np.zeros(psi[0].shape[1]), []
+    for k, i in enumerate(order):
+        corner = np.argmax(losses[i] - psi[i] @ w)
+        gamma = 1.0 / (k + 1.0)
+        w = (1 - gamma) * w + gamma * len(psi) * weight[i] * psi[i][corner] / lam
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def slow_perceptron(psi, weight, order):
+    """All iterates of the structured perceptron, from w = 0."""
+    w, iterates = np.zeros(psi[0].shape[1]), []
+    for i in order:
+        w = w + len(psi) * weight[i] * psi[i][np.argmax(-psi[i] @ w)]
+        iterates.append(w)
+    return np.array(iterates)

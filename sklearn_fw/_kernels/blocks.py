@@ -10,13 +10,41 @@ import numpy as np
 
 from ._jit import inner, njit
 from .block_rules import (
-    CALLS, DONE, DROPS, EVICTED, FW, HITS, NO_GAP, PAIRWISE, REASON, STEPS, TABLE_FULL, VISITS, WORSE,
-    away_corner, cache_candidate, considers, free_slot, move_mass, pick_block, set_gap,
-    slope_and_limit, step_length, table_is_full,
+    CALLS,
+    DONE,
+    DROPS,
+    EVICTED,
+    FW,
+    HITS,
+    NO_GAP,
+    PAIRWISE,
+    REASON,
+    STEPS,
+    TABLE_FULL,
+    VISITS,
+    WORSE,
+    away_corner,
+    cache_candidate,
+    considers,
+    free_slot,
+    move_mass,
+    pick_block,
+    set_gap,
+    slope_and_limit,
+    step_length,
+    table_is_full,
 )  # fmt: skip
 from .parts import (
-    add_to_weights, apply_adjoint, block_argmax, block_scores, build_direction, current_value,
-    labels_loss, labels_value, move_marginals, take_step,
+    add_to_weights,
+    apply_adjoint,
+    block_argmax,
+    block_scores,
+    build_direction,
+    current_value,
+    labels_loss,
+    labels_value,
+    move_marginals,
+    take_step,
 )  # fmt: skip
 
 

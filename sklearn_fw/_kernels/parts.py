@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import inner, njit
+from ._jit import any_order, inner, njit
 from .block_rules import AWAY, FW, PAIRWISE
 from .tree import tree_argmax
 
@@ -84,9 +84,9 @@ class Scratch(NamedTuple):
     values: np.ndarray  # (capacity,) H_i of each corner
 
 
-@njit(fastmath={"reassoc"})
+@any_order
 def dot(a, b):
-    """Inner product; only here may sums be reordered, which is what lets it use vector code."""
+    """Inner product."""
     total = 0.0
     for c in range(a.size):
         total += a[c] * b[c]
@@ -179,7 +179,7 @@ def block_argmax(parts, w, i, scratch):
 
 @inner
 def build_direction(parts, dual, i, kind, plus, minus, scratch):
-    """Marginals of a direction: FW ``plus - mu``, PAIRWISE ``plus - minus``, AWAY ``mu - minus``."""
+    """Direction of marginals: FW ``plus - mu``, PAIRWISE ``plus - minus``, AWAY ``mu - minus``."""
     n_states = parts.cost.shape[0]
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     nodes_per_row = parts.n_columns // n_states

@@ -103,7 +103,7 @@ def _merge_top(a, n_a, b, n_b, values, first, second):
 
 @njit
 def _top_entries(lists, count, offsets, values, sources):
-    """The best entries of all ``lists[j, :count[j]] + offsets[j]``, descending; source = j * k + r."""
+    """The best of all ``lists[j, r] + offsets[j]``, descending, with sources ``j * k + r``."""
     n_states, k = lists.shape
     frontier = np.zeros(n_states, np.int64)  # each list is descending: only its next entry competes
     for n in range(k):

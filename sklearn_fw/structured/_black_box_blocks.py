@@ -17,7 +17,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._kernels import block_rules
 from .._kernels.block_rules import AWAY, FW, PAIRWISE
-from .._kernels.blocks import Corners
 from ._blocks import Blocks, Sweep
 from ._threads import chunks
 from .models._base import missing_methods
@@ -84,30 +83,13 @@ class BlackBoxBlocks(Blocks):
         keys = [self._model.key(s.y) if capacity else None for s in self._samples]
         nothing = SparseVector(np.empty(0, np.int64), np.empty(0))
         self._truths = [Answer(nothing, 0.0, key) for key in keys]
-        self._duals = [_BlockDual([key] if capacity else []) for key in keys]
-        self._corners = None
-        if capacity:
-            alpha, loss = np.zeros((2, self.n_blocks, capacity))
-            alpha[:, 0] = 1.0
-            # No labels here: an output is its key and its row in `_BlockDual`, slot by slot.
-            no_labels, size = np.empty((0, 0), np.int16), np.ones(self.n_blocks, np.int64)
-            self._corners = Corners(no_labels, alpha, loss, size)
+        self._duals = [_BlockDual(key, capacity) for key in keys]
 
     def _grow(self):
         """Room for a fifth more corners per block."""
-        labels, alpha, loss, size = self._corners
-        extra = ((0, 0), (0, max(1, alpha.shape[1] // 5)))
-        self._corners = Corners(labels, np.pad(alpha, extra), np.pad(loss, extra), size)
-
-    def _put(self, i, slot, answer, psi):
-        """Put a new corner into a slot, the first free one or that of another corner."""
-        corners = self._corners
-        if slot == corners.size[i]:
-            corners.size[i] += 1
-        elif corners.alpha[i, slot] > 0.0:
-            self.counts[block_rules.EVICTED] += 1  # now the alphas do not describe the iterate
-        corners.alpha[i, slot], corners.loss[i, slot] = 0.0, answer.loss
-        self._duals[i].put(slot, answer.key, psi)
+        extra = max(1, len(self._duals[0].alpha) // 5)
+        for dual in self._duals:
+            dual.alpha, dual.loss = np.pad(dual.alpha, (0, extra)), np.pad(dual.loss, (0, extra))
 
     # ---- visits ----------------------------------------------------------------------------------
 
@@ -118,8 +100,8 @@ class BlackBoxBlocks(Blocks):
             if i < 0:
                 self.counts[block_rules.REASON] = block_rules.NO_GAP
                 return k
-            if self.explicit and block_rules.table_is_full(self._corners, i, rules):
-                self._grow()
+            if self.explicit and rules.step != FW and np.all(self._duals[i].alpha > 0.0):
+                self._grow()  # all slots are taken by active corners
             slot, current, values = self._begin_visit(i, rules)
             answer, value = None, 0.0
             if slot < 0:
@@ -131,13 +113,13 @@ class BlackBoxBlocks(Blocks):
 
     def _begin_visit(self, i, rules):
         """Cached slot or -1, H_i of the current point and H_i of every corner."""
-        dual, corners = self._duals[i], self._corners
+        dual = self._duals[i]
         w = self.w[dual.support]
         current = self.loss[i] / self.weight[i] - dual.point @ w
         if not self.explicit:
             return -1, current, None
-        size, values = corners.size[i], np.zeros(corners.alpha.shape[1])
-        np.subtract(corners.loss[i, :size], dual.rows[:size] @ w, out=values[:size])
+        size, values = dual.size, np.zeros(len(dual.alpha))
+        np.subtract(dual.loss[:size], dual.rows[:size] @ w, out=values[:size])
         if not rules.use_cache:
             return -1, current, values
         slot = block_rules.cache_candidate(
@@ -155,20 +137,21 @@ class BlackBoxBlocks(Blocks):
         self.counts[block_rules.WORSE] += 1
         return self._truths[i], 0.0
 
-    def _insert_answer(self, i, answer, psi, value, values, rules):
-        """Slot of the oracle's answer in the table of block i, made if it is new."""
-        slots, corners = self._duals[i].slots, self._corners
-        if answer.key not in slots:
+    def _insert_answer(self, dual, answer, psi, value, values, rules):
+        """Slot of the oracle's answer among the corners, made if it is new."""
+        if answer.key not in dual.slots:
             slot = block_rules.free_slot(
-                corners.alpha[i], values, corners.size[i], corners.alpha.shape[1], rules.step == FW
+                dual.alpha, values, dual.size, len(dual.alpha), rules.step == FW
             )
-            self._put(i, slot, answer, psi)
+            # From an eviction on the alphas no longer describe the iterate.
+            self.counts[block_rules.EVICTED] += dual.alpha[slot] > 0.0
+            dual.put(slot, answer, psi)
             values[slot] = value
-        return slots[answer.key]
+        return dual.slots[answer.key]
 
     def _finish_visit(self, i, slot, answer, value, current, values, rules):
         """The step of block i towards the cached ``slot`` or the answer, whose H_i is ``value``."""
-        dual, counts, corners, p = self._duals[i], self.counts, self._corners, self.weight[i]
+        dual, counts, p = self._duals[i], self.counts, self.weight[i]
         counts[block_rules.VISITS] += 1
         if slot >= 0:
             counts[block_rules.HITS] += 1
@@ -179,15 +162,15 @@ class BlackBoxBlocks(Blocks):
             block_rules.set_gap(self.gaps, i, gap, rules.gap_degree)
             plus, loss_plus = dual.on_support(answer.psi), answer.loss
             if self.explicit:
-                slot = self._insert_answer(i, answer, plus, value, values, rules)
+                slot = self._insert_answer(dual, answer, plus, value, values, rules)
 
         slope_fw, slope_away, alpha_away = p * (value - current), 0.0, 0.0
         away, n_active, minus, loss_minus = -1, 1, None, 0.0
         if self.explicit:
-            away, n_active = block_rules.away_corner(corners.alpha[i], values, corners.size[i])
-            slope_away, alpha_away = p * (current - values[away]), corners.alpha[i, away]
-            plus, loss_plus = dual.rows[slot], corners.loss[i, slot]
-            minus, loss_minus = dual.rows[away], corners.loss[i, away]
+            away, n_active = block_rules.away_corner(dual.alpha, values, dual.size)
+            slope_away, alpha_away = p * (current - values[away]), dual.alpha[away]
+            plus, loss_plus = dual.rows[slot], dual.loss[slot]
+            minus, loss_minus = dual.rows[away], dual.loss[away]
         loss_now = self.loss[i] / p
         directions = {
             FW: (plus, dual.point, loss_plus - loss_now),
@@ -216,10 +199,10 @@ class BlackBoxBlocks(Blocks):
         self._take_step(i, rules.lam, gamma, move, p * directions[chosen][2])
         if self.explicit:
             counts[block_rules.DROPS] += block_rules.move_mass(
-                corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
+                dual.alpha, dual.size, chosen, slot, away, gamma, maximum
             )
             if not rules.use_cache:
-                self._remove_empty(i)
+                dual.remove_empty()
 
     def _take_step(self, i, lam, gamma, move, loss_change):
         dual, support = self._duals[i], self._duals[i].support
@@ -234,18 +217,6 @@ class BlackBoxBlocks(Blocks):
             self.loss_moment[0] += lag * gamma * loss_change
         if self.bounded:
             self.w[support] = np.clip(self.v[support], self.lower[support], self.upper[support])
-
-    def _remove_empty(self, i):
-        """Without a cache only active corners are kept; the last one fills each hole."""
-        alpha, loss, size = self._corners.alpha[i], self._corners.loss[i], self._corners.size
-        c = 0
-        while c < size[i]:
-            if alpha[c] > 0.0:
-                c += 1
-                continue
-            size[i] -= 1
-            alpha[c], loss[c] = alpha[size[i]], loss[size[i]]
-            self._duals[i].remove(c)
 
     # ---- sweeps ----------------------------------------------------------------------------------
 
@@ -288,11 +259,10 @@ class BlackBoxBlocks(Blocks):
         self.v[:] = 0.0
         for i, (p, dual) in enumerate(zip(self.weight, self._duals)):
             if self._complete:
-                size = self._corners.size[i]
-                alpha = self._corners.alpha[i, :size]
+                alpha = dual.alpha[: dual.size]
                 alpha /= alpha.sum()
-                dual.point = alpha @ dual.rows[:size]
-                self.loss[i] = p * (alpha @ self._corners.loss[i, :size])
+                dual.point = alpha @ dual.rows[: dual.size]
+                self.loss[i] = p * (alpha @ dual.loss[: dual.size])
             self.v[dual.support] += p / self.lam * dual.point
         if self.bounded:
             np.clip(self.v, self.lower, self.upper, out=self.w)
@@ -312,20 +282,19 @@ class BlackBoxBlocks(Blocks):
             dual.point += gamma * (psi - dual.point)
             self.loss[i] += gamma * (self.weight[i] * answer.loss - self.loss[i])
             if self.explicit:
-                alpha, slot = self._corners.alpha[i], dual.slots[answer.key]
                 self.counts[block_rules.DROPS] += block_rules.move_mass(
-                    alpha, self._corners.size[i], FW, slot, -1, gamma, 1.0
+                    dual.alpha, dual.size, FW, dual.slots[answer.key], -1, gamma, 1.0
                 )
 
     def _append_corners(self, answers):
         """Where corners are kept, make those of the answers, behind all others."""
         if not self.explicit:
             return
-        while self._corners.size.max() >= self._corners.alpha.shape[1]:
+        while any(dual.size == len(dual.alpha) for dual in self._duals):
             self._grow()
-        for i, (dual, answer) in enumerate(zip(self._duals, answers)):
+        for dual, answer in zip(self._duals, answers):
             if answer.key not in dual.slots:
-                self._put(i, self._corners.size[i], answer, dual.on_support(answer.psi))
+                dual.put(dual.size, answer, dual.on_support(answer.psi))
 
     def scale(self, factor):
         """Multiply the mass off the truth by ``factor``.
@@ -339,9 +308,8 @@ class BlackBoxBlocks(Blocks):
         for i, (dual, truth) in enumerate(zip(self._duals, self._truths)):
             dual.point *= factor  # psi of the truth is zero
             if self.explicit:
-                alpha = self._corners.alpha[i]
-                alpha *= factor
-                alpha[dual.slots[truth.key]] += 1.0 - factor
+                dual.alpha *= factor
+                dual.alpha[dual.slots[truth.key]] += 1.0 - factor
 
     def subgradient_visits(self, order, visits, lam, target, moments):
         """Steps of the primal baselines; returns how many changed the weights."""
@@ -364,17 +332,17 @@ class BlackBoxBlocks(Blocks):
         return {
             "truth": [sample.phi for sample in self._samples],
             "n_weights": self.n_weights,
-            "points": [dual.copy(self._complete) for dual in self._duals],
+            "duals": [dual.copy(self._complete) for dual in self._duals],
             "loss": self.loss.copy(),
             "lam": self.lam,
-            "corners": tuple(a.copy() for a in self._corners) if self._complete else None,
+            "explicit": self._complete,
         }
 
     def restore(self, exported):
         """Take over exported points; alphas only where both sides keep them."""
         truth = [sample.phi for sample in self._samples]
         if (
-            "points" not in exported
+            "duals" not in exported
             or exported["n_weights"] != self.n_weights
             or len(exported["truth"]) != len(truth)
             or any(map(_differ, exported["truth"], truth))
@@ -383,14 +351,12 @@ class BlackBoxBlocks(Blocks):
                 "warm_start=True needs the inputs and outputs of the previous fit, in the same "
                 "order: fit a clone, or set warm_start=False"
             )
-        if self.explicit:
-            if exported["corners"] is None:
-                raise ValueError(
-                    "warm start of a solver with explicit dual variables needs a previous fit that "
-                    "kept them: use the same solver, or set warm_start=False"
-                )
-            self._corners = Corners(*(a.copy() for a in exported["corners"]))
-        self._duals = [dual.copy(self.explicit) for dual in exported["points"]]
+        if self.explicit and not exported["explicit"]:
+            raise ValueError(
+                "warm start of a solver with explicit dual variables needs a previous fit that "
+                "kept them: use the same solver, or set warm_start=False"
+            )
+        self._duals = [dual.copy(self.explicit) for dual in exported["duals"]]
         self.loss[:] = exported["loss"]
         self.refresh()
 
@@ -398,25 +364,39 @@ class BlackBoxBlocks(Blocks):
         """One dict per block from output key to alpha."""
         if not self._complete:
             return None
-        tables = zip(self._duals, self._corners.alpha)
-        return [{k: a for k, a in zip(dual.keys, row) if a > 0} for dual, row in tables]
+        return [
+            {key: alpha for key, alpha in zip(dual.keys, dual.alpha) if alpha > 0.0}
+            for dual in self._duals
+        ]
 
 
 class _BlockDual:
     """Dual variables of one block, on the features that its outputs touched so far."""
 
-    def __init__(self, keys):
+    def __init__(self, key, capacity):
         self.support = np.empty(0, np.int64)  # sorted
         self.point = np.empty(0)  # sum_y alpha(y) psi(y)
-        self.rows = np.empty((len(keys), 0))  # psi of the corners, and spare rows
-        self.keys = keys  # by slot
-        self.slots = {key: slot for slot, key in enumerate(keys)}
+        # Corners, slot by slot; all mass is on the truth, whose psi and loss are zero.
+        self.keys = [key] if capacity else []
+        self.slots = {key: 0} if capacity else {}
+        self.rows = np.empty((len(self.keys), 0))  # psi, and spare rows
+        self.alpha, self.loss = np.zeros((2, capacity))
+        self.alpha[:1] = 1.0
+
+    @property
+    def size(self):
+        """Number of corners."""
+        return len(self.keys)
 
     def copy(self, corners):
         """A copy, without corners unless wanted."""
-        new = _BlockDual(self.keys.copy() if corners else [])
+        new = _BlockDual(None, 0)
         new.support, new.point = self.support, self.point.copy()
-        new.rows = self.rows[: len(new.keys)].copy()
+        if corners:
+            new.keys, new.slots, new.rows = self.keys.copy(), self.slots.copy(), self.rows.copy()
+            new.alpha, new.loss = self.alpha.copy(), self.loss.copy()
+        else:
+            new.rows = np.empty((0, len(new.support)))
         return new
 
     def on_support(self, psi):
@@ -433,25 +413,31 @@ class _BlockDual:
         dense[place] = psi.values
         return dense
 
-    def put(self, slot, key, row):
+    def put(self, slot, answer, row):
         """Put a corner into a slot: the first free one, or instead of another corner."""
-        if slot == len(self.keys):
-            self.keys.append(key)
+        if slot == self.size:
+            self.keys.append(answer.key)
             if slot == len(self.rows):  # doubled, so that many corners cost few copies
                 self.rows = np.pad(self.rows, ((0, slot), (0, 0)))
         else:
             del self.slots[self.keys[slot]]
-            self.keys[slot] = key
-        self.slots[key] = slot
-        self.rows[slot] = row
+            self.keys[slot] = answer.key
+        self.slots[answer.key], self.rows[slot] = slot, row
+        self.alpha[slot], self.loss[slot] = 0.0, answer.loss
 
-    def remove(self, slot):
-        """Remove a corner; the last one takes its slot."""
-        del self.slots[self.keys[slot]]
-        last = self.keys.pop()
-        if slot < len(self.keys):
-            self.keys[slot], self.slots[last] = last, slot
-            self.rows[slot] = self.rows[len(self.keys)]
+    def remove_empty(self):
+        """Keep active corners only; the last one fills each hole."""
+        slot = 0
+        while slot < self.size:
+            if self.alpha[slot] > 0.0:
+                slot += 1
+                continue
+            del self.slots[self.keys[slot]]
+            key, last = self.keys.pop(), self.size - 1
+            if slot < last:
+                self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
+            self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
+            self.alpha[last] = 0.0
 
 
 class _Sample(NamedTuple):

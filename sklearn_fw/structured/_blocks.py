@@ -107,7 +107,9 @@ class Blocks(ABC):
         if not self.moments.size or k == 0:
             return self.v, self.loss.sum()
         factor = 2.0 / (k * (k + 1.0))
-        return self.v - factor * self.moments, self.loss.sum() - factor * self.loss_moment[0]
+        v = -factor * self.moments
+        v += self.v  # in place: weight vectors can be larger than everything else
+        return v, self.loss.sum() - factor * self.loss_moment[0]
 
     def certify(self, averaged=False):
         """Exact gap at the iterate or at the average of the iterates: n oracle calls."""
@@ -149,7 +151,7 @@ class Blocks(ABC):
 
     @abstractmethod
     def sweep(self, w, augmented=True):
-        """`Sweep` at any w; without the loss when not ``augmented`` (all of H_i is then the score)."""
+        """`Sweep` at any w; H_i is the score alone when not ``augmented``."""
 
     @abstractmethod
     def currents(self):
@@ -165,7 +167,7 @@ class Blocks(ABC):
 
     @abstractmethod
     def step_towards(self, answers, gamma):
-        """Move the dual variables of all blocks towards the answers; v and w are set by `refresh`."""
+        """Move the dual variables of all blocks; v and w follow at the next `refresh`."""
 
     @abstractmethod
     def scale(self, factor):

@@ -46,7 +46,7 @@ class PartBlocks(Blocks):
         self._parts = parts
         self._n_jobs = n_jobs
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
-        # The zero-one loss of a whole output needs the runner-up, which compiled passes do not find.
+        # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED and parts.whole_cost == 0.0
         self._oracle = None if compiled else oracle
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -244,12 +244,12 @@ class PartBlocks(Blocks):
         """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
         if self.explicit and not self.counts[EVICTED]:
             kernels.marginals_of_corners(self._parts, self._dual, self._corners)
-        self.v[:] = self._weights_of(np.empty(0, np.int32))
+        self.v[:] = 0.0
+        self._add_weights_of(np.empty(0, np.int32), self.v)
         if self.bounded:
             np.clip(self.v, self.lower, self.upper, out=self.w)
 
-    def _weights_of(self, labels):
-        target = np.zeros(self.n_weights)
+    def _add_weights_of(self, labels, target):
         kernels.accumulate(
             self._parts, self._dual, labels, self.lam, self._view(target), self._make_scratch()
         )
@@ -258,7 +258,8 @@ class PartBlocks(Blocks):
     def corner_of(self, answers):
         """(v_s, l_s) of the answers of a sweep."""
         losses = kernels.losses_of(self._parts, answers)
-        return self._weights_of(answers), float(self.weight @ losses)
+        corner = self._add_weights_of(answers, np.zeros(self.n_weights))
+        return corner, float(self.weight @ losses)
 
     def step_towards(self, answers, gamma):
         """Common step of all blocks."""

@@ -114,7 +114,7 @@ class RegularizationPath:
             When C is not positive or beyond the end of the path.
         """
         check_positive(C, "C")
-        if C > self.C_end_ * (1 + 1e-12):
+        if self.C_end_ * (1 + 1e-12) < C:
             raise ValueError(
                 f"the path ends at C = {self.C_end_:.6g} ({self.terminated_by_}), got C = {C:.6g}: "
                 f"compute it with a larger C_max"
@@ -276,7 +276,7 @@ def regularization_path(
     deadline = time.perf_counter() + check_time_limit(time_limit)
     if not isinstance(resolve_solver(estimator.solver), BlockFrankWolfe):
         raise ValueError(
-            f"solver must be one of the block-coordinate family for a path, got {estimator.solver!r}"
+            f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
         )
 
     fitted = clone(estimator)
@@ -296,7 +296,7 @@ def regularization_path(
         )
         if status is not Status.CONVERGED:
             warnings.warn(
-                f"the path ends at lam = {blocks.lam:.3g}: {estimator.max_iter} passes did not reach "
+                f"the path ends at lam = {blocks.lam:.3g}: {estimator.max_iter} passes missed "
                 f"a gap of kappa * eps = {kappa * eps:.3g}; increase max_iter or eps",
                 ConvergenceWarning,
                 stacklevel=2,

@@ -131,9 +131,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Notes
     -----
-    A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are lists,
-    object arrays or `Packed` with one item per sample; the packed form is shared by the workers of
-    a grid search. Runs are reproducible bit by bit for a given ``random_state``.
+    A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
+    lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
+    workers of a grid search. Runs are reproducible bit by bit for a given ``random_state``.
 
     References
     ----------
@@ -507,8 +507,8 @@ def _resolve_model(model, X, y):
     missing = missing_methods(model)
     if missing:
         raise TypeError(
-            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs joint_feature, "
-            f"loss, loss_augmented_inference and inference"
+            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs "
+            f"joint_feature, loss, loss_augmented_inference and inference"
         )
     return clone(model, safe=False)
 

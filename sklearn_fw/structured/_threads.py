@@ -1,13 +1,16 @@
 """How work on samples is divided."""
 
-import numba
+from itertools import pairwise
+
 import numpy as np
 from joblib import effective_n_jobs
 
+from .._kernels._jit import thread_limit
+
 
 def n_threads(n_jobs):
-    """Threads for compiled loops; numba's limit is what nested workers were given."""
-    return min(effective_n_jobs(n_jobs), numba.config.NUMBA_NUM_THREADS)
+    """Threads for compiled loops."""
+    return min(effective_n_jobs(n_jobs), thread_limit())
 
 
 def chunks(starts, n_jobs):
@@ -15,4 +18,4 @@ def chunks(starts, n_jobs):
     n_jobs = effective_n_jobs(n_jobs)
     targets = np.linspace(0, starts[-1], n_jobs + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts.tolist()))

@@ -156,7 +156,8 @@ def test_scores_and_estimators_along_the_path():
     scores = path.score_path(X[150:], y[150:])
     assert scores.shape == path.Cs_.shape
     fitted = path.estimator_at(path.Cs_[-1])
-    assert scores[-1] == fitted.score(X[150:], y[150:]) == np.mean(fitted.predict(X[150:]) == y[150:])
+    assert scores[-1] == fitted.score(X[150:], y[150:])
+    assert scores[-1] == np.mean(fitted.predict(X[150:]) == y[150:])
     assert fitted.C == path.Cs_[-1]
     assert fitted.dual_gap_ == 0.3
     last = path.score_path(X[150:], y[150:], scoring=lambda est, A, b: est.C)
@@ -231,7 +232,7 @@ def test_bad_estimators():
 def test_beyond_the_end_is_refused():
     X, y = digits()
     path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, max_breakpoints=2)
-    with pytest.raises(ValueError, match="the path ends at C = .*larger C_max"):
+    with pytest.raises(ValueError, match=r"the path ends at C = .*larger C_max"):
         path.coef_at(1.01 * path.C_end_)
     with pytest.raises(ValueError, match="C"):
         path.coef_at(0.0)

@@ -45,8 +45,8 @@ class ChainModel(PairwiseModel):
 
     Notes
     -----
-    Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape (T, n_features),
-    outputs the same of label arrays of shape (T,). Features without a constant column have no
+    Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
+    (T, n_features), outputs the same of label arrays of shape (T,). Features without a constant column have no
     per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
     that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
     feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
@@ -95,8 +95,7 @@ class ChainModel(PairwiseModel):
         self.classes_ = find_classes(flat)
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
-        states = encode_labels(flat, self.classes_)
-        self.class_weight_ = class_weights(self.class_weight, self.classes_, states)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, flat)
         self.n_features_in_ = matrix.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
         self.n_markers_ = 2 if self.start_end else 0

@@ -45,7 +45,7 @@ class MulticlassModel(PairwiseModel):
 
     Notes
     -----
-    With 0/1 loss and ``fit_intercept=False``, ``StructuredSVM(C=C)`` on n samples has the optimum of
+    With 0/1 loss and ``fit_intercept=False``, ``StructuredSVM(C=C)`` has the optimum of
     ``LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False)``.
 
     References
@@ -86,8 +86,7 @@ class MulticlassModel(PairwiseModel):
         self.classes_ = find_classes(y.ravel())
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
-        states = encode_labels(y.ravel(), self.classes_)
-        self.class_weight_ = class_weights(self.class_weight, self.classes_, states)
+        self.class_weight_ = class_weights(self.class_weight, self.classes_, y.ravel())
         self.cost_ = self._check_cost(len(self.classes_))
         self.n_features_in_ = X.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)

@@ -1,4 +1,4 @@
-"""Models whose outputs are states of nodes joined by edges; the base of chain, label and label sets.
+"""Models whose outputs are states of nodes joined by edges: base of chains, labels, label sets.
 
 A sample is a block of feature rows. One row yields ``n_columns`` scores at once: those of one node
 (chains), or of all nodes (label sets, whose nodes see the same features). The weight vector holds
@@ -50,7 +50,7 @@ class PairwiseModel(StructuredModel):
         raise NotImplementedError
 
     def _encode(self, y, node_start, allow_unseen=False):
-        """Check outputs and give the states of all nodes, int32; -1 for unseen labels."""
+        """States of all nodes, int32; -1 for unseen labels."""
         raise NotImplementedError
 
     def _decode(self, states, node_start):
@@ -62,7 +62,7 @@ class PairwiseModel(StructuredModel):
         raise NotImplementedError
 
     def _costs(self, states, node_start):
-        """``node_cost`` (n_nodes,), ``cost`` (K, K) and ``whole_cost`` of `_kernels.parts.Parts`."""
+        """The fields ``node_cost``, ``cost`` and ``whole_cost`` of `_kernels.parts.Parts`."""
         raise NotImplementedError
 
     # ---- sizes ---------------------------------------------------------------------------------
@@ -366,10 +366,17 @@ def _with_markers(rows):
     matrix = sp.csr_array(rows.matrix, dtype=np.float64)
     if not rows.markers:
         return matrix
-    n_rows = matrix.shape[0]
-    columns = np.concatenate([np.full(len(m), j) for j, m in enumerate(rows.markers)])
-    extra = sp.csr_array(
-        (np.ones(len(columns)), (np.concatenate(rows.markers), columns)),
-        shape=(n_rows, len(rows.markers)),
+    n_rows, n_features = matrix.shape
+    marked = np.concatenate(rows.markers)
+    columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
+    # Markers have the last columns, so each goes to the end of its row; empty rows share that place.
+    order = np.argsort(marked, kind="stable")
+    marked, columns = marked[order], columns[order]
+    ends = matrix.indptr[marked + 1]
+    added = np.cumsum(np.bincount(marked, minlength=n_rows))
+    indptr = matrix.indptr.astype(np.int64)
+    indptr[1:] += added
+    return sp.csr_array(
+        (np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns), indptr),
+        shape=(n_rows, n_features + len(rows.markers)),
     )
-    return sp.hstack([matrix, extra], format="csr")

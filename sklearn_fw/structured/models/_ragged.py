@@ -1,6 +1,7 @@
 """Checks of ragged inputs: stacking the items of a list, and the labels of their nodes."""
 
 import warnings
+from itertools import repeat
 
 import numpy as np
 import scipy.sparse as sp
@@ -130,7 +131,7 @@ def encode_labels(flat, classes, allow_unseen=False):
         states = np.where(classes[states] == flat, states, -1).astype(np.int32)
     else:
         number = {label: k for k, label in enumerate(classes.tolist())}
-        states = np.array([number.get(label, -1) for label in flat.tolist()], dtype=np.int32)
+        states = np.fromiter(map(number.get, flat.tolist(), repeat(-1)), np.int32, len(flat))
     unseen = np.flatnonzero(states < 0)
     if len(unseen):
         label = flat[unseen[0]].item() if hasattr(flat[unseen[0]], "item") else flat[unseen[0]]
@@ -148,8 +149,8 @@ def encode_labels(flat, classes, allow_unseen=False):
     return states
 
 
-def class_weights(class_weight, classes, states):
-    """Weight of each class: None, a dict or "balanced" as in scikit-learn."""
+def class_weights(class_weight, classes, flat):
+    """Weight of each class: None, a dict or "balanced" as in scikit-learn (by the labels given)."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
@@ -157,7 +158,8 @@ def class_weights(class_weight, classes, states):
             raise ValueError(
                 f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}"
             )
-        return len(states) / (len(classes) * np.bincount(states, minlength=len(classes)))
+        counts = np.bincount(encode_labels(flat, classes), minlength=len(classes))
+        return len(flat) / (len(classes) * counts)
     weights = np.ones(len(classes))
     number = {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():

@@ -69,9 +69,9 @@ class BlockFrankWolfe(Solver):
     ``cache_size`` labellings per sample when corners are kept.
 
     Deviations from [1]: a direction that leaves the weights unchanged but raises the loss is
-    taken in full, where the paper leaves a step of length 0/0; the gap that the cache compares with before
-    the first gap pass is that of w = 0, known in closed form; with bounds the hybrid rule compares
-    lower bounds on the increase.
+    taken in full, where the paper leaves a step of length 0/0; the gap that the cache compares
+    with before the first gap pass is that of w = 0, known in closed form; with bounds the hybrid
+    rule compares lower bounds on the increase.
 
     References
     ----------
@@ -227,7 +227,7 @@ class _BlockMethod:
         v = self.blocks.averaged()[0] if self.settings.averaging else self.blocks.v
         return self.blocks.clip(v)
 
-    # ---- the loop ----------------------------------------------------------------------------------
+    # ---- the loop --------------------------------------------------------------------------------
 
     def step(self):
         """One pass; a dict of numbers when it ended with a certificate."""

@@ -127,8 +127,8 @@ class Perceptron(Solver):
 
     Notes
     -----
-    Runs ``max_iter`` passes in random order; ``tol`` and ``C`` are not used in training (the reported
-    objective does use C).
+    Runs ``max_iter`` passes in random order; ``tol`` is not used, and ``C`` only in the reported
+    objective.
 
     References
     ----------
