@@ -82,5 +82,5 @@ for name, (svm, _) in fits.items():
 solver = BlockFrankWolfe("pairwise", gap_check=1)
 svm = StructuredSVM(solver=solver, C=0.01, tol=1e-3, random_state=0).fit(X, y)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ConvergenceDisplay.from_estimator(svm, x="n_iter", kind="objectives", name="primal", ax=ax)
+ConvergenceDisplay.from_estimator(svm, x="n_iter", kind="objectives", name="pairwise, gap", ax=ax)
 ax.set_title(f"The optimum is between {svm.dual_objective_:.4f} and {svm.objective_:.4f}")

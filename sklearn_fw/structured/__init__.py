@@ -1,8 +1,9 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
 from ._displays import ConvergenceDisplay, RegularizationPathDisplay
-from ._path import RegularizationPath, StructuredSVMCV, regularization_path
+from ._path import RegularizationPath, regularization_path
 from ._svm import StructuredSVM
+from ._svm_cv import StructuredSVMCV
 from .models import (
     ChainModel,
     EnumeratedModel,

@@ -305,7 +305,7 @@ class BlackBoxBlocks(Blocks):
         """
         self._append_corners(self._truths)
         self.loss *= factor
-        for i, (dual, truth) in enumerate(zip(self._duals, self._truths)):
+        for dual, truth in zip(self._duals, self._truths):
             dual.point *= factor  # psi of the truth is zero
             if self.explicit:
                 dual.alpha *= factor
@@ -433,7 +433,8 @@ class _BlockDual:
                 slot += 1
                 continue
             del self.slots[self.keys[slot]]
-            key, last = self.keys.pop(), self.size - 1
+            key = self.keys.pop()
+            last = self.size
             if slot < last:
                 self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
             self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]

@@ -183,10 +183,11 @@ class ConvergenceDisplay:
         return self
 
     def _plot_objectives(self, label, kwargs):
-        ax = self.ax_
-        (self.line_,) = ax.plot(self.steps, self.objective, label=label, **kwargs)
+        ax, alone = self.ax_, self.dual_objective is None
+        primal_label = label if alone or label is None else f"{label}, primal"
+        (self.line_,) = ax.plot(self.steps, self.objective, label=primal_label, **kwargs)
         ax.set_ylabel("Objective")
-        if self.dual_objective is None:
+        if alone:
             return
         color = self.line_.get_color()
         dual_kwargs = {**kwargs, "color": color, "linestyle": "--"}

@@ -235,10 +235,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
                 multi_output=isinstance(self.model_, MultilabelModel),
             )  # fmt: skip
-        n_samples = _length(X, "X")
-        if _length(y, "y") != n_samples:
+        n_samples = length_of(X, "X")
+        if length_of(y, "y") != n_samples:
             raise ValueError(
-                f"X and y must have the same length, got {n_samples} and {_length(y, 'y')} samples"
+                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')} samples"
             )
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
@@ -246,7 +246,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         lam = 1.0 / (self.C * weight.sum())
         if np.any(weight == 0):
             kept = np.flatnonzero(weight)
-            X, y, weight = _take(X, kept), _take(y, kept), weight[kept]
+            X, y, weight = take(X, kept), take(y, kept), weight[kept]
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_"):
             if hasattr(self.model_, name):
@@ -411,9 +411,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     def _loss_at(self, X, y, w):
         predicted = self._predict(X, w)[0]
-        if len(predicted) != _length(y, "y"):
+        if len(predicted) != length_of(y, "y"):
             raise ValueError(
-                f"X and y must have the same length, got {len(predicted)} and {_length(y, 'y')}"
+                f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"
             )
         if isinstance(self.model_, PairwiseModel):
             return self.model_._losses(y, predicted)
@@ -536,13 +536,13 @@ def _model_for(X, y):
     return ChainModel()
 
 
-def _length(items, name):
+def length_of(items, name):
     if items is None:
         raise ValueError(f"{name} must not be None")
     return items.shape[0] if hasattr(items, "shape") else len(items)
 
 
-def _take(items, index):
+def take(items, index):
     if isinstance(items, list | tuple):
         return [items[i] for i in index]
     return items[index]

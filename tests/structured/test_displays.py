@@ -68,7 +68,7 @@ def test_objectives_enclose_the_optimum(svm):
     assert display.ax_.get_yscale() == "linear"
     assert len(display.ax_.collections) == 1  # the shade between them
     texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
-    assert texts == ["chain", "chain, dual"]
+    assert texts == ["chain, primal", "chain, dual"]
 
 
 def test_two_fits_share_an_axis(svm):
