@@ -369,7 +369,7 @@ def _with_markers(rows):
     n_rows, n_features = matrix.shape
     marked = np.concatenate(rows.markers)
     columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
-    # Markers have the last columns, so each goes to the end of its row; empty rows share that place.
+    # Markers have the last columns, so each goes to the end of its row.
     order = np.argsort(marked, kind="stable")
     marked, columns = marked[order], columns[order]
     ends = matrix.indptr[marked + 1]
