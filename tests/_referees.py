@@ -61,7 +61,9 @@ def solve_structured_svm(psi, losses, weight, lam, lower=None, upper=None):
     bounds = box * d + [(0, None)] * n
     chosen = [set() for _ in range(n)]
     start = np.zeros(d)
-    start = np.clip(start, box[0][0], box[0][1]) if lower is not None or upper is not None else start
+    start = (
+        np.clip(start, box[0][0], box[0][1]) if lower is not None or upper is not None else start
+    )
     z = np.concatenate([start, np.zeros(n)])
     for _ in range(200):
         added = 0

@@ -23,34 +23,43 @@ from sklearn_fw import StructuredSVM
 from sklearn_fw.metrics import phrase_classification_report
 from sklearn_fw.preprocessing import NodeTransformer
 
-FOODS = """onion|garlic|olive oil|butter|sugar|brown sugar|flour|ground cloves|cinnamon stick|
-orange juice|chicken breast|rice|sour cream|tomato paste|red wine|bay leaf|cream|parsley""".replace(
-    "\n", ""
-)
-NEW_FOODS = """shallot|maple syrup|coconut milk|celery stick|dill|baking powder|rye flour|
-lemon juice|beef stock|white rice|goat cheese|peanut butter|mustard seed|vanilla|leek""".replace(
-    "\n", ""
-)
-UNITS = "cup|cups|tablespoon|teaspoons|cloves|stick|pound|pinch of|can of|slices"
-ACTIONS = "finely chopped|minced|melted|at room temperature|peeled and diced|to taste|drained"
+FOODS = [
+    "onion", "garlic", "olive oil", "butter", "sugar", "brown sugar", "flour", "ground cloves",
+    "cinnamon stick", "orange juice", "chicken breast", "rice", "sour cream", "tomato paste",
+    "red wine", "bay leaf", "cream", "parsley",
+]  # fmt: skip
+NEW_FOODS = [
+    "shallot", "maple syrup", "coconut milk", "celery stick", "dill", "baking powder", "rye flour",
+    "lemon juice", "beef stock", "white rice", "goat cheese", "peanut butter", "mustard seed",
+    "vanilla", "leek",
+]  # fmt: skip
+QUANTITIES = ["1", "2", "3", "1/2", "1 1/2", "about 2", "250"]
+UNITS = [
+    "cup", "cups", "tablespoon", "teaspoons", "cloves", "stick", "pound", "pinch of", "can of",
+    "slices",
+]  # fmt: skip
+ACTIONS = [
+    "finely chopped", "minced", "melted", "at room temperature", "peeled and diced", "to taste",
+    "drained",
+]  # fmt: skip
 
 
 def write_line(rng, foods):
     """Words of a line and their tags."""
     parts = []
     if rng.random() < 0.85:
-        parts.append(("QTY", rng.choice(["1", "2", "3", "1/2", "1 1/2", "about 2", "250"])))
+        parts.append(("QTY", rng.choice(QUANTITIES)))
         if rng.random() < 0.8:
-            parts.append(("UNIT", rng.choice(UNITS.split("|"))))
-    action = ("DO", rng.choice(ACTIONS.split("|")))
-    food = ("FOOD", rng.choice(foods.split("|")))
+            parts.append(("UNIT", rng.choice(UNITS)))
+    action = ("DO", rng.choice(ACTIONS))
+    food = ("FOOD", rng.choice(foods))
     order = rng.integers(4)
     if order == 0:
         parts += [action, food]
     elif order == 1:
         parts += [food, ("", ","), action]
     elif order == 2:
-        parts += [food, ("", "and"), ("FOOD", rng.choice(foods.split("|")))]
+        parts += [food, ("", "and"), ("FOOD", rng.choice(foods))]
     else:
         parts += [food]
     words, tags = [], []
@@ -63,7 +72,7 @@ def write_line(rng, foods):
 
 rng = np.random.default_rng(0)
 train = [write_line(rng, FOODS) for _ in range(150)]
-test = [write_line(rng, FOODS + "|" + NEW_FOODS) for _ in range(300)]
+test = [write_line(rng, FOODS + NEW_FOODS) for _ in range(300)]
 print(*zip(*train[0]))
 
 # %%
@@ -106,7 +115,7 @@ COLORS = {"QTY": "#c6dbef", "UNIT": "#c7e9c0", "DO": "#fdd0a2", "FOOD": "#dadaeb
 
 seen = {word for words, _ in train for word in words}
 shown = [i for i, (words, _) in enumerate(test) if not seen.issuperset(words)][:16]
-figure, ax = plt.subplots(figsize=(9, 5.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(7.2, 5.4), layout="constrained")
 for row, i in enumerate(shown):
     column = 0
     for word, truth, tag in zip(test[i][0], y_test[i], predicted[i]):
@@ -120,14 +129,14 @@ for row, i in enumerate(shown):
         column += len(word) + 1
 for column, (name, color) in enumerate(COLORS.items()):
     ax.text(10 * column, 1.6, name, size=10, va="center", bbox={"facecolor": color, "pad": 3})
-ax.set(xlim=(-1, 60), ylim=(-len(shown), 2.5))
+ax.set(xlim=(-1, 66), ylim=(-len(shown), 2.5))
 ax.axis("off")
 
 # %%
 # What was learned
 # ----------------
-# Left, the weights of the pairs of tags. They know that ``I-FOOD`` comes after ``B-FOOD`` and that a
-# unit follows a quantity. Right, the features that speak most for a unit, and most against it.
+# Left, the weights of the pairs of tags. They know that ``I-FOOD`` comes after ``B-FOOD`` and that
+# a unit follows a quantity. Right, the features that speak most for a unit, and most against it.
 
 svm, names = tagger[-1], tagger[0].get_feature_names_out()
 weights = svm.feature_weights()

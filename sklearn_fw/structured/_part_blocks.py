@@ -293,28 +293,32 @@ class PartBlocks(Blocks):
     # ---- warm starts -----------------------------------------------------------------------------
 
     def export(self):
-        """Marginals, corners, gaps and lam."""
+        """Marginals, corners and lam; losses without the weights of samples, which may change."""
         corners = self._corners if self.explicit and not self.counts[EVICTED] else None
         return {
-            "truth": self._parts.truth,
-            "node_start": self._parts.node_start,
+            "meaning": self._meaning(),
             "nodes": self._nodes.copy(),
             "tables": self._tables.copy(),
-            "loss": self.loss.copy(),
+            "loss": self.loss / self.weight,
             "lam": self.lam,
             "corners": None if corners is None else tuple(a.copy() for a in corners),
         }
 
+    def _meaning(self):
+        """What must not change between fits: else the dual variables mean something else."""
+        parts = self._parts
+        return (
+            parts.truth, parts.node_start, parts.node_cost, parts.cost, np.array(parts.whole_cost),
+            parts.edges, parts.edge_table,
+        )  # fmt: skip
+
     def restore(self, exported):
         """Take over exported marginals; alphas only where both sides keep them."""
-        parts = self._parts
-        same = np.array_equal(exported["truth"], parts.truth) and np.array_equal(
-            exported["node_start"], parts.node_start
-        )
-        if not same or exported["nodes"].shape != self._nodes.shape:
+        pairs = zip(exported.get("meaning", (None,)), self._meaning())
+        if not all(np.array_equal(old, new) for old, new in pairs):
             raise ValueError(
-                "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
-                "clone, or set warm_start=False"
+                "warm_start=True needs the outputs and the losses of the previous fit, in the same "
+                "order: fit a clone, or set warm_start=False"
             )
         if self.explicit:
             if exported["corners"] is None:
@@ -325,7 +329,7 @@ class PartBlocks(Blocks):
             self._corners = kernels.Corners(*(a.copy() for a in exported["corners"]))
         self._nodes[:] = exported["nodes"]
         self._tables[:] = exported["tables"]
-        self.loss[:] = exported["loss"]
+        self.loss[:] = exported["loss"] * self.weight
         self._bind()
         self.refresh()
 

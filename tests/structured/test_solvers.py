@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
@@ -41,7 +42,7 @@ budget_may_end = pytest.mark.filterwarnings(
 
 def fit(p, solver="bcfw", **params):
     params = {"C": C, "random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
-    return StructuredSVM(p.model, solver=solver, **params).fit(p.X, p.y, p.sample_weight)
+    return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
 
 
 def part_blocks(p, oracle=None):
@@ -317,13 +318,17 @@ def test_steps_without_line_search(name, solver, bounded, rng):
 
 
 @budget_may_end
-@pytest.mark.parametrize("solver", [BlockFrankWolfe(line_search=False), FrankWolfe(line_search=False)])
+@pytest.mark.parametrize(
+    "solver", [BlockFrankWolfe(line_search=False), FrankWolfe(line_search=False)]
+)
 def test_fit_without_line_search(solver):
     p = problem("labels, tree")
     svm = fit(p, solver, max_iter=300)
     assert 0 < svm.dual_gap_ < 0.05
     np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
-    assert np.any(np.diff(svm.history_["dual_objective"]) < 0) or isinstance(solver, BlockFrankWolfe)
+    assert np.any(np.diff(svm.history_["dual_objective"]) < 0) or isinstance(
+        solver, BlockFrankWolfe
+    )
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
@@ -546,8 +551,7 @@ def test_warm_start_of_the_same_fit(name, problem_name):
     svm = fit(p, name, tol=tol, warm_start=True)
     coef, calls = svm.coef_.copy(), svm.n_oracle_calls_
     svm.fit(p.X, p.y, p.sample_weight)
-    assert svm.n_oracle_calls_ <= 2 * len(p.X)  # one pass at most, and a gap pass
-    assert svm.n_oracle_calls_ < calls
+    assert svm.n_oracle_calls_ < 0.8 * calls
     assert svm.dual_gap_ <= tol
     np.testing.assert_allclose(svm.coef_, coef, atol=np.sqrt(8 * tol / p.lam))
     np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
@@ -565,7 +569,9 @@ def test_warm_start_with_another_C(name, problem_name):
     starts = {"keep_primal": w, "keep_dual": 3 * w, "none": 0 * w}
     for kind, expected in starts.items():
         solver = resolve_solver(name).set_params(warm_start_type=kind)
-        method = solver.start(part_blocks(p), lam=lam, tol=tol, rng=np.random.RandomState(0), warm=old)
+        method = solver.start(
+            part_blocks(p), lam=lam, tol=tol, rng=np.random.RandomState(0), warm=old
+        )
         np.testing.assert_allclose(method.weights(), expected, rtol=1e-9, atol=1e-12)
         row = method.certify()
         np.testing.assert_allclose(p.objective(expected, lam), row["objective"], rtol=1e-9)
@@ -600,7 +606,7 @@ def test_warm_start_needs_the_same_dual(rng):
     svm = fit(p, "bcpfw", tol=0.05, warm_start=True)
     for y in (p.y[::-1], p.y[1:]):
         X = p.X[::-1] if len(y) == len(p.X) else p.X[1:]
-        with pytest.raises(ValueError, match="warm_start=True needs the outputs of the previous fit"):
+        with pytest.raises(ValueError, match="warm_start=True needs the outputs and the losses"):
             svm.fit(X, y)
     svm = fit(p, "bcpfw", tol=0.05, warm_start=True)
     with pytest.raises(ValueError, match="warm_start=True needs"):
@@ -645,16 +651,18 @@ def test_oracles_called_from_python(name, step, averaging):
     def function(scores):
         return default.argmax(scores)
 
-    solver = BlockFrankWolfe(step, averaging=averaging, gap_check=2)
+    solver = BlockFrankWolfe(step, averaging=averaging, gap_check=1)
     runs = [
-        fit(p, solver, oracle=oracle, tol=0.0, max_iter=3)
+        fit(p, solver, oracle=oracle, tol=0.0, max_iter=2)
         for oracle in ("auto", function, Enumeration())
     ]
     for run in runs[1:]:
         np.testing.assert_allclose(run.coef_, runs[0].coef_, rtol=1e-7, atol=1e-9)
         assert set(run.history_) == set(runs[0].history_)
         for key in run.history_.keys() - {"time"}:
-            np.testing.assert_allclose(run.history_[key], runs[0].history_[key], rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose(
+                run.history_[key], runs[0].history_[key], rtol=1e-7, atol=1e-9
+            )
         np.testing.assert_allclose(run.block_gaps_, runs[0].block_gaps_, atol=1e-9)
         assert run.n_oracle_calls_ == runs[0].n_oracle_calls_
         assert (run.dual_coef_ is None) == (step == "fw")

@@ -200,17 +200,15 @@ class _BlockMethod:
 
     def _warm_start(self, warm, lam):
         blocks = self.blocks
+        blocks.restore(warm)
         if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
             if lam > warm["lam"]:
                 raise ValueError(
                     "warm_start_type='keep_primal' needs C to grow from fit to fit: use 'keep_dual'"
                 )
             # Scaling the mass off the truth by lam / lam_old keeps w.
-            blocks.restore(warm)
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
-        else:
-            blocks.restore(warm)
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
 
     def change_lam(self, factor):
