@@ -33,7 +33,7 @@ from sklearn_fw.structured.solvers._block_frank_wolfe import batch_step
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 SAMPLINGS = ["uniform", "perm", "gap"]
 NAMES = {"bcfw": "fw", "bcpfw": "pairwise", "bcafw": "away", "bchybrid": "hybrid"}
-ROUNDING = dict(rtol=1e-9, atol=1e-11)  # the same numbers, added up in another order
+ROUNDING = {"rtol": 1e-9, "atol": 1e-11}  # the same numbers, added up in another order
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -487,7 +487,7 @@ def test_demanding_cache_changes_nothing(step, sampling):
     p = problem("chain")
     solver = BlockFrankWolfe(step, sampling=sampling)
     # Later equal corners may come in another order from a table that keeps unused ones.
-    budget = dict(tol=0.0, max_iter=500 if step == "fw" else 4)
+    budget = {"tol": 0.0, "max_iter": 500 if step == "fw" else 4}
     plain = fit(p, solver, **budget)
     cached = fit(p, solver.set_params(cache=True, cache_nu=1e30), **budget)
     assert cached.cache_stats_["hits"] == 0

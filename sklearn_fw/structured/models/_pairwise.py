@@ -173,9 +173,9 @@ class PairwiseModel(StructuredModel):
             values.append(value)
         return self._decode(np.concatenate(states), rows.node_start), np.array(values)
 
-    def _losses(self, y_true, y, node_start=None):
+    def _losses(self, y_true, y):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
-        node_start = self._node_start_of(y_true) if node_start is None else node_start
+        node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
         states = self._encode(y, node_start)
         node_cost, cost, whole_cost = self._costs(true, node_start)

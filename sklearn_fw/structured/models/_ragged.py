@@ -23,7 +23,9 @@ def stack_rows(X, n_features=None):
     Returns
     -------
     matrix : ndarray or CSR of shape (n_rows, n_features)
+        All rows, item after item.
     row_start : ndarray of shape (n + 1,)
+        First row of each item, and the end.
     """
     if isinstance(X, Packed):
         X = X.compact()
