@@ -132,6 +132,7 @@ class PairwiseModel(StructuredModel):
             edge_stop=graph.n_edges,
             edges=graph.edges,
             edge_table=graph.table,
+            exhaustive=False,
             truth=states,
             node_cost=node_cost,
             cost=cost,
