@@ -41,6 +41,11 @@ html_theme_options = {
     "footer_end": [],
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
+    # Programs have lines of 100 columns: they get the room of the table of contents.
+    "secondary_sidebar_items": {
+        page: ["page-toc"]
+        for page in ("*", "api/*", "api/generated/*", "benchmarks/*", "gallery/index", "guide/*")
+    },
 }
 html_sidebars = {"index": [], "contributing": [], "changes": []}
 
@@ -70,6 +75,7 @@ sphinx_gallery_conf = {
     "reference_url": {"sklearn_fw": None},
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": ("_repr_html_",),  # not what matplotlib calls happen to return
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,  # these tables would load scripts from elsewhere

@@ -5,11 +5,14 @@ from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
-from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel
+from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
+from sklearn_fw.structured._part_blocks import PartBlocks
 
 C = 1.0
+ROUNDING = {"rtol": 1e-9, "atol": 1e-11}  # the same numbers, added up in another order
 
 
 @dataclass(frozen=True)
@@ -120,3 +123,15 @@ def optimum(name, lower=None, upper=None):
     """Optimal weights and value of a problem, with weights in [lower, upper]."""
     p = problem(name)
     return solve_structured_svm(p.psi, p.losses, p.weight, p.lam, lower, upper)
+
+
+def fit(p, solver="bcfw", **params):
+    """A structured SVM fitted to a problem, tightly unless asked otherwise."""
+    params = {"C": C, "random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
+    return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
+
+
+def part_blocks(p, oracle=None):
+    """The compiled blocks of a problem, before `reset`."""
+    parts = p.model._build_parts(p.X, p.y, p.weight)
+    return PartBlocks(parts, oracle or p.model.default_oracle())

@@ -233,8 +233,8 @@ def report_results(report, ours, peers):
         f"The run to a gap of {CONVERGED:g} takes {converged['iterations']} passes and "
         f"{converged['cpu']:.1f} s, and gives F1 {converged['f1']:.2f}. The best F1 of CRFsuite is "
         f"{peers[best]['f1']:.2f} ({best}), that of ten averaged passes {averaged['f1']:.2f}. "
-        f"Memory: the weights ({averaged['size']:.0f} MB, one for every attribute and tag) are held "
-        "about four times, where CRFsuite keeps only pairs of attribute and tag that occur together."
+        f"Memory: the weights, one for every attribute and tag ({averaged['size']:.0f} MB), are "
+        "held about four times, where CRFsuite keeps only the pairs that occur together."
     )
     report.text(
         "The test sentences contain the tag I-LST, which no training sentence has: nobody can "

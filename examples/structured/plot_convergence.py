@@ -49,7 +49,7 @@ fits = {}
 for (step, cache), color in colors.items():
     for sampling, linestyle in (("uniform", "--"), ("gap", "-")):
         solver = BlockFrankWolfe(step=step, sampling=sampling, cache=cache)
-        svm = StructuredSVM(solver=solver, C=0.01, tol=0, max_iter=150, random_state=0)
+        svm = StructuredSVM(solver=solver, C=0.01, tol=0, max_iter=100, random_state=0)
         name = f"{step}, {sampling}" + (", cache" if cache else "")
         fits[name] = svm.fit(X, y), {"color": color, "linestyle": linestyle}
 

@@ -51,7 +51,7 @@ X_test, y_test = zip(*[draw_rows(order[900:]) for _ in range(200)])
 
 
 class MatchingModel(StructuredModel):
-    """Joins the images of two rows; weights are a matrix of similarities between pixels."""
+    """Joins the images of two rows by a learned similarity."""
 
     def initialize(self, X, y):
         self.n_pixels_ = X[0][0].shape[1]
@@ -65,12 +65,12 @@ class MatchingModel(StructuredModel):
         return np.mean(np.not_equal(y_true, y))
 
     def inference(self, x, w):
-        return linear_sum_assignment(self._scores(x, w), maximize=True)[1]
+        return linear_sum_assignment(-self._scores(x, w))[1]
 
     def loss_augmented_inference(self, x, y_true, w):
         costs = np.ones((len(y_true), len(y_true))) / len(y_true)
         costs[np.arange(len(y_true)), y_true] = 0.0
-        return linear_sum_assignment(self._scores(x, w) + costs, maximize=True)[1]
+        return linear_sum_assignment(-self._scores(x, w) - costs)[1]
 
     def _scores(self, x, w):
         top, below = x

@@ -58,7 +58,8 @@ def read_code(scores):
     best[digit, digit] = scores.unary[0][digit]
     arrivals = []
     for t in range(1, scores.n_nodes):
-        candidates = best[:, :, None] + scores.pairwise[t - 1]  # remainder, last digit, this digit
+        # Axes: remainder, last digit, this digit.
+        candidates = best[:, :, None] + scores.pairwise[t - 1]
         arrivals.append(candidates.argmax(axis=1))
         new = np.full((10, 10), -np.inf)
         new[(remainder + FACTORS[t] * digit) % 10, digit] = (

@@ -30,10 +30,10 @@ print(X_train[0].shape, y_train[0])
 # %%
 # Two readers
 # -----------
-# Both are linear; the only difference is that the chain sees the order. scikit-learn's classifier
-# gets the digits of all words in one table. For each, C is the best of five values on the first
-# half of the test words, and the second half tells how well it reads. (Folds of the training words
-# would share images, and would choose too large a C.)
+# Both are linear, and the chain also sees the order. scikit-learn's classifier gets the digits of
+# all words in one table. For each, C is the best of five values on one half of the test words,
+# and the other half tells how well it reads. (Folds of the training words would share images, and
+# would choose too large a C.)
 
 X_valid, y_valid, X_new, y_new = X_test[:200], y_test[:200], X_test[200:], y_test[200:]
 Cs = [0.0003, 0.001, 0.003, 0.01, 0.1]
@@ -63,7 +63,7 @@ print(f"duality gap {chain.dual_gap_:.2g} after {chain.n_iter_} passes over the 
 # %%
 # Some test words
 # ---------------
-# Among the first words that the two readers read differently, mistakes are red.
+# The first words that the two readers read differently; mistakes are red.
 
 differ = [
     i for i in range(len(y_new)) if np.any(np.diff([r[i] for r in readings.values()], axis=0))

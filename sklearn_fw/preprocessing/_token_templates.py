@@ -234,7 +234,7 @@ class ChunkingFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Returns
         -------
-        ndarray of str of shape (n_features_out_,), dtype=object
+        ndarray of str of shape (n_features_out,), dtype=object
             For example ``"w[-1]|w[0]=on|the"``.
         """
         check_is_fitted(self)

@@ -173,7 +173,8 @@ class ConvergenceDisplay:
         self.dual_line_ = None
         if kind == "gap":
             (self.line_,) = self.ax_.plot(self.steps, self.dual_gap, label=label, **kwargs)
-            self.ax_.set_yscale("log", nonpositive="mask")
+            if np.any(np.asarray(self.dual_gap) > 0):  # an optimum hit exactly has no logarithm
+                self.ax_.set_yscale("log", nonpositive="mask")
             self.ax_.set_ylabel("Certified duality gap")
         else:
             self._plot_objectives(label, kwargs)

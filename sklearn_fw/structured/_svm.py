@@ -1,16 +1,17 @@
 """The structured support vector machine."""
 
 import warnings
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
 from .._packed import Packed
 from .._result import Status
@@ -23,6 +24,8 @@ from .solvers import resolve_solver
 
 __all__ = ["StructuredSVM"]
 
+# Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
+CALLER = 3 + HAS_CALLBACKS
 MODELS = {"chain": ChainModel, "multiclass": MulticlassModel, "multilabel": MultilabelModel}
 
 
@@ -203,8 +206,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             The fitted estimator.
         """
         check_positive(self.C, "C")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, got {self.tol}")
+        if not isinstance(self.tol, Real) or not self.tol >= 0:
+            raise ValueError(f"tol must be a number that is not negative, got {self.tol!r}")
         check_integer(self.max_iter, "max_iter", 1)
         time_limit = check_time_limit(self.time_limit)
         blocks, lam = self._make_blocks(X, y, sample_weight)
@@ -309,21 +312,29 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 f"the true one, which was used instead: it is not exact, and dual_gap_ is no "
                 f"certificate",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=CALLER,
             )
         if self.solver_.certified and status in (Status.MAX_ITER, Status.TIME_LIMIT):
             warnings.warn(
                 f"duality gap {self.dual_gap_:.3g} > tol={self.tol:.3g} after {n_iter} passes: "
                 f"{status.value}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=CALLER,
             )
 
     def __getstate__(self):
         state = super().__getstate__().copy()
         if not self.warm_start:
             state.pop("_warm", None)
+        if state.get("dual_coef_") is not None:  # skops stores no dicts with such keys
+            state["dual_coef_"] = [(list(a), list(a.values())) for a in state["dual_coef_"]]
         return state
+
+    def __setstate__(self, state):
+        if state.get("dual_coef_") is not None:
+            pairs = [zip(*a, strict=True) for a in state["dual_coef_"]]
+            state = state | {"dual_coef_": [dict(a) for a in pairs]}
+        super().__setstate__(state)
 
     # ---- prediction ------------------------------------------------------------------------------
 
@@ -389,7 +400,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
             One column per class; for two classes the score of the second minus the first.
         """
-        scores = self.model_.decision_function(self._check_X(X), self.coef_)
+        X = self._check_X(X)
+        scores = self.model_.decision_function(X, self.coef_)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def loss(self, X, y):
@@ -504,6 +516,8 @@ def _resolve_model(model, X, y):
             return MODELS[model]()
         known = ", ".join(repr(name) for name in ("auto", *sorted(MODELS)))
         raise ValueError(f"model must be one of {known} or a model object; got {model!r}")
+    if isinstance(model, type):
+        raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
     missing = missing_methods(model)
     if missing:
         raise TypeError(
@@ -517,23 +531,44 @@ def _model_for(X, y):
     """The model that the form of the data calls for."""
     if y is None:
         raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
-    structured = isinstance(X, Packed) or isinstance(y, Packed)
-    if not structured and not sp.issparse(X) and not hasattr(X, "iloc"):
-        first = X[0] if isinstance(X, list | tuple | np.ndarray) and len(X) else None
-        structured = sp.issparse(first) or getattr(first, "ndim", np.ndim(first)) >= 2
-        structured = structured or (
-            isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X) > 0
-        )
-    if not structured:
-        labels = y if sp.issparse(y) else np.asarray(y)
+    if not _has_parts(X, y):
+        try:
+            labels = y if sp.issparse(y) else np.asarray(y)
+        except ValueError:
+            raise ValueError(
+                "y has a sequence of labels for every sample, so X must be a list with an array "
+                "of shape (n_nodes, n_features) for every sample"
+            ) from None
         if labels.ndim == 2 and labels.shape[1] > 1:
             return MultilabelModel()
         return MulticlassModel()
-    if len(y) and np.ndim(y[0]) == 2:
+    if _n_dims(next(iter(y), None)) == 2:
         raise NotImplementedError(
             "y holds label grids, and this version has no grid model: pass a model object"
         )
     return ChainModel()
+
+
+def _has_parts(X, y):
+    """Whether samples are more than one row of an array each."""
+    if X is None:
+        raise ValueError("X must not be None")
+    if isinstance(X, list | tuple) and not X:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    if isinstance(X, Packed) or isinstance(y, Packed):
+        return True
+    if getattr(X, "dtype", None) == object and X.ndim == 1:
+        return True
+    first = next(iter(X), None) if isinstance(X, list | tuple | np.ndarray) else None
+    return sp.issparse(first) or _n_dims(first) >= 2
+
+
+def _n_dims(item):
+    """Number of dimensions; two for nested lists of unequal lengths."""
+    try:
+        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
+    except ValueError:
+        return 2
 
 
 def length_of(items, name):
@@ -543,9 +578,7 @@ def length_of(items, name):
 
 
 def take(items, index):
-    if isinstance(items, list | tuple):
-        return [items[i] for i in index]
-    return items[index]
+    return _safe_indexing(items, index)
 
 
 def _collect(outputs):

@@ -93,6 +93,12 @@ def test_no_name_no_legend():
     display.figure_.canvas.draw()  # a gap of zero is left out, not an error
 
 
+def test_gap_of_zero_alone():
+    display = ConvergenceDisplay([1], dual_gap=[0.0]).plot()
+    display.figure_.canvas.draw()
+    assert display.ax_.get_yscale() == "linear"
+
+
 def test_solvers_without_certificate():
     svm = StructuredSVM(solver="perceptron", max_iter=3, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="no certificate; kind='objectives' draws"):
@@ -126,7 +132,7 @@ def test_unfitted_estimator():
 
 
 def test_estimator_without_history():
-    search = GridSearchCV(StructuredSVM("chain"), {"C": [1.0]}, cv=3).fit(X, Y)
+    search = GridSearchCV(StructuredSVM("chain", random_state=0), {"C": [0.01]}, cv=3).fit(X, Y)
     with pytest.raises(TypeError, match=r"GridSearchCV has no history_: .* of a search best_estim"):
         ConvergenceDisplay.from_estimator(search)
     ConvergenceDisplay.from_estimator(search.best_estimator_)

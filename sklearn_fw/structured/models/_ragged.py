@@ -32,7 +32,7 @@ def stack_rows(X, n_features=None):
         matrix, row_start = X.values, np.asarray(X.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
-        items = [item if sp.issparse(item) else np.asarray(item) for item in X]
+        items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]
         if not items:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         width = items[0].shape[1] if n_features is None and items[0].ndim == 2 else n_features
@@ -60,6 +60,17 @@ def stack_rows(X, n_features=None):
     return matrix, row_start
 
 
+def _as_array(item, name):
+    if sp.issparse(item):
+        return item
+    try:
+        return np.asarray(item)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be an array of shape (n_nodes, n_features); its rows have unequal lengths"
+        ) from None
+
+
 def _check_item(item, width, name):
     if item.ndim != 2:
         raise ValueError(
@@ -82,14 +93,15 @@ def stack_labels(y, node_start=None):
         flat, starts = np.asarray(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
         items = [np.asarray(item) for item in y]
+        first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
             if item.ndim != 1:
                 raise ValueError(
                     f"y[{i}] must be a sequence with one label per node, got shape {item.shape}"
                 )
-            if item.size and _kind(item) != _kind(items[0]):
+            if item.size and _kind(item) != _kind(items[first]):
                 raise ValueError(
-                    f"y[{i}] has dtype {item.dtype}, but y[0] has {items[0].dtype}: "
+                    f"y[{i}] has dtype {item.dtype}, but y[{first}] has {items[first].dtype}: "
                     f"labels of all samples must be of one type"
                 )
         starts = np.cumsum([0] + [item.size for item in items], dtype=np.int64)

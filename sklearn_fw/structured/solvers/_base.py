@@ -45,6 +45,8 @@ def check_bounds(lower, upper, n_weights):
         if np.isnan(side).any():
             raise ValueError(f"{name} contains NaN")
         sides.append(np.array(np.broadcast_to(side, n_weights)))
+    if np.any(sides[0] == np.inf) or np.any(sides[1] == -np.inf):
+        raise ValueError("lower_bounds must be below inf and upper_bounds above -inf")
     if np.any(sides[0] > sides[1]):
         j = int(np.argmax(sides[0] > sides[1]))
         raise ValueError(

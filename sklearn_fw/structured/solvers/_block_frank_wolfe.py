@@ -130,7 +130,7 @@ class BlockFrankWolfe(Solver):
         check_positive(self.gap_degree, "gap_degree")
         check_integer(self.gap_check, "gap_check", 1)
         check_integer(self.cache_size, "cache_size", 1)
-        for name in ("cache_f", "cache_nu"):
+        for name in ("cache_f", "cache_nu", "early_exit"):
             value = getattr(self, name)
             if not value >= 0:
                 raise ValueError(f"{name} must not be negative, got {value}")

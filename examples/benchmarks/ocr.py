@@ -1,0 +1,371 @@
+"""Handwritten words: eight variants of block-coordinate Frank-Wolfe and the baselines."""
+
+import itertools
+import logging
+import statistics
+import time
+import warnings
+
+from _report import Clock, cpu_of, in_child, load_or_skip, main, medians, peak_memory
+
+EFFECTIVE = (10, 20, 50, 100, 200)  # rows of the tables, in oracle calls per training word
+GAP_CHECK = 9  # nine passes and a gap pass are ten effective passes
+EARLY = 18  # passes at which test errors are compared: 20 effective ones without a cache
+RELATIVE_GAP = 0.01
+LOSSES = {"hamming_sum": "raw Hamming loss", "hamming": "normalised Hamming loss"}
+# (step, sampling, cache)
+METHODS = {
+    f"{name} {sampling}{' cache' if cache else ''}": (step, sampling, cache)
+    for (name, step), sampling, cache in itertools.product(
+        (("bcfw", "fw"), ("bcpfw", "pairwise")), ("uniform", "gap"), (False, True)
+    )
+}
+# Dual values of an independent implementation: raw loss, lam = 1/n, no start and end weights, each
+# pass in a fresh random order.
+DUALS = {11: 0.531, 31: 1.212, 61: 1.736}
+ABOUT = """
+The OCR letters of Kassel and Taskar: 6,877 words of 26 letters, 128 binary pixels each, half of the
+words for training (n = 3,438) and 3,439 for the test; chains with start and end weights, no
+constant pixel. Everyone minimises the structured hinge loss, except the perceptron.
+
+An effective pass is n oracle calls, and exact gap passes count. Certificates are exact and come
+after every nine passes: with a cache, whose passes cost fewer calls, a cell shows the last one
+within the stated number of calls; "--" means that the run ended before or never got there. CPU
+seconds count from the call of ``fit``, compilation excluded. "To 1 %" is the first certificate with
+a gap of at most 1 % of the dual value. Suboptimality is the primal value minus the best dual value
+of all methods of the table: an upper bound.
+"""
+
+
+def load(limit):
+    """Training and test words; ``limit`` keeps the first ones only."""
+    from sklearn_fw.datasets import load_ocr_letters
+
+    parts = load_or_skip(load_ocr_letters, split="half", return_X_y=True)
+    return [part[:limit] for part in parts]
+
+
+class Certificates(logging.Handler):
+    """CPU time of every line that the package logs with ``verbose=1``: one per certificate."""
+
+    def __init__(self):
+        super().__init__()
+        self.cpu = []
+
+    def emit(self, record):
+        self.cpu.append(time.process_time())
+
+
+def fit(estimator, X, y):
+    """Fit, and return CPU seconds until each certificate."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    logger, handler = logging.getLogger("sklearn_fw"), Certificates()
+    logger.addHandler(handler)
+    logger.propagate = False
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # budgets are meant to end runs here
+        estimator.set_params(verbose=1).fit(X, y)
+    logger.removeHandler(handler)
+    return [cpu - started for cpu in handler.cpu]
+
+
+def estimator(solver, loss, lam, n, max_iter, tol=0.0, seed=0, **model):
+    """The structured SVM of this page."""
+    from sklearn_fw.structured import ChainModel, StructuredSVM
+
+    return StructuredSVM(
+        ChainModel(task_loss=loss, **model), solver=solver, C=1 / (lam * n), max_iter=max_iter,
+        tol=tol, random_state=seed,
+    )  # fmt: skip
+
+
+def block_solver(method, **settings):
+    """Solver object of one of the eight methods."""
+    from sklearn_fw.structured import BlockFrankWolfe
+
+    step, sampling, cache = METHODS[method]
+    return BlockFrankWolfe(step, sampling=sampling, cache=cache, gap_check=GAP_CHECK, **settings)
+
+
+def letter_error(estimator, X, y):
+    """Wrong letters in percent."""
+    from sklearn_fw.metrics import mean_hamming_loss
+
+    return 100 * mean_hamming_loss(y, estimator.predict(X))
+
+
+# ---- contenders, each in its own process ---------------------------------------------------------
+
+
+def frank_wolfe(limit, loss, lam, method, n_passes):
+    """One long run with its certificates, and the test error early and at the end."""
+    from sklearn_fw.structured import FrankWolfe
+
+    X_train, y_train, X_test, y_test = load(limit)
+    n = len(y_train)
+    lam = lam or 1 / n
+
+    def make(max_iter, averaging=False):
+        if method == "fw":
+            solver = FrankWolfe()
+        else:
+            solver = block_solver(method, averaging=averaging)
+        return estimator(solver, loss, lam, n, max_iter)
+
+    fit(make(1), X_train[:20], y_train[:20])
+    long_run = make(n_passes)
+    cpu = fit(long_run, X_train, y_train)
+    history = long_run.history_
+    result = {
+        "effective": (history["n_oracle_calls"] / n).tolist(),
+        "cpu": cpu,
+        "primal": history["objective"].tolist(),
+        "dual": history["dual_objective"].tolist(),
+        "memory": peak_memory(),
+        "error at the end": letter_error(long_run, X_test, y_test),
+        "passes": long_run.n_iter_,
+    }
+    for averaging in (False, True)[: 1 if method == "fw" else 2]:
+        short_run = make(min(EARLY, n_passes), averaging)
+        fit(short_run, X_train, y_train)
+        result["averaged error" if averaging else "error"] = letter_error(short_run, X_test, y_test)
+    return result
+
+
+def primal_method(limit, loss, lam, method, passes):
+    """Subgradient or perceptron: one fit per number of passes, as they have no certificates."""
+    from sklearn_fw.structured import Perceptron, Subgradient
+
+    X_train, y_train, X_test, y_test = load(limit)
+    n = len(y_train)
+    lam = lam or 1 / n
+    solver = {"subgradient": Subgradient, "perceptron": Perceptron}[method]
+    fit(estimator(solver(), loss, lam, n, 1), X_train[:20], y_train[:20])
+    result = {"effective": list(passes), "cpu": [], "primal": [], "dual": None}
+    for n_passes in passes:
+        run = estimator(solver(), loss, lam, n, n_passes)
+        result["cpu"].append(fit(run, X_train, y_train)[-1])
+        result["primal"].append(run.objective_)
+    result["memory"] = peak_memory()
+    result["error at the end"] = letter_error(run, X_test, y_test)
+    for averaging in (False, True):
+        run = estimator(solver(averaging=averaging), loss, lam, n, EARLY)
+        fit(run, X_train, y_train)
+        result["averaged error" if averaging else "error"] = letter_error(run, X_test, y_test)
+    return result
+
+
+def pass_times(limit, sampling, n_passes=30):
+    """CPU seconds of the parts of a run, taken from the inside."""
+    import numpy as np
+
+    from sklearn_fw.structured import BlockFrankWolfe
+
+    X, y = load(limit)[:2]
+    solver = BlockFrankWolfe(sampling=sampling)
+    fit(estimator(solver, "hamming_sum", 1 / len(y), len(y), 1), X[:20], y[:20])
+    run = estimator(solver, "hamming_sum", 1 / len(y), len(y), 1)
+    with Clock() as setting_up:
+        blocks, lam = run._make_blocks(X, y, None)
+        method = run.solver_.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
+    return {
+        "set up": setting_up.cpu,
+        "pass": statistics.median(cpu_of(method.run_pass, n_passes)),
+        "sweep": statistics.median(cpu_of(lambda: blocks.sweep(blocks.w), n_passes)),
+        "refresh": statistics.median(cpu_of(blocks.refresh, n_passes)),
+        "gap pass": statistics.median(cpu_of(method._check_gap, n_passes)),
+    }
+
+
+def permuted_passes(limit, n_passes, seed):
+    """Dual value and certified gap after passes in fresh random orders."""
+    from sklearn_fw.structured import BlockFrankWolfe
+
+    X, y = load(limit)[:2]
+    solver = BlockFrankWolfe(sampling="perm", gap_check=n_passes)
+    run = estimator(solver, "hamming_sum", 1 / len(y), len(y), n_passes, seed=seed, start_end=False)
+    fit(run, X, y)
+    return {"dual": run.dual_objective_, "gap": run.dual_gap_}
+
+
+def calls_to(limit, loss, lam, solver, tol, max_iter, seed):
+    """Oracle calls per word until the solver stops by itself at a gap of ``tol``."""
+    from sklearn_fw.structured import BlockFrankWolfe
+
+    X, y = load(limit)[:2]
+    if solver == "uniform":
+        solver = BlockFrankWolfe(sampling="uniform")
+    run = estimator(solver, loss, lam, len(y), max_iter, tol, seed)
+    fit(run, X, y)
+    return {
+        "calls": run.n_oracle_calls_ / len(y),
+        "passes": run.n_iter_,
+        "converged": run.converged_,
+    }
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def run(report, options):
+    limit = 300 if options.quick else None
+    in_child(load, 1)  # skips at once when there are no data
+    goals = [*report_passes(report, limit, options), *report_duals(report, limit, options)]
+    for lam, loss in itertools.product((None, 1e-2), LOSSES):
+        optimum = report_setting(report, limit, loss, lam, options)
+        if lam:
+            goals += report_calls(report, limit, loss, lam, optimum, options)
+    report.section("Goals")
+    report.goals(*goals)
+
+
+def report_passes(report, limit, options):
+    report.section("One pass")
+    report.text(
+        "Milliseconds of CPU, medians of 30, raw Hamming loss, lam = 1/n: what comes before the "
+        "first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or in a "
+        "fresh random order; one exact sweep of the oracle; the recomputation of the weights from "
+        "the dual variables; a gap pass as the solver makes it, which is both."
+    )
+    rows = []
+    for sampling in ("uniform", "perm"):
+        t = medians([in_child(pass_times, limit, sampling) for _ in range(options.repeat)])
+        rows.append(
+            [sampling, *(f"{1e3 * t[k]:.1f}"
+                         for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
+             f"{t['sweep'] / t['pass']:.2f}", f"{t['gap pass'] / t['pass']:.2f}",
+             f"{t['pass'] / report.product:.3f}"]
+        )  # fmt: skip
+    report.table(
+        ["sampling", "set up", "pass", "sweep", "refresh", "gap pass", "sweep/pass", "gap/pass",
+         "pass/product"],
+        rows,
+    )  # fmt: skip
+    return []
+
+
+def report_duals(report, limit, options):
+    report.section("Dual values after a number of passes")
+    report.text(
+        "Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh random "
+        "order, no gap pass on the way; medians over random orders. The reference values are those "
+        "of an independent implementation of BCFW on the same words."
+    )
+    rows, goals = [], []
+    for n_passes, expected in DUALS.items():
+        r = medians(
+            [in_child(permuted_passes, limit, n_passes, seed) for seed in range(options.repeat)]
+        )
+        rows.append([n_passes, f"{r['dual']:.4f}", expected, f"{r['gap']:.3f}"])
+        goals.append(
+            (f"distance of the dual value after {n_passes} passes", abs(r["dual"] - expected),
+             0.005, "<=")
+        )  # fmt: skip
+    report.table(["passes", "dual value", "reference", "certified gap"], rows)
+    return goals
+
+
+def report_setting(report, limit, loss, lam, options):
+    """Tables of one loss and one lam; returns the best dual value."""
+    name = LOSSES[loss]
+    report.section(f"{name[0].upper()}{name[1:]}, lam = {lam or '1/n'}")
+    # A pass with a cache costs fewer calls: more of them show the same range.
+    n_passes, n_cached = (18, 36) if options.quick else (180, 720)
+    passes = [e for e in EFFECTIVE if e <= 200 * n_passes // 180]
+    results = {
+        name: in_child(frank_wolfe, limit, loss, lam, name, n_cached if cache else n_passes)
+        for name, (_, _, cache) in METHODS.items()
+    }
+    results["fw"] = in_child(frank_wolfe, limit, loss, lam, "fw", passes[-1])
+    results["subgradient"] = in_child(primal_method, limit, loss, lam, "subgradient", passes)
+    results["perceptron"] = in_child(primal_method, limit, loss, lam, "perceptron", passes[:2])
+    optimum = max(max(r["dual"]) for r in results.values() if r["dual"])
+    best_primal = min(min(r["primal"]) for r in results.values())
+    report.text(
+        f"The optimum lies between {optimum:.5g} and {best_primal:.5g}. Duality gap after so many "
+        "effective passes, and effective passes and CPU seconds to 1 %:"
+    )
+    header = ["", *EFFECTIVE]
+    certified = {name: r for name, r in results.items() if r["dual"]}
+    report.table(
+        [*header, "calls/n to 1 %", "s to 1 %"],
+        [
+            [name, *(_at(r, e, lambda r, k: r["primal"][k] - r["dual"][k]) for e in EFFECTIVE),
+             *_to_relative_gap(r)]
+            for name, r in certified.items()
+        ],
+    )  # fmt: skip
+    report.text("Primal suboptimality; passes and CPU seconds of the run; peak memory:")
+    report.table(
+        [*header, "passes", "s", "MB"],
+        [
+            [name, *(_at(r, e, lambda r, k: r["primal"][k] - optimum) for e in EFFECTIVE),
+             r.get("passes", r["effective"][-1]), f"{r['cpu'][-1]:.1f}", f"{r['memory']:.0f}"]
+            for name, r in results.items()
+            if name != "perceptron"
+        ],
+    )  # fmt: skip
+    report.text(
+        f"Wrong letters in the test words, in percent: after {EARLY} passes, with the last and "
+        "with averaged weights, and with the weights at the end of the run (last weights for "
+        "Frank-Wolfe, averaged for the other two):"
+    )
+    report.table(
+        ["", f"last, {EARLY}", f"averaged, {EARLY}", "end"],
+        [
+            [name, *(None if r.get(k) is None else f"{r[k]:.2f}"
+                     for k in ("error", "averaged error", "error at the end"))]
+            for name, r in results.items()
+        ],
+    )  # fmt: skip
+    return optimum
+
+
+def _at(result, effective, value):
+    """Value at the last certificate within so many effective passes, as text."""
+    positions = result["effective"]
+    seen = [k for k, position in enumerate(positions) if position <= effective + 1e-9]
+    if not seen or positions[-1] < effective - 1:
+        return None
+    return f"{value(result, seen[-1]):.3g}"
+
+
+def _to_relative_gap(result):
+    for effective, cpu, primal, dual in zip(
+        result["effective"], result["cpu"], result["primal"], result["dual"]
+    ):
+        if primal - dual <= RELATIVE_GAP * dual:
+            return f"{effective:.1f}", f"{cpu:.2f}"
+    return None, None
+
+
+def report_calls(report, limit, loss, lam, optimum, options):
+    report.text(
+        f"Oracle calls until ``StructuredSVM(tol=...)`` stops by itself, with tol 1 % of the "
+        f"optimum ({RELATIVE_GAP * optimum:.4g}) and the defaults of the solvers; medians over "
+        f"{options.repeat} random states:"
+    )
+    rows, calls = [], {}
+    for name, solver in (("bcfw, uniform sampling", "uniform"), ("cached", "cached")):
+        runs = [
+            in_child(
+                calls_to, limit, loss, lam, solver, RELATIVE_GAP * optimum,
+                100 if options.quick else 2000, seed,
+            )
+            for seed in range(options.repeat)
+        ]  # fmt: skip
+        r = medians(runs)
+        calls[name] = r["calls"]
+        stopped = all(run["converged"] for run in runs)
+        ended = "gap reached" if stopped else "budget ended: a lower bound"
+        rows.append([name, f"{r['calls']:.1f}", f"{r['passes']:.0f}", ended])
+    report.table(["", "calls/n", "passes", ""], rows)
+    # A lower bound on the calls of uniform sampling makes an upper bound on the share.
+    share = calls["cached"] / calls["bcfw, uniform sampling"] if stopped else None
+    return [(f"calls of cached over uniform bcfw, {LOSSES[loss]}", share, 1 / 3, "<=")]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main("ocr", "Handwritten words: OCR letters", ABOUT, run))

@@ -1,0 +1,105 @@
+"""What the first minute costs: import, first compilation, first fit in a new process."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from _report import THREADS, main
+
+ABOUT = """
+Everything here is measured in fresh processes, because it happens once per process or once per
+installation. The data are two sequences of three elements: what is left is start-up alone.
+
+"Import" is the time that ``import sklearn_fw`` takes after ``import sklearn``. "Cold" means an
+empty ``NUMBA_CACHE_DIR``: kernels are compiled and stored, once per installation. "Warm" means that
+they are read back, with the import of numba in it, once per process. The default path is
+``StructuredSVM().fit(X, y)`` on sequences: block-coordinate Frank-Wolfe with gap sampling.
+"""
+IMPORT = """
+from time import perf_counter, process_time
+a = perf_counter(), process_time()
+import sklearn
+b = perf_counter(), process_time()
+import sklearn_fw
+c = perf_counter(), process_time()
+print(b[0] - a[0], b[1] - a[1], c[0] - b[0], c[1] - b[1])
+"""
+FIT = """
+import sys, warnings
+from time import perf_counter, process_time
+import numpy as np
+from sklearn_fw import StructuredSVM
+from sklearn_fw.structured import BlockFrankWolfe
+warnings.simplefilter("ignore")
+assert "numba" not in sys.modules, "numba was imported before it was needed"
+X, y = [np.eye(3), np.eye(3)[::-1]], [[0, 1, 2], [2, 1, 0]]
+svm = StructuredSVM(max_iter=2, **{settings})
+a = perf_counter(), process_time()
+svm.fit(X, y)
+b = perf_counter(), process_time()
+svm.predict(X)
+c = perf_counter(), process_time()
+print(b[0] - a[0], b[1] - a[1], c[0] - b[0], c[1] - b[1])
+"""
+# Other ways to train, compiled after the default one: only what they add is compiled then.
+PATHS = {
+    "default": "{}",
+    "averaging": "{'solver': BlockFrankWolfe(averaging=True)}",
+    "cached": "{'solver': 'cached'}",
+    "box bounds": "{'solver': BlockFrankWolfe(lower_bounds=-1.0)}",
+    "subgradient": "{'solver': 'subgradient'}",
+}
+
+
+def seconds(program, cache):
+    """Numbers that a program prints in a fresh interpreter."""
+    env = {**os.environ, **dict.fromkeys(THREADS, "1"), "NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"a measured program failed:\n{done.stderr}")
+    return [float(number) for number in done.stdout.split()]
+
+
+def median_columns(rows):
+    return [statistics.median(column) for column in zip(*rows)]
+
+
+def run(report, options):
+    with tempfile.TemporaryDirectory() as cache:
+        seconds(IMPORT, cache)  # byte code is written and files come into the system's memory
+        imports = median_columns(seconds(IMPORT, cache) for _ in range(options.repeat))
+        cold, warm = {}, {}
+        for name in list(PATHS)[: 1 if options.quick else None]:
+            program = FIT.replace("{settings}", PATHS[name])
+            cold[name] = seconds(program, cache)
+            warm[name] = median_columns(seconds(program, cache) for _ in range(options.repeat))
+        size = sum(path.stat().st_size for path in Path(cache).rglob("*") if path.is_file())
+    report.section("Import")
+    report.text(f"Medians of {options.repeat} processes, in seconds.")
+    report.table(
+        ["", "wall", "CPU"],
+        [["import sklearn", *imports[:2]], ["import sklearn_fw after it", *imports[2:]]],
+    )
+    report.section("First fit of a process")
+    report.text(
+        f"Seconds; cold fits were made in this order, each compiling what the ones before it had "
+        f"not; warm ones are medians of {options.repeat} processes. The files of all kernels take "
+        f"{size / 1e6:.1f} MB."
+    )
+    report.table(
+        ["", "cold, wall", "cold, CPU", "warm, wall", "warm, CPU", "warm predict, wall"],
+        [[name, *cold[name][:2], *warm[name][:2], warm[name][2]] for name in cold],
+    )
+    report.section("Goals")
+    report.goals(
+        ("import sklearn_fw after sklearn, wall s", imports[2], 0.25, "<="),
+        ("first fit with warm kernels, wall s", warm["default"][0], 1.0, "<="),
+        ("cold compilation of the default path, CPU s", cold["default"][1], 20.0, "<="),
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main("startup", "Import, compilation and first fit", ABOUT, run, repeat=7))

@@ -1,0 +1,546 @@
+"""StructuredSVM as an estimator: data, prediction, scikit-learn's tools, messages."""
+
+import io
+import logging
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from _referees import all_labelings
+from _registry import candidates, label_sets, sequences
+from sklearn_fw import StructuredSVM
+from sklearn_fw._callbacks import HAS_CALLBACKS
+from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
+from sklearn_fw.preprocessing import NodeTransformer
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    ChainModel,
+    EnumeratedModel,
+    MulticlassModel,
+    MultilabelModel,
+)
+from sklearn_fw.utils import Packed
+
+
+def objects(items):
+    out = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        out[i] = item
+    return out
+
+
+def letters(y):
+    return [np.array(["x", "y", "z"])[labels] for labels in y]
+
+
+@pytest.fixture
+def words():
+    return sequences()
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+# ---- prediction and scores -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("oracle", ["auto", "enumeration", Viterbi().argmax], ids=str)
+def test_predictions_of_chains(words, oracle):
+    X, y = words
+    svm = StructuredSVM(oracle=oracle, random_state=0).fit(X, letters(y))
+    predicted, scores = svm.predict(X), svm.score_samples(X)
+    assert predicted.dtype == object
+    assert predicted.shape == scores.shape == (len(X),)
+    model = svm.model_
+    for x, labels, score in zip(X, predicted, scores):
+        everything = [model.classes_[states] for states in all_labelings(len(x), 3)]
+        values = [svm.coef_ @ model.joint_feature(x, output) for output in everything]
+        np.testing.assert_array_equal(labels, everything[int(np.argmax(values))])
+        np.testing.assert_allclose(score, np.max(values), rtol=1e-12)
+    losses = [np.mean(a != b) for a, b in zip(predicted, letters(y))]
+    np.testing.assert_allclose(svm.loss(X, letters(y)), losses)
+    assert svm.score(X, letters(y)) == pytest.approx(1 - np.mean(losses))
+    weight = np.arange(len(X))
+    expected = 1 - np.average(losses, weights=weight)
+    assert svm.score(X, letters(y), sample_weight=weight) == pytest.approx(expected)
+
+
+def test_fitted_attributes_of_chains(words):
+    X, y = words
+    svm = StructuredSVM(C=2.0, random_state=0).fit(X, letters(y))
+    assert svm.classes_.tolist() == ["x", "y", "z"]
+    assert svm.n_features_in_ == 3
+    assert svm.lam_ == pytest.approx(1 / (2.0 * len(X)))
+    assert svm.coef_.shape == (svm.model_.size_joint_feature,)
+    assert svm.coef_.dtype == np.float64
+    assert svm.converged_
+    assert svm.status_ == "converged"
+    assert 0 <= svm.dual_gap_ <= svm.tol
+    assert svm.block_gaps_.shape == (len(X),)
+    np.testing.assert_allclose(svm.block_gaps_.sum(), svm.dual_gap_, atol=1e-14)
+    assert svm.dual_coef_ is None
+    weights = svm.feature_weights()
+    assert set(weights) == {"features", "start", "end", "transitions"}
+    assert weights["features"].shape == weights["transitions"].shape == (3, 3)
+    assert isinstance(svm.model_, ChainModel)
+    assert isinstance(svm.oracle_, Viterbi)
+    assert isinstance(svm.solver_, BlockFrankWolfe)
+    lengths = {name: len(values) for name, values in svm.history_.items()}
+    assert set(lengths) == {
+        "n_iter", "time", "n_oracle_calls", "objective", "dual_objective", "dual_gap",
+        "estimated_gap",
+    }  # fmt: skip
+    assert len(set(lengths.values())) == 1
+    history = svm.history_
+    assert all(isinstance(values, np.ndarray) for values in history.values())
+    assert np.all(np.diff(history["n_iter"]) > 0)
+    assert np.all(np.diff(history["time"]) >= 0)
+    assert np.all(np.diff(history["dual_objective"]) >= -1e-12)
+    np.testing.assert_allclose(
+        history["objective"] - history["dual_objective"], history["dual_gap"], atol=1e-14
+    )
+    last = {name: values[-1] for name, values in history.items()}
+    assert last["n_iter"] == svm.n_iter_
+    assert last["dual_gap"] == svm.dual_gap_
+    assert last["objective"] == svm.objective_
+    assert last["n_oracle_calls"] == svm.n_oracle_calls_
+
+
+@pytest.mark.parametrize("step", ["pairwise", "away", "hybrid"])
+def test_dual_coef(words, step):
+    """alpha on the simplex; w = sum_i p_i / lam sum_y alpha_i(y) psi_i(y)."""
+    X, y = words
+    svm = StructuredSVM(solver=BlockFrankWolfe(step), tol=1e-4, random_state=0).fit(X, y)
+    w = np.zeros_like(svm.coef_)
+    for x, labels, alphas in zip(X, y, svm.dual_coef_):
+        assert min(alphas.values()) > 0
+        assert sum(alphas.values()) == pytest.approx(1, rel=1e-12)
+        true = svm.model_.joint_feature(x, labels)
+        for states, alpha in alphas.items():
+            other = svm.model_.joint_feature(x, svm.classes_[list(states)])
+            w += alpha * (true - other) / (len(X) * svm.lam_)
+    np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
+    counts = svm.step_counts_
+    assert set(counts) == {"fw", "pairwise", "away", "drop"}
+    assert counts["pairwise"] > 0 or step == "away"
+    assert counts["away"] > 0 or step == "pairwise"
+
+
+def test_classifier(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    svm = StructuredSVM(tol=1e-3, max_iter=1000, random_state=0).fit(X, names)
+    assert svm.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    scores = svm.decision_function(X)
+    weights = svm.feature_weights()
+    np.testing.assert_allclose(scores, X @ weights["features"] + weights["intercept"])
+    np.testing.assert_array_equal(svm.predict(X), svm.classes_[scores.argmax(axis=1)])
+    np.testing.assert_allclose(svm.score_samples(X), scores.max(axis=1))
+    assert svm.score(X, names) == np.mean(svm.predict(X) == names) > 0.9
+    binary = StructuredSVM(max_iter=1000, random_state=0).fit(X[:100], names[:100])
+    decision = binary.decision_function(X)
+    assert decision.shape == (len(X),)
+    np.testing.assert_array_equal(binary.predict(X), binary.classes_[(decision > 0).astype(int)])
+
+
+def test_label_sets():
+    X, y = label_sets()
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    assert isinstance(svm.model_, MultilabelModel)
+    predicted = svm.predict(X)
+    assert predicted.shape == y.shape
+    assert predicted.dtype.kind == "i"
+    np.testing.assert_allclose(svm.score(X, y), np.mean(predicted == y))
+    assert svm.score(X, y) > 0.9
+    sparse = StructuredSVM(random_state=0).fit(sp.csr_array(X), sp.csr_array(y))
+    np.testing.assert_allclose(sparse.coef_, svm.coef_, rtol=1e-9, atol=1e-12)
+    assert set(svm.feature_weights()) == {"features", "pairs", "intercept"}
+
+
+def test_candidates():
+    X, y = candidates()
+    svm = StructuredSVM(EnumeratedModel(), solver="bcpfw", random_state=0).fit(X, y)
+    predicted = svm.predict(X)
+    assert predicted.shape == (len(X),)
+    np.testing.assert_array_equal(predicted, [np.argmax(x @ svm.coef_) for x in X])
+    np.testing.assert_allclose(svm.score_samples(X), [np.max(x @ svm.coef_) for x in X])
+    assert svm.score(X, y) == np.mean(predicted == y)
+    assert svm.oracle_ is None
+    assert not hasattr(svm, "classes_")
+    with pytest.raises(AttributeError, match="EnumeratedModel has no method unpack: see coef_"):
+        svm.feature_weights()
+
+
+# ---- forms of data -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "X, y, expected",
+    [
+        (np.ones((4, 2)), [0, 1, 0, 1], MulticlassModel),
+        ([[1.0], [2.0]], ["a", "b"], MulticlassModel),
+        (sp.csr_array(np.ones((2, 2))), [0, 1], MulticlassModel),
+        (pd.DataFrame({"p": [1.0, 2.0]}), pd.Series(["a", "b"], index=[5, 6]), MulticlassModel),
+        (np.ones((2, 1)), [[0], [1]], MulticlassModel),
+        (np.ones((2, 2)), [[0, 1], [1, 1]], MultilabelModel),
+        (np.ones((2, 2)), sp.csr_array([[0, 1], [1, 1]]), MultilabelModel),
+        ([np.ones((2, 1)), np.ones((1, 1))], [[0, 1], [1]], ChainModel),
+        ([[[1.0], [2.0]], [[1.0]]], [["a", "b"], ["a"]], ChainModel),
+        (np.ones((2, 3, 1)), np.array([[0, 1, 0], [1, 1, 0]]), ChainModel),
+        ([sp.csr_array(np.ones((2, 1)))], [[0, 1]], ChainModel),
+        (objects([np.ones((2, 1))]), objects([np.array([0, 1])]), ChainModel),
+        (Packed.from_list([np.ones((2, 1))]), Packed.from_list([[0, 1]]), ChainModel),
+        (pd.Series([np.ones((2, 1))], index=[7]), pd.Series([[0, 1]], index=[7]), ChainModel),
+        ([pd.DataFrame({"p": [1.0, 2.0]})], [pd.Series(["a", "b"])], ChainModel),
+    ],
+    ids=range(15),
+)
+@pytest.mark.filterwarnings(f"ignore::{DataConversionWarning.__module__}.DataConversionWarning")
+def test_auto_model(X, y, expected):
+    svm = StructuredSVM(tol=0.5, random_state=0).fit(X, y)
+    assert type(svm.model_) is expected
+    assert len(svm.predict(X)) == svm.block_gaps_.size
+
+
+@pytest.mark.parametrize("name", ["multiclass", "multilabel", "chain"])
+def test_named_models(name, words):
+    X, y = {"multiclass": load_iris(return_X_y=True), "multilabel": label_sets(), "chain": words}[
+        name
+    ]
+    X, y = X[::2], y[::2]
+    named, auto = (StructuredSVM(m, max_iter=500, tol=0.1, random_state=0) for m in (name, "auto"))
+    np.testing.assert_array_equal(named.fit(X, y).coef_, auto.fit(X, y).coef_)
+
+
+def test_containers(words):
+    X, y = words
+    svm = StructuredSVM(random_state=0)
+    coef = clone(svm).fit(X, y).coef_
+    sparse = [sp.csr_array(x) for x in X]
+    for a, b in [
+        (objects(X), objects(y)),
+        (tuple(X), [labels.tolist() for labels in y]),
+        (Packed.from_list(X), Packed.from_list(y)),
+        (X, Packed.from_list(y)),
+        (pd.Series(X, index=list("abcdefghij")), pd.Series(y, index=list("abcdefghij"))),
+        (sparse, y),
+        (Packed.from_list(sparse), y),
+        ([sp.csc_matrix(x) for x in X], y),
+        ([pd.DataFrame(x) for x in X], [pd.Series(labels) for labels in y]),
+    ]:
+        np.testing.assert_allclose(clone(svm).fit(a, b).coef_, coef, rtol=1e-9, atol=1e-12)
+        assert clone(svm).fit(a, b).score(a, b) == clone(svm).fit(X, y).score(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint16, bool])
+def test_dtypes(words, dtype):
+    X = [np.round(x + 1).clip(0, 1).astype(dtype) for x in words[0]]
+    svm, same = (StructuredSVM(tol=0.1, random_state=0) for _ in range(2))
+    svm.fit(X, words[1])
+    same.fit([x.astype(np.float64) for x in X], words[1])
+    np.testing.assert_allclose(svm.coef_, same.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_data_frame_names(iris):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(X, y)
+    assert svm.feature_names_in_.tolist() == X.columns.tolist()
+    with pytest.raises(ValueError, match="feature names should match"):
+        svm.predict(X.rename(columns=str.upper))
+
+
+# ---- weights of samples --------------------------------------------------------------------------
+
+
+def few_irises():
+    X, y = load_iris(return_X_y=True)
+    return X[::9], y[::9]
+
+
+@pytest.mark.parametrize("data", [sequences, few_irises, label_sets, candidates])
+def test_weights_are_repeated_samples(data):
+    X, y = data()
+    model = EnumeratedModel() if data is candidates else "auto"
+    svm = StructuredSVM(model, solver="bcpfw", tol=1e-9, max_iter=3000, C=0.1, random_state=0)
+    weight = np.arange(len(X)) % 4
+    order = np.repeat(np.arange(len(X)), weight)
+    a = clone(svm).fit(X, y, sample_weight=weight)
+    b = clone(svm).fit([X[i] for i in order], [y[i] for i in order])
+    assert a.lam_ == pytest.approx(b.lam_)
+    # |w - w*|^2 <= 2 gap / lam, twice
+    bound = 2 * np.sqrt(2 * 1e-9 / a.lam_)
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=bound)
+    np.testing.assert_allclose(a.objective_, b.objective_, atol=1e-9)
+    # A factor of all weights is a factor of C.
+    c = clone(svm).set_params(C=0.05).fit(X, y, sample_weight=2 * weight)
+    np.testing.assert_allclose(a.coef_, c.coef_, rtol=1e-9, atol=1e-12)
+    assert len(a.block_gaps_) == np.count_nonzero(weight)
+
+
+@pytest.mark.parametrize("form", [list, objects, Packed.from_list, pd.Series])
+def test_samples_of_weight_zero_are_left_out(form, words):
+    """Labels that only they have are unknown, too."""
+    X, y = words
+    y = [labels.copy() for labels in y]
+    y[4][:] = 9
+    weight = np.ones(len(X))
+    weight[4] = 0
+    svm = StructuredSVM(random_state=0).fit(form(X), form(y), sample_weight=weight)
+    kept = [i for i in range(len(X)) if i != 4]
+    same = StructuredSVM(random_state=0).fit([X[i] for i in kept], [y[i] for i in kept])
+    assert svm.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(svm.coef_, same.coef_)
+
+
+# ---- scikit-learn's tools ------------------------------------------------------------------------
+
+
+def test_tags():
+    assert is_classifier(StructuredSVM())
+    assert is_classifier(StructuredSVM(MultilabelModel()))
+    for model in ("chain", ChainModel(), EnumeratedModel()):
+        assert not is_classifier(StructuredSVM(model))
+        assert not StructuredSVM(model).__sklearn_tags__().input_tags.two_d_array
+
+
+@pytest.mark.parametrize("form", [list, objects, Packed.from_list])
+def test_splits(form, words):
+    X, y = form(words[0]), form(words[1])
+    svm = StructuredSVM("chain", random_state=0)
+    scores = cross_val_score(svm, X, y, cv=3)
+    assert scores.shape == (3,)
+    assert np.all((scores > 0) & (scores <= 1))
+    out = cross_val_predict(svm, X, y, cv=3)
+    assert [len(labels) for labels in out] == [len(x) for x in words[0]]
+    parts = train_test_split(X, y, test_size=0.4, random_state=0)
+    assert type(parts[0]) is type(X)
+    svm.fit(parts[0], parts[2])
+    assert 0 < svm.score(parts[1], parts[3]) <= 1
+
+
+def test_grid_search(words):
+    X, y = words
+    search = GridSearchCV(
+        StructuredSVM(ChainModel(), solver=BlockFrankWolfe(), random_state=0),
+        {
+            "C": [0.01, 1.0],
+            "solver__sampling": ["gap", "perm"],
+            "model__task_loss": ["hamming", "zero_one"],
+        },
+        cv=2,
+        n_jobs=2,
+    ).fit(X, y)
+    assert len(search.cv_results_["params"]) == 8
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    best = search.best_estimator_
+    assert best.solver_.sampling == search.best_params_["solver__sampling"]
+    assert best.model_.task_loss == search.best_params_["model__task_loss"]
+    # What was given is as it was.
+    assert search.estimator.solver.sampling == "gap"
+    assert not hasattr(search.estimator.model, "classes_")
+    assert search.score(X, y) == best.score(X, y)
+
+
+def test_grid_search_over_objects(words):
+    X, y = words
+    grid = {
+        "oracle": [Viterbi(), TreeMaxProduct()],
+        "solver": ["bcpfw", BlockFrankWolfe("pairwise", cache=True)],
+        "model": ["chain", ChainModel(start_end=False)],
+    }
+    search = GridSearchCV(StructuredSVM(tol=0.1, random_state=0), grid, cv=2).fit(X, y)
+    oracle, score = (search.cv_results_[key] for key in ("param_oracle", "mean_test_score"))
+    first = np.array([isinstance(one, Viterbi) for one in oracle])
+    np.testing.assert_array_equal(score[first], score[~first])
+    assert len(score) == 8
+
+
+def test_pipelines():
+    """Raw tokens to tags; pixels of digit words with every scaler where scikit-learn has it."""
+    sentences = [["the", "cat"], ["a", "dog", "runs"], ["cat", "runs"], ["the", "dog"]] * 3
+    tags = [["D", "N"], ["D", "N", "V"], ["N", "V"], ["D", "N"]] * 3
+    tokens = [[{"word": word} for word in sentence] for sentence in sentences]
+    pipe = make_pipeline(
+        NodeTransformer(DictVectorizer()), StructuredSVM("chain", C=10.0, random_state=0)
+    )
+    assert pipe.fit(tokens, tags).score(tokens, tags) == 1.0
+    assert pipe.predict(tokens[:1])[0].tolist() == ["D", "N"]
+    assert np.all(cross_val_score(pipe, tokens, tags, cv=3) == 1.0)
+
+    X, y, *_ = make_digit_words(n_train=30, n_test=1, return_X_y=True)
+    pipe = make_pipeline(NodeTransformer(StandardScaler()), StructuredSVM("chain", tol=0.05))
+    search = GridSearchCV(pipe, {"structuredsvm__C": [0.001, 0.1]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.5
+
+    X, y = load_iris(return_X_y=True)
+    pipe = make_pipeline(StandardScaler(), StructuredSVM(random_state=0))
+    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.9
+
+
+@pytest.mark.parametrize("data", [sequences, label_sets, candidates])
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_storage(data, warm_start):
+    X, y = data()
+    model = EnumeratedModel() if data is candidates else "auto"
+    svm = StructuredSVM(model, solver="bcpfw", tol=0.02, warm_start=warm_start, random_state=0)
+    svm.fit(X, y)
+    assert clone(svm).get_params()["warm_start"] == warm_start
+    buffer = io.BytesIO()
+    joblib.dump(svm, buffer)
+    buffer.seek(0)
+    for copy in (pickle.loads(pickle.dumps(svm)), joblib.load(buffer)):
+        np.testing.assert_array_equal(copy.coef_, svm.coef_)
+        assert copy.dual_coef_ == svm.dual_coef_
+        np.testing.assert_array_equal(copy.score_samples(X), svm.score_samples(X))
+        again, expected = copy.fit(X, y), pickle.loads(pickle.dumps(svm)).fit(X, y)
+        np.testing.assert_array_equal(again.coef_, expected.coef_)
+    # The dual variables of all samples are stored only where the next fit will use them.
+    assert ("_warm" in svm.__getstate__()) == warm_start
+
+
+def test_skops(words):
+    skops = pytest.importorskip("skops.io")
+    X, y = words
+    svm = StructuredSVM(solver="bcpfw", tol=0.02, random_state=0).fit(X, y)
+    dumped = skops.dumps(svm)
+    types = skops.get_untrusted_types(data=dumped)
+    assert all(name.startswith("sklearn_fw.") for name in types)
+    restored = skops.loads(dumped, trusted=types)
+    np.testing.assert_array_equal(restored.coef_, svm.coef_)
+    assert restored.dual_coef_ == svm.dual_coef_
+
+
+def test_clone_and_parameters():
+    svm = StructuredSVM(ChainModel(), oracle=Enumeration(7), solver=BlockFrankWolfe(cache=True))
+    params = clone(svm).get_params()
+    assert params["oracle__max_labelings"] == 7
+    assert params["solver__cache"] is True
+    assert params["model__task_loss"] == "hamming"
+    svm.set_params(solver__cache_size=5, model__start_end=False, oracle="viterbi")
+    assert svm.solver.cache_size == 5
+    assert not svm.model.start_end
+
+
+# ---- callbacks and logging -----------------------------------------------------------------------
+
+
+class Stopper:
+    """Ends the fit after some passes; keeps what it saw."""
+
+    def __init__(self, after):
+        self.after, self.coefs, self.names = after, [], []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.names.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator, X, metadata):
+        if context.task_name == "fit":
+            return False
+        self.coefs.append(fitted_estimator.coef_)
+        self.scores = fitted_estimator.predict(X)
+        self.metadata = metadata
+        return len(self.coefs) == self.after
+
+
+needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn is older than 1.9")
+
+
+@needs_callbacks
+@pytest.mark.parametrize("solver", ["bcfw", "cached", "fw", "subgradient"])
+def test_callback_that_stops(words, solver):
+    X, y = words
+    stopper = Stopper(after=3)
+    svm = StructuredSVM(solver=solver, tol=0.0, max_iter=50, random_state=0)
+    svm.set_callbacks(stopper).fit(X, y, sample_weight=np.ones(len(X)))
+    assert svm.n_iter_ == 3
+    assert svm.status_ == "stopped"
+    assert not svm.converged_
+    assert stopper.names.count("pass") == 3
+    np.testing.assert_array_equal(stopper.metadata["sample_weight"], np.ones(len(X)))
+    assert len(stopper.scores) == len(X)
+    # Snapshots are not overwritten by later passes, and the last one is the result.
+    assert any(np.any(a != b) for a, b in zip(stopper.coefs, stopper.coefs[1:]))
+    np.testing.assert_allclose(stopper.coefs[-1], svm.coef_, rtol=1e-9, atol=1e-12)
+
+
+@needs_callbacks
+def test_progress_bar(words, capsys):
+    from sklearn.callback import ProgressBar
+
+    svm = StructuredSVM(random_state=0).set_callbacks(ProgressBar()).fit(*words)
+    assert "StructuredSVM" in capsys.readouterr().out
+    np.testing.assert_array_equal(svm.coef_, StructuredSVM(random_state=0).fit(*words).coef_)
+
+
+def test_verbose(words, caplog):
+    with caplog.at_level(logging.INFO, logger="sklearn_fw"):
+        svm = StructuredSVM(verbose=1, random_state=0).fit(*words)
+        lines = [
+            record.getMessage() for record in caplog.records if "n_iter" in record.getMessage()
+        ]
+        assert len(lines) == len(svm.history_["n_iter"])
+        for name in svm.history_:
+            assert name in lines[-1]
+        assert f"dual_gap {svm.dual_gap_:.6g}" in lines[-1]
+        caplog.clear()
+        StructuredSVM(random_state=0).fit(*words)
+        assert not caplog.records
+
+
+def test_compilation_is_announced_once(caplog, monkeypatch):
+    from sklearn_fw._kernels import _jit
+
+    announcement = _jit._Announcement()
+
+    class Dispatcher:
+        @staticmethod
+        def py_func():
+            pass
+
+    class Event:
+        data = {"dispatcher": Dispatcher}
+
+    with caplog.at_level(logging.INFO, logger="sklearn_fw"):
+        announcement.on_start(Event)
+        assert not caplog.records  # code of others
+        monkeypatch.setattr(Dispatcher.py_func, "__module__", "sklearn_fw._kernels.blocks")
+        announcement.on_start(Event)
+        announcement.on_start(Event)
+    assert [r.getMessage() for r in caplog.records] == [
+        "compiling kernels: some seconds, once per installation"
+    ]
+
+
+def test_convergence_warning(words):
+    X, y = words
+    with pytest.warns(ConvergenceWarning, match="increase max_iter, loosen tol or scale") as caught:
+        svm = StructuredSVM(max_iter=2, tol=1e-9, random_state=0).fit(X, y)
+    assert f"duality gap {svm.dual_gap_:.3g} > tol=1e-09 after 2 passes" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert svm.status_ == "max_iter"
+    assert not svm.converged_

@@ -1,0 +1,389 @@
+"""What StructuredSVM says about bad parameters, models, oracles and data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from _registry import candidates, label_sets, sequences
+from sklearn_fw import StructuredSVM
+from sklearn_fw.inference import CallableOracle, Viterbi
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    ChainModel,
+    EnumeratedModel,
+    FrankWolfe,
+    MultilabelModel,
+    Subgradient,
+)
+
+budget_may_end = pytest.mark.filterwarnings(
+    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
+)
+
+
+def letters(y):
+    return [np.array(["x", "y", "z"])[labels] for labels in y]
+
+
+@pytest.fixture
+def words():
+    return sequences()
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+# ---- bad parameters ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "params, error, message",
+    [
+        ({"C": 0}, ValueError, "C == 0, must be > 0"),
+        ({"C": -1.0}, ValueError, "C == -1.0, must be > 0"),
+        ({"C": np.nan}, ValueError, "C must be finite, got nan"),
+        ({"C": np.inf}, ValueError, "C must be finite, got inf"),
+        ({"C": "1"}, TypeError, "C must be an instance of float, not str"),
+        ({"tol": -1e-3}, ValueError, "tol must be a number that is not negative, got -0.001"),
+        ({"tol": np.nan}, ValueError, "tol must be a number that is not negative, got nan"),
+        ({"tol": "auto"}, ValueError, "tol must be a number that is not negative, got 'auto'"),
+        ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
+        ({"max_iter": 1.5}, TypeError, "max_iter must be an instance of int, not float"),
+        ({"time_limit": 0}, ValueError, "time_limit == 0, must be > 0"),
+        ({"time_limit": np.nan}, ValueError, "time_limit must be finite, got nan"),
+        ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
+        ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
+        ({"solver": "bcfv"}, ValueError, "solver must be one of 'bcafw', 'bcfw'.*; got 'bcfv'"),
+        ({"solver": BlockFrankWolfe}, ValueError, "solver must be one of .* or a solver object"),
+        ({"solver": None}, ValueError, "or a solver object; got None"),
+        ({"oracle": "viterby"}, ValueError, "oracle='viterby' is unknown; names are .*'viterbi'"),
+        ({"oracle": Viterbi}, TypeError, "oracle is the class Viterbi, pass an object"),
+        ({"oracle": None}, TypeError, "oracle must be a name out of .*, got NoneType"),
+        ({"model": "chan"}, ValueError, "model must be one of 'auto', 'chain'.*; got 'chan'"),
+        ({"model": ChainModel}, TypeError, "model is the class ChainModel, pass an object"),
+        ({"model": None}, TypeError, "model NoneType lacks joint_feature, loss"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(words, params, error, message):
+    with pytest.raises(error, match=message):
+        StructuredSVM(**params).fit(*words)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"step": "afw"}, "step must be one of 'away', 'fw', 'hybrid', 'pairwise'; got 'afw'"),
+        ({"sampling": "gaps"}, "sampling must be one of 'gap', 'max_gap'.*; got 'gaps'"),
+        ({"gap_degree": 0}, "gap_degree == 0, must be > 0"),
+        ({"cache": "yes"}, "cache must be True, False or 'auto', got 'yes'"),
+        ({"cache": True, "cache_size": 1}, "cache_size must be at least 2"),
+        ({"cache_size": 0}, "cache_size == 0, must be >= 1"),
+        ({"cache_f": -0.1}, "cache_f must not be negative, got -0.1"),
+        ({"cache_nu": np.nan}, "cache_nu must not be negative, got nan"),
+        ({"gap_check": 0}, "gap_check == 0, must be >= 1"),
+        ({"early_exit": -1}, "early_exit must not be negative, got -1"),
+        ({"line_search": False, "step": "away"}, "line_search=False is defined for step='fw' only"),
+        ({"warm_start_type": "keep"}, "warm_start_type must be one of 'keep_dual'.*; got 'keep'"),
+        (
+            {"lower_bounds": 1, "upper_bounds": 0},
+            "lower_bounds must not exceed upper_bounds, got 1",
+        ),
+        (
+            {"lower_bounds": [0, 1]},
+            r"lower_bounds must be a number or have shape \(24,\), got \(2,\)",
+        ),
+        ({"upper_bounds": np.nan}, "upper_bounds contains NaN"),
+        ({"lower_bounds": np.inf}, "lower_bounds must be below inf and upper_bounds above -inf"),
+        ({"upper_bounds": -np.inf}, "lower_bounds must be below inf and upper_bounds above -inf"),
+    ],
+    ids=str,
+)
+def test_bad_solver_settings(words, settings, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM(solver=BlockFrankWolfe(**settings)).fit(*words)
+
+
+def test_bounds_that_cross(words):
+    bounds = {"lower_bounds": np.arange(24.0), "upper_bounds": np.full(24, 5.5)}
+    for solver in (BlockFrankWolfe(**bounds), FrankWolfe(**bounds)):
+        with pytest.raises(ValueError, match=r"not exceed upper_bounds, got 6.0 > 5.5 at 6"):
+            StructuredSVM(solver=solver).fit(*words)
+
+
+# ---- bad oracles and models ----------------------------------------------------------------------
+
+
+class Lacking:
+    """A model without inference."""
+
+    def joint_feature(self, x, y):
+        return np.ones(2)
+
+    def loss(self, y_true, y):
+        return 0.0
+
+
+class NoTopK:
+    """Viterbi without `top_k`."""
+
+    def argmax(self, scores, start=None):
+        return Viterbi().argmax(scores)
+
+
+@budget_may_end
+def test_oracle_worse_than_the_truth(words):
+    """The truth takes the place of such answers, so that gaps stay nonnegative."""
+
+    def always_the_first_state(scores):
+        return np.zeros(scores.n_nodes, dtype=int)
+
+    X, y = words
+    message = "the oracle answered .* times with an output worse than the true one"
+    with pytest.warns(RuntimeWarning, match=message):
+        svm = StructuredSVM(oracle=always_the_first_state, max_iter=12, random_state=0).fit(X, y)
+    assert isinstance(svm.oracle_, CallableOracle)
+    assert svm.dual_gap_ >= 0
+    assert np.all(svm.block_gaps_ >= 0)
+    with pytest.warns(RuntimeWarning, match="dual_gap_ is no certificate"):
+        StructuredSVM(AlwaysFirst(), max_iter=2, random_state=0).fit(*candidates())
+
+
+class AlwaysFirst(EnumeratedModel):
+    """Answers zero whatever the scores."""
+
+    def loss_augmented_inference(self, x, y_true, w):
+        return 0
+
+
+def test_models_and_oracles_that_lack_a_method(words):
+    X, y = words
+    message = "model Lacking lacks loss_augmented_inference, inference: a model needs joint_feature"
+    with pytest.raises(TypeError, match=message):
+        StructuredSVM(Lacking()).fit(X, y)
+    with pytest.raises(TypeError, match="with the method top_k, which NoTopK lacks: use task_loss"):
+        StructuredSVM(ChainModel("zero_one"), oracle=NoTopK(), C=100.0).fit(X, y)
+    with pytest.raises(TypeError, match="EnumeratedModel brings its own inference: leave oracle"):
+        StructuredSVM(EnumeratedModel(), oracle="viterbi").fit(*candidates())
+
+
+def test_oracle_for_another_graph():
+    X, y = label_sets()
+    with pytest.raises(ValueError, match="Viterbi needs the edges of a chain"):
+        StructuredSVM(MultilabelModel("full"), oracle="viterbi").fit(X, y)
+    with pytest.raises(ValueError, match="TreeMaxProduct needs edges without a cycle"):
+        StructuredSVM(MultilabelModel("full"), oracle="tree").fit(X, y)
+    X, y = make_multilabel_classification(n_samples=4, n_classes=25, random_state=0)
+    with pytest.raises(ValueError, match="25 nodes have more than max_labelings=1000000"):
+        StructuredSVM(MultilabelModel("full")).fit(X, y)
+
+
+# ---- bad data ------------------------------------------------------------------------------------
+
+
+def replaced(items, i, item):
+    return [*items[:i], item, *items[i + 1 :]]
+
+
+BAD_DATA = {
+    "ragged rows": (
+        lambda X, y: (replaced(X, 2, [[1, 2, 3], [4]]), y),
+        r"X\[2\] must be an array of shape \(n_nodes, n_features\); its rows have unequal",
+    ),
+    "unequal widths": (
+        lambda X, y: (replaced(X, 1, X[1][:, :2]), y),
+        r"X\[1\] has 2 features, but 3 are expected",
+    ),
+    "a flat sequence": (
+        lambda X, y: (replaced(X, 1, X[1][0]), y),
+        r"X\[1\] must have shape \(n_nodes, n_features\), got \(3,\): one row of features",
+    ),
+    "text features": (
+        lambda X, y: (replaced(X, 3, np.array([["a", "b", "c"]])), y),
+        r"X\[3\] must be numeric, got dtype <U1: vectorize it first",
+    ),
+    "mixed dtypes": (
+        lambda X, y: (replaced(X, 3, np.array([[1, "b", None]], dtype=object)), y),
+        r"X\[3\] must be numeric, got dtype object: vectorize it first",
+    ),
+    "sparse and dense": (
+        lambda X, y: (replaced(X, 3, sp.csr_array(X[3])), y),
+        r"X\[3\] and X\[0\] must be both sparse or both dense",
+    ),
+    "an empty sequence": (
+        lambda X, y: (replaced(X, 1, X[1][:0]), replaced(y, 1, y[1][:0])),
+        r"X\[1\] is empty: drop samples without nodes",
+    ),
+    "no samples": (lambda X, y: ([], []), "X is empty: found 0 sample"),
+    "X is None": (lambda X, y: (None, y), "X must not be None"),
+    "y is None": (lambda X, y: (X, None), "requires y to be passed, but the target y is None"),
+    "fewer targets": (
+        lambda X, y: (X, y[:-1]),
+        "X and y must have the same length, got 10 and 9",
+    ),
+    "fewer labels": (
+        lambda X, y: (X, replaced(y, 1, y[1][:-1])),
+        r"y\[1\] has 3 labels, but X\[1\] has 4 nodes: one label per node is needed",
+    ),
+    "no labels": (
+        lambda X, y: (X, replaced(y, 0, [])),
+        r"y\[0\] has 0 labels, but X\[0\] has 3 nodes",
+    ),
+    "a scalar target": (
+        lambda X, y: (X, replaced(y, 2, 1)),
+        r"y\[2\] must be a sequence with one label per node, got shape \(\)",
+    ),
+    "scalar targets": (
+        lambda X, y: (X, list(range(10))),
+        r"y\[0\] must be a sequence with one label per node, got shape \(\)",
+    ),
+    "tokens": (
+        lambda X, y: ([["tok"] * len(x) for x in X], y),
+        r"X must be a list with an array of shape \(n_nodes, n_features\) for every sample",
+    ),
+    "text and numbers": (
+        lambda X, y: (X, replaced(y, 4, ["a"] * 6)),
+        r"y\[4\] has dtype <U1, but y\[0\] has int64: labels of all samples must be of one type",
+    ),
+    "labels of mixed types": (
+        lambda X, y: (X, [np.array(["a", 1] * 3, dtype=object)[: len(t)] for t in y]),
+        "y mixes labels that cannot be sorted: use one type of label",
+    ),
+    "NaN": (lambda X, y: (replaced(X, 0, X[0] * np.nan), y), "Input X contains NaN"),
+    "infinity": (
+        lambda X, y: (replaced(X, 0, np.full((3, 3), np.inf)), y),
+        "Input X contains infinity",
+    ),
+    "NaN in CSR": (
+        lambda X, y: ([sp.csr_array(x * np.nan) for x in X], y),
+        "Input X contains NaN",
+    ),
+    "NaN label": (
+        lambda X, y: (X, [t + (np.nan if i else 0.0) for i, t in enumerate(y)]),
+        "Input y contains NaN",
+    ),
+    "one class": (
+        lambda X, y: (X, [0 * t for t in y]),
+        "needs at least 2 classes; y holds only one class",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_bad_data(name, words):
+    change, message = BAD_DATA[name]
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM().fit(*change(*words))
+
+
+@pytest.mark.parametrize(
+    "X, y, message",
+    [
+        (np.ones((3, 2)), [1, 1, 1], "needs at least 2 classes; y holds only one class"),
+        (np.ones((3, 2)), [0.1, 0.7, 0.2], "Unknown label type: continuous"),
+        (np.full((2, 2), np.nan), [0, 1], "Input X contains NaN"),
+        (np.ones((3, 2)), [0, 1], "inconsistent numbers of samples"),
+        (np.ones((2, 2)), [[0, 2], [1, 1]], "y must hold only 0 and 1, one column per label"),
+        (np.ones((2, 2)), [[0], [0, 1]], "y has a sequence of labels for every sample, so X must"),
+    ],
+)
+def test_bad_rows(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM().fit(X, y)
+
+
+def test_no_model_for_grids():
+    X, y = [np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2
+    with pytest.raises(NotImplementedError, match="this version has no grid model: pass a model"):
+        StructuredSVM().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        ([1.0, -1.0] * 5, "sample_weight must not be negative, got -1.0"),
+        (np.zeros(10), "sample_weight must not be zero for all samples"),
+        (np.ones(9), r"sample_weight.shape == \(9,\), expected \(10,\): one weight per sample"),
+        (np.full(10, np.nan), "sample_weight must be finite, got NaN or infinity"),
+        (np.ones((10, 1)), "Sample weights must be 1D array or scalar"),
+    ],
+)
+def test_bad_weights(words, weight, message):
+    X, y = words
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM().fit(X, y, sample_weight=weight)
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        svm.score(X, y, sample_weight=weight)
+
+
+def test_bad_data_at_prediction(words, iris):
+    X, y = words
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    for method in (svm.predict, svm.score_samples):
+        with pytest.raises(ValueError, match=r"X\[0\] has 2 features, but 3 are expected"):
+            method([x[:, :2] for x in X])
+        with pytest.raises(ValueError, match="X is empty: found 0 sample"):
+            method([])
+        with pytest.raises(ValueError, match=r"X\[0\] must have shape \(n_nodes, n_features\)"):
+            method(X[0])
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            method([x * np.nan for x in X])
+    with pytest.raises(ValueError, match="X and y must have the same length, got 10 and 9"):
+        svm.score(X, y[:-1])
+    with pytest.raises(ValueError, match=r"y\[1\] has 3 labels, but X\[1\] has 4 nodes"):
+        svm.score(X, replaced(y, 1, y[1][:-1]))
+    with pytest.raises(ValueError, match="y must not be None"):
+        svm.score(X, None)
+    with pytest.raises(AttributeError, match="decision_function"):
+        svm.decision_function(X)
+    rows, classes = iris
+    svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows, classes)
+    for method in (svm.predict, svm.decision_function, svm.score_samples):
+        with pytest.raises(ValueError, match="X has 3 features, but StructuredSVM is expecting 4"):
+            method(rows[:, :3])
+    X, y = label_sets()
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="y has 2 labels, but 3 were fitted"):
+        svm.score(X, y[:, :2])
+
+
+def test_labels_unseen_in_fit(words, iris):
+    """score warns and counts them as wrong; prediction does not care."""
+    X, y = words
+    svm = StructuredSVM(random_state=0).fit(X, letters(y))
+    true = letters(y)
+    correct = [np.mean(a == b) for a, b in zip(svm.predict(X), true)]
+    true[1] = np.array(["new"] * len(true[1]))
+    correct[1] = 0.0
+    with pytest.warns(UserWarning, match="4 labels that were not seen in fit, such as 'new'"):
+        score = svm.score(X, true)
+    assert score == pytest.approx(np.mean(correct))
+    whole = StructuredSVM(ChainModel("zero_one"), tol=0.1, C=10.0, random_state=0).fit(X, y)
+    right = [np.array_equal(a, b) for a, b in zip(whole.predict(X), y)]
+    right[1] = False
+    with pytest.warns(UserWarning, match="such as 9"):
+        assert whole.score(X, replaced(y, 1, 9 + 0 * y[1])) == pytest.approx(np.mean(right))
+    rows, classes = iris
+    svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows[:100], classes[:100])
+    with pytest.warns(UserWarning, match="50 labels that were not seen in fit, such as 2"):
+        score = svm.score(rows, classes)
+    assert score == pytest.approx(np.mean(svm.predict(rows) == classes))
+
+
+@pytest.mark.parametrize("method", ["predict", "score_samples", "decision_function"])
+def test_not_fitted(method, iris):
+    with pytest.raises(NotFittedError, match="This StructuredSVM instance is not fitted yet"):
+        getattr(StructuredSVM(), method)(iris[0])
+    with pytest.raises(NotFittedError, match="This StructuredSVM instance is not fitted yet"):
+        StructuredSVM().feature_weights()
+
+
+def test_numbers_that_overflow():
+    X, y = [np.full((1, 1), 1e300), np.full((1, 1), -1e300)], [[0], [1]]
+    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="check the scale of X"):
+        StructuredSVM("chain", C=1e200, random_state=0, solver=Subgradient(), max_iter=2).fit(X, y)
