@@ -285,8 +285,8 @@ class PartBlocks(Blocks):
         """Steps of the primal baselines."""
         if self._oracle is not None:
             raise NotImplementedError(
-                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto' and a "
-                "task_loss that is a sum over nodes, or wrap the model as a black box"
+                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto' "
+                "and a task_loss that is a sum over nodes, or wrap the model as a black box"
             )
         return kernels.subgradient_visits(
             self._parts, self._dual, order, visits, lam, self._view(target), self._view(moments),

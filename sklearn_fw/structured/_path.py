@@ -36,11 +36,13 @@ class RegularizationPath:
     lam_end : float
         The end of the last piece.
     eps : float
-        Guaranteed accuracy.
+        Accuracy.
     terminated_by : str
         Why the path ends.
     n_oracle_calls : int
         Oracle calls made.
+    certified : bool
+        Whether gaps are exact, and ``eps`` is a guarantee.
 
     Attributes
     ----------
@@ -55,7 +57,9 @@ class RegularizationPath:
     C_end_, lam_end_ : float
         Where the guarantee ends; infinity and 0 when the weights serve all larger C.
     eps : float
-        Guaranteed accuracy.
+        Accuracy.
+    certified : bool
+        Whether it is guaranteed (exact mode).
     terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter"}
         Why the path ends; "hinge": the mean hinge loss is below eps, larger C change nothing.
     n_oracle_calls_ : int
@@ -77,13 +81,24 @@ class RegularizationPath:
     """
 
     def __init__(
-        self, estimator, lambdas, coefs, gaps, *, lam_end, eps, terminated_by, n_oracle_calls
+        self,
+        estimator,
+        lambdas,
+        coefs,
+        gaps,
+        *,
+        lam_end,
+        eps,
+        terminated_by,
+        n_oracle_calls,
+        certified,
     ):
         self.estimator = estimator
         self.lambdas_ = np.array(lambdas)
         self.coefs_ = np.array(coefs)
         self.gaps_ = np.array(gaps)
         self.eps = eps
+        self.certified = certified
         self.terminated_by_ = terminated_by
         self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
@@ -130,11 +145,12 @@ class RegularizationPath:
         Returns
         -------
         estimator : StructuredSVM
-            Ready to predict; its ``dual_gap_`` is the guarantee ``eps``.
+            Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
         fitted = copy.copy(self.estimator)
         fitted.C, fitted.coef_ = C, self.coef_at(C)
-        fitted.lam_, fitted.dual_gap_ = 1.0 / (C * self._scale), self.eps
+        fitted.lam_ = 1.0 / (C * self._scale)
+        fitted.dual_gap_ = self.eps if self.certified else None
         return fitted
 
     def predict(self, X, at):
@@ -331,7 +347,7 @@ def regularization_path(
 
     return RegularizationPath(
         fitted, lambdas, coefs, gaps, lam_end=lam_end, eps=eps, terminated_by=ended,
-        n_oracle_calls=int(blocks.counts[CALLS]),
+        n_oracle_calls=int(blocks.counts[CALLS]), certified=mode == "exact",
     )  # fmt: skip
 
 

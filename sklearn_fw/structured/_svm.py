@@ -4,29 +4,27 @@ import warnings
 from numbers import Real
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
-from .._packed import Packed
 from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
-from .models import ChainModel, MulticlassModel, MultilabelModel
-from .models._base import missing_methods
-from .models._pairwise import PairwiseModel
+from ._items import collect, length_of, take
+from .models import MulticlassModel, MultilabelModel
+from .models._pairwise import has_parts
+from .models._resolve import resolve_model
 from .solvers import resolve_solver
 
 __all__ = ["StructuredSVM"]
 
 # Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
 CALLER = 3 + HAS_CALLBACKS
-MODELS = {"chain": ChainModel, "multiclass": MulticlassModel, "multilabel": MultilabelModel}
 
 
 def _is_multiclass(estimator):
@@ -232,7 +230,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     def _make_blocks(self, X, y, sample_weight):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
         self.solver_ = resolve_solver(self.solver)
-        self.model_ = _resolve_model(self.model, X, y)
+        self.model_ = resolve_model(self.model, X, y)
         if _is_tabular(self.model_):
             X, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
@@ -256,7 +254,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 setattr(self, name, getattr(self.model_, name))
         self.lam_ = lam
         weight = weight / weight.sum()
-        if isinstance(self.model_, PairwiseModel):
+        if has_parts(self.model_):
             from ._part_blocks import COMPILED, PartBlocks
 
             oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
@@ -349,12 +347,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     def _predict(self, X, w=None):
         X = self._check_X(X)
         w = self.coef_ if w is None else w
-        if isinstance(self.model_, PairwiseModel):
+        if has_parts(self.model_):
             return self.model_._predict(X, w, None if self._compiled else self.oracle_)
-        outputs = [self.model_.inference(x, w) for x in X]
-        phi = [self.model_.joint_feature(x, y) for x, y in zip(X, outputs, strict=True)]
-        values = np.array([float((f @ w).item()) for f in phi])
-        return _collect(outputs), values
+        return collect([self.model_.inference(x, w) for x in X]), None
 
     def predict(self, X):
         """Outputs of highest score.
@@ -384,7 +379,11 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             ``max_y <coef_, phi(x, y)>``.
         """
-        return self._predict(X)[1]
+        outputs, scores = self._predict(X)
+        if scores is None:  # a black-box model
+            pairs = zip(X, outputs, strict=True)
+            scores = [(self.model_.joint_feature(x, y) @ self.coef_).item() for x, y in pairs]
+        return np.asarray(scores)
 
     @available_if(_is_multiclass)
     def decision_function(self, X):
@@ -427,7 +426,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"
             )
-        if isinstance(self.model_, PairwiseModel):
+        if has_parts(self.model_):
             return self.model_._losses(y, predicted)
         return np.array([self.model_.loss(a, b) for a, b in zip(y, predicted, strict=True)])
 
@@ -506,86 +505,3 @@ def _with_declared_bounds(solver, model):
         return solver
     lower, upper = model.bounds()
     return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)
-
-
-def _resolve_model(model, X, y):
-    if isinstance(model, str):
-        if model == "auto":
-            return _model_for(X, y)
-        if model in MODELS:
-            return MODELS[model]()
-        known = ", ".join(repr(name) for name in ("auto", *sorted(MODELS)))
-        raise ValueError(f"model must be one of {known} or a model object; got {model!r}")
-    if isinstance(model, type):
-        raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
-    missing = missing_methods(model)
-    if missing:
-        raise TypeError(
-            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs "
-            f"joint_feature, loss, loss_augmented_inference and inference"
-        )
-    return clone(model, safe=False)
-
-
-def _model_for(X, y):
-    """The model that the form of the data calls for."""
-    if y is None:
-        raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
-    if not _has_parts(X, y):
-        try:
-            labels = y if sp.issparse(y) else np.asarray(y)
-        except ValueError:
-            raise ValueError(
-                "y has a sequence of labels for every sample, so X must be a list with an array "
-                "of shape (n_nodes, n_features) for every sample"
-            ) from None
-        if labels.ndim == 2 and labels.shape[1] > 1:
-            return MultilabelModel()
-        return MulticlassModel()
-    if _n_dims(next(iter(y), None)) == 2:
-        raise NotImplementedError(
-            "y holds label grids, and this version has no grid model: pass a model object"
-        )
-    return ChainModel()
-
-
-def _has_parts(X, y):
-    """Whether samples are more than one row of an array each."""
-    if X is None:
-        raise ValueError("X must not be None")
-    if isinstance(X, list | tuple) and not X:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-    if isinstance(X, Packed) or isinstance(y, Packed):
-        return True
-    if getattr(X, "dtype", None) == object and X.ndim == 1:
-        return True
-    first = next(iter(X), None) if isinstance(X, list | tuple | np.ndarray) else None
-    return sp.issparse(first) or _n_dims(first) >= 2
-
-
-def _n_dims(item):
-    """Number of dimensions; two for nested lists of unequal lengths."""
-    try:
-        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
-    except ValueError:
-        return 2
-
-
-def length_of(items, name):
-    if items is None:
-        raise ValueError(f"{name} must not be None")
-    return items.shape[0] if hasattr(items, "shape") else len(items)
-
-
-def take(items, index):
-    return _safe_indexing(items, index)
-
-
-def _collect(outputs):
-    """Outputs of a black-box model: an array of scalars, else an object array."""
-    if all(np.isscalar(output) for output in outputs):
-        return np.array(outputs)
-    collected = np.empty(len(outputs), dtype=object)
-    for i, output in enumerate(outputs):
-        collected[i] = output
-    return collected

@@ -7,8 +7,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from ._items import length_of, take
 from ._path import regularization_path
-from ._svm import StructuredSVM, length_of, take
+from ._svm import StructuredSVM
 
 __all__ = ["StructuredSVMCV"]
 

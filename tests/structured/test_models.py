@@ -12,8 +12,10 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
 from _referees import all_labelings, labeling_value
+from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
+from sklearn_fw.structured.models._pairwise import has_parts
 from sklearn_fw.utils import Packed
 
 NAMES = np.array(["a", "b", "c", "d"])
@@ -488,3 +490,28 @@ def test_losses_of_unequal_lengths():
         model.joint_feature(np.ones((1, 1)), ["z"])
     with pytest.warns(UserWarning, match="labels that were not seen in fit, such as 'z'"):
         assert model.loss(["a", "z"], ["a", "b"]) == 0.5
+
+
+class DoubleLoss(ChainModel):
+    """Changes the loss of a built-in model in the four methods, not in its parts."""
+
+    def loss(self, y_true, y):
+        return 2.0 * super().loss(y_true, y)
+
+    def loss_augmented_inference(self, x, y_true, w):
+        def value(y):
+            return self.loss(y_true, y) + w @ self.joint_feature(x, y)
+
+        return np.array(max(itertools.product([0, 1], repeat=len(x)), key=value))
+
+
+def test_overridden_methods_make_a_black_box():
+    assert has_parts(ChainModel())
+    assert not has_parts(DoubleLoss())
+    X = [np.eye(2)[[0, 1]], np.eye(2)[[1, 1, 0]]]
+    y = [[0, 1], [1, 1, 0]]
+    svm = StructuredSVM(DoubleLoss(), C=10.0, random_state=0).fit(X, y)
+    assert type(svm._make_blocks(X, y, None)[0]).__name__ == "BlackBoxBlocks"
+    assert svm.loss(X, [[1, 0], [0, 0, 1]]).tolist() == [2.0, 2.0]
+    np.testing.assert_array_equal(np.concatenate(svm.predict(X)), np.concatenate(y))
+    assert svm.score_samples(X).shape == (2,)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
-from ._base import StructuredModel
+from ._base import REQUIRED, StructuredModel
 
 
 class Rows(NamedTuple):
@@ -329,6 +329,17 @@ class PairwiseModel(StructuredModel):
         scores = PairwiseScores(unary, scores.pairwise, scores.edges)
         labels = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
         return self._decode(labels, node_start)[0]
+
+
+def has_parts(model):
+    """Whether a model can be trained and used by its parts.
+
+    A subclass that overrides one of the four methods means something else than its parts say: it
+    is a black box.
+    """
+    return isinstance(model, PairwiseModel) and all(
+        getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
+    )
 
 
 def pairwise_scores(unary, tables, graph, n_edges):

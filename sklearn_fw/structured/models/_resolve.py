@@ -1,0 +1,77 @@
+"""Which model a name, or the form of the data, stands for."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from ..._packed import Packed
+from ._base import missing_methods
+from ._chain import ChainModel
+from ._multiclass import MulticlassModel
+from ._multilabel import MultilabelModel
+
+MODELS = {"chain": ChainModel, "multiclass": MulticlassModel, "multilabel": MultilabelModel}
+
+
+def resolve_model(model, X, y):
+    """A model object for a name, or a clone of a model object."""
+    if isinstance(model, str):
+        if model == "auto":
+            return _model_for(X, y)
+        if model in MODELS:
+            return MODELS[model]()
+        known = ", ".join(repr(name) for name in ("auto", *sorted(MODELS)))
+        raise ValueError(f"model must be one of {known} or a model object; got {model!r}")
+    if isinstance(model, type):
+        raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
+    missing = missing_methods(model)
+    if missing:
+        raise TypeError(
+            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs "
+            f"joint_feature, loss, loss_augmented_inference and inference"
+        )
+    return clone(model, safe=False)
+
+
+def _model_for(X, y):
+    """The model that the form of the data calls for."""
+    if y is None:
+        raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
+    if not _is_structured(X, y):
+        try:
+            labels = y if sp.issparse(y) else np.asarray(y)
+        except ValueError:
+            raise ValueError(
+                "y has a sequence of labels for every sample, so X must be a list with an array "
+                "of shape (n_nodes, n_features) for every sample"
+            ) from None
+        if labels.ndim == 2 and labels.shape[1] > 1:
+            return MultilabelModel()
+        return MulticlassModel()
+    if _n_dims(next(iter(y), None)) == 2:
+        raise NotImplementedError(
+            "y holds label grids, and this version has no grid model: pass a model object"
+        )
+    return ChainModel()
+
+
+def _is_structured(X, y):
+    """Whether samples are more than one row of an array each."""
+    if X is None:
+        raise ValueError("X must not be None")
+    if isinstance(X, list | tuple) and not X:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    if isinstance(X, Packed) or isinstance(y, Packed):
+        return True
+    if getattr(getattr(X, "dtype", None), "kind", None) == "O" and X.ndim == 1:
+        return True
+    first = next(iter(X), None) if isinstance(X, list | tuple | np.ndarray) else None
+    return sp.issparse(first) or _n_dims(first) >= 2
+
+
+def _n_dims(item):
+    """Number of dimensions; two for nested lists of unequal lengths."""
+    try:
+        return item.ndim if hasattr(item, "ndim") else np.ndim(item)
+    except ValueError:
+        return 2
