@@ -311,7 +311,8 @@ class BlackBoxBlocks(Blocks):
             "truth": [sample.phi for sample in self._samples],
             "n_weights": self.n_weights,
             "duals": [dual.copy(self._complete) for dual in self._duals],
-            "loss": self.loss.copy(),
+            "loss": self.loss / self.weight,  # weights may change from fit to fit
+            "settings": _settings(self._model.model),
             "lam": self.lam,
             "explicit": self._complete,
         }
@@ -324,10 +325,11 @@ class BlackBoxBlocks(Blocks):
             or exported["n_weights"] != self.n_weights
             or len(exported["truth"]) != len(truth)
             or any(map(_differ, exported["truth"], truth))
+            or exported["settings"] != _settings(self._model.model)
         ):
             raise ValueError(
-                "warm_start=True needs the inputs and outputs of the previous fit, in the same "
-                "order: fit a clone, or set warm_start=False"
+                "warm_start=True needs the model, inputs and outputs of the previous fit, in the "
+                "same order: fit a clone, or set warm_start=False"
             )
         if self.explicit and not exported["explicit"]:
             raise ValueError(
@@ -335,7 +337,7 @@ class BlackBoxBlocks(Blocks):
                 "kept them: use the same solver, or set warm_start=False"
             )
         self._duals = [dual.copy(self.explicit) for dual in exported["duals"]]
-        self.loss[:] = exported["loss"]
+        self.loss[:] = exported["loss"] * self.weight
         self.refresh()
 
     def dual_coef(self):
@@ -421,6 +423,11 @@ class _BlockDual:
 
 def _ask_many(model, samples, w, keyed, augmented):
     return [model.ask(sample, w, keyed, augmented) for sample in samples]
+
+
+def _settings(model):
+    """Parameters of a model, on which its loss may depend."""
+    return repr(model.get_params()) if hasattr(model, "get_params") else None
 
 
 def _differ(a, b):

@@ -344,12 +344,12 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             )
         return X
 
-    def _predict(self, X, w=None):
+    def _predict(self, X):
+        """Outputs, and their scores where they come for free."""
         X = self._check_X(X)
-        w = self.coef_ if w is None else w
         if has_parts(self.model_):
-            return self.model_._predict(X, w, None if self._compiled else self.oracle_)
-        return collect([self.model_.inference(x, w) for x in X]), None
+            return self.model_._predict(X, self.coef_, None if self._compiled else self.oracle_)
+        return collect([self.model_.inference(x, self.coef_) for x in X]), None
 
     def predict(self, X):
         """Outputs of highest score.
@@ -416,12 +416,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         losses : ndarray of shape (n_samples,)
-            Losses, in the units of the model's ``task_loss``.
+            Losses, in the units of the model's ``task_loss``; without class weights.
         """
-        return self._loss_at(X, y, None)
-
-    def _loss_at(self, X, y, w):
-        predicted = self._predict(X, w)[0]
+        predicted = self.predict(X)
         if len(predicted) != length_of(y, "y"):
             raise ValueError(
                 f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"

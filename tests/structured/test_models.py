@@ -200,7 +200,7 @@ def test_many_samples_at_once(name, compiled, rng):
     for x, output, value in zip(X, outputs, values):
         np.testing.assert_array_equal(output, model.inference(x, w))
         np.testing.assert_allclose(w @ model.joint_feature(x, output), value, rtol=1e-12)
-    losses = model._losses(y, outputs)
+    losses = model._losses(y, outputs, class_weighted=True)
     expected = [model.loss(truth, output) for truth, output in zip(y, outputs)]
     np.testing.assert_allclose(losses, expected, rtol=1e-14)
 

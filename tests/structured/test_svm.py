@@ -544,3 +544,42 @@ def test_convergence_warning(words):
     assert caught[0].filename == __file__
     assert svm.status_ == "max_iter"
     assert not svm.converged_
+
+
+def test_class_weights_count_in_training_only():
+    X, y = load_iris(return_X_y=True)
+    model = MulticlassModel(class_weight={0: 1.0, 1: 5.0, 2: 1.0})
+    svm = StructuredSVM(model, random_state=0, max_iter=500).fit(X, y)
+    assert svm.score(X, y) == np.mean(svm.predict(X) == y)
+    plain = StructuredSVM(random_state=0, max_iter=500).fit(X, y)
+    assert np.mean(svm.predict(X) == 1) > np.mean(plain.predict(X) == 1)
+
+
+@pytest.mark.parametrize("data", ["classes", "black box"])
+def test_a_warm_start_at_the_optimum_stops_at_once(data):
+    if data == "classes":
+        X, y = load_iris(return_X_y=True)
+        svm = StructuredSVM(warm_start=True, random_state=0, tol=1e-3, max_iter=2000)
+    else:
+        rng = np.random.default_rng(0)
+        X = [rng.normal(size=(4, 3)) for _ in range(20)]
+        y = [int(np.argmax(x @ [1.0, 2.0, 3.0])) for x in X]
+        svm = StructuredSVM(EnumeratedModel(), warm_start=True, random_state=0, max_iter=2000)
+    w = svm.fit(X, y).coef_
+    assert svm.fit(X, y).n_iter_ == 1
+    np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
+
+
+def test_black_box_warm_start_with_other_weights_keeps_the_certificate():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(20)]
+    y = rng.integers(4, size=20).tolist()
+    solver = BlockFrankWolfe(warm_start_type="keep_dual")
+    svm = StructuredSVM(
+        EnumeratedModel(), solver=solver, warm_start=True, tol=1e-4, max_iter=3000, random_state=0
+    ).fit(X, y)
+    weight = rng.integers(1, 4, size=20)
+    optimum = clone(svm).set_params(solver="bcpfw", tol=1e-5).fit(X, y, sample_weight=weight)
+    svm.fit(X, y, sample_weight=weight)
+    assert svm.dual_objective_ <= optimum.objective_
+    assert svm.objective_ >= optimum.dual_objective_

@@ -154,9 +154,10 @@ class ChainModel(PairwiseModel):
         t = np.arange(n_nodes.max() - 1, dtype=np.int64)
         return Graph(np.stack([t, t + 1], axis=1), np.zeros_like(t), n_nodes - 1)
 
-    def _costs(self, states, node_start):
-        n_states = self.n_states_
-        cost = (1.0 - np.eye(n_states)) * self.class_weight_[:, None]
+    def _costs(self, states, node_start, class_weighted=True):
+        cost = 1.0 - np.eye(self.n_states_)
+        if class_weighted:
+            cost *= self.class_weight_[:, None]
         if self.task_loss == "zero_one":
             return np.zeros(len(states)), cost, 1.0
         if self.task_loss == "hamming_sum":

@@ -170,5 +170,6 @@ class MulticlassModel(PairwiseModel):
     def _graph(self, n_nodes):
         return Graph(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.zeros_like(n_nodes))
 
-    def _costs(self, states, node_start):
-        return np.ones(len(states)), self.cost_ * self.class_weight_[:, None], 0.0
+    def _costs(self, states, node_start, class_weighted=True):
+        factor = self.class_weight_[:, None] if class_weighted else 1.0
+        return np.ones(len(states)), self.cost_ * factor, 0.0

@@ -164,7 +164,7 @@ class MultilabelModel(PairwiseModel):
             self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
         )
 
-    def _costs(self, states, node_start):
+    def _costs(self, states, node_start, class_weighted=True):
         cost = 1.0 - np.eye(2)
         if self.task_loss == "zero_one":
             return np.zeros(len(states)), cost, 1.0

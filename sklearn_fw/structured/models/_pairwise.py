@@ -61,8 +61,11 @@ class PairwiseModel(StructuredModel):
         """The `Graph` of samples with so many nodes each."""
         raise NotImplementedError
 
-    def _costs(self, states, node_start):
-        """The fields ``node_cost``, ``cost`` and ``whole_cost`` of `_kernels.parts.Parts`."""
+    def _costs(self, states, node_start, class_weighted=True):
+        """The fields ``node_cost``, ``cost`` and ``whole_cost`` of `_kernels.parts.Parts`.
+
+        Class weights count in training, not when predictions are judged.
+        """
         raise NotImplementedError
 
     # ---- sizes ---------------------------------------------------------------------------------
@@ -174,12 +177,12 @@ class PairwiseModel(StructuredModel):
             values.append(value)
         return self._decode(np.concatenate(states), rows.node_start), np.array(values)
 
-    def _losses(self, y_true, y):
+    def _losses(self, y_true, y, class_weighted=False):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
         states = self._encode(y, node_start)
-        node_cost, cost, whole_cost = self._costs(true, node_start)
+        node_cost, cost, whole_cost = self._costs(true, node_start, class_weighted)
         cost = np.vstack([cost, np.ones(len(cost))])  # row -1
         losses = np.add.reduceat(node_cost * cost[true, states], node_start[:-1])
         if whole_cost:
@@ -284,7 +287,7 @@ class PairwiseModel(StructuredModel):
         loss : float
             The cost.
         """
-        return float(self._losses(_singleton(y_true), _singleton(y))[0])
+        return float(self._losses(_singleton(y_true), _singleton(y), class_weighted=True)[0])
 
     def inference(self, x, w):
         """Output of highest score.

@@ -192,7 +192,9 @@ class _BlockMethod:
             averaging=settings.averaging,
             bounds=check_bounds(lower, upper, blocks.n_weights),
         )
-        if warm is not None and settings.warm_start_type != "none":
+        # A warm start may be good enough already: its gap is asked before anything is changed.
+        self.check_first = warm is not None and settings.warm_start_type != "none"
+        if self.check_first:
             self._warm_start(warm, lam)
         self.passes_since_check = 0
         self.last = None  # certificate of the point of the moment
@@ -230,6 +232,9 @@ class _BlockMethod:
 
     def step(self):
         """One pass; a dict of numbers when it ended with a certificate."""
+        if self.check_first:
+            self.check_first = False
+            return self._check_gap()
         if self.run_pass() or self._is_check_due():
             return self._check_gap()
         self.last = None
