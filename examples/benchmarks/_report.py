@@ -187,7 +187,7 @@ class Report:
         self._put("\n".join(lines))
 
     def table(self, header, rows):
-        """Add a table; cells are text or numbers, None is a dash."""
+        """Add a table; cells are text or numbers, None is a dash; column 0 has no blanks."""
         cells = [[_cell(value) for value in row] for row in [header, *rows]]
         widths = [max(map(len, column)) for column in zip(*cells)]
         rule = "  ".join("=" * width for width in widths)

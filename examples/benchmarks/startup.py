@@ -80,7 +80,7 @@ def run(report, options):
     report.section("Import")
     report.text(f"Medians of {options.repeat} processes, in seconds.")
     report.table(
-        ["", "wall", "CPU"],
+        ["statement", "wall", "CPU"],
         [["import sklearn", *imports[:2]], ["import sklearn_fw after it", *imports[2:]]],
     )
     report.section("First fit of a process")
@@ -90,7 +90,7 @@ def run(report, options):
         f"{size / 1e6:.1f} MB."
     )
     report.table(
-        ["", "cold, wall", "cold, CPU", "warm, wall", "warm, CPU", "warm predict, wall"],
+        ["solver", "cold, wall", "cold, CPU", "warm, wall", "warm, CPU", "warm predict, wall"],
         [[name, *cold[name][:2], *warm[name][:2], warm[name][2]] for name in cold],
     )
     report.section("Goals")

@@ -119,11 +119,11 @@ class PairwiseModel(StructuredModel):
         matrix = _with_markers(rows)
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
-            rows.row_start, indptr, matrix.indices, self._n_attributes
+            rows.row_start, indptr, _writable(matrix.indices), self._n_attributes
         )
         graph = self._graph(np.diff(rows.node_start))
         node_cost, cost, whole_cost = self._costs(states, rows.node_start)
-        return Parts(
+        parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
             local=local,
@@ -145,6 +145,9 @@ class PairwiseModel(StructuredModel):
             n_columns=self.n_columns_,
             n_tables=self.n_tables_,
         )
+        # joblib maps large arrays into its workers read-only, and numba would compile all kernels
+        # once more for arrays of that kind.
+        return Parts(*(_writable(field) for field in parts))
 
     def _node_scores(self, rows, w):
         """Scores of all nodes, (n_nodes, n_states)."""
@@ -368,6 +371,11 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
     values, best = oracle.top_k(scores, 2)
     runner_up_wins = len(values) > 1 and values[1] + whole_cost > scores.value(truth)
     return best[1] if runner_up_wins else labels
+
+
+def _writable(field):
+    is_read_only = isinstance(field, np.ndarray) and not field.flags.writeable
+    return field.copy() if is_read_only else field
 
 
 def _singleton(item):

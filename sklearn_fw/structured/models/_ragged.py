@@ -29,7 +29,7 @@ def stack_rows(X, n_features=None):
     """
     if isinstance(X, Packed):
         X = X.compact()
-        matrix, row_start = X.values, np.asarray(X.offsets, dtype=np.int64)
+        matrix, row_start = X.values, np.array(X.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
         items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]

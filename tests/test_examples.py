@@ -1,0 +1,25 @@
+"""Every program of the gallery runs from start to end."""
+
+import runpy
+
+import pytest
+
+from _package import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("*/plot_*.py"))
+
+
+def test_there_are_examples():
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+# Examples may stop early on purpose; what a reader would see as a fault stays an error.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_example_runs(path):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the extra 'plot'")
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+        assert plt.get_fignums(), "an example draws something"
+    finally:
+        plt.close("all")
