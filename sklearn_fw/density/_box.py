@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-__all__ = ["Box", "importance_normalizer", "quadrature_normalizer", "sample_grid", "sample_hybrid"]
+__all__ = ["Box", "log_integral", "resolve_support", "sample_box"]
 
 NODES = 8  # Gauss-Legendre nodes on a panel
 MAX_POINTS = 2_000_000
@@ -34,7 +34,7 @@ class Box:
 
     def contains(self, X):
         """Whether each row lies inside, the boundary included."""
-        return ((X >= self.low) & (X <= self.high)).all(axis=1)
+        return np.all((self.low <= X) & (self.high >= X), axis=1)
 
     def reflect(self, X):
         """Fold rows back at the sides; returns them and the signs their momenta get."""
@@ -42,6 +42,52 @@ class Box:
         offset = np.mod(X - self.low, period)
         folded = offset > self.width
         return self.low + np.where(folded, period - offset, offset), np.where(folded, -1.0, 1.0)
+
+
+def resolve_support(support, rows, length_scale):
+    """Corners (low, high) of the box that the parameter ``support`` describes."""
+    if isinstance(support, str) and support == "auto":
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        width = np.where(high > low, high - low, 1.0)
+        margin = width if length_scale is None else 3.0 * length_scale
+        return low - margin, high + margin
+    if isinstance(support, str) or np.size(support) % 2 or len(support) != 2:
+        raise ValueError(f"support must be 'auto' or a pair (low, high), got {support!r}")
+    low, high = (
+        np.broadcast_to(np.asarray(side, dtype=np.float64), rows.shape[1:]).copy()
+        for side in support
+    )
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
+        raise ValueError("support must be finite with low < high in every feature")
+    return low, high
+
+
+def reach(rows, length_scale):
+    """Distances on which the density changes, one per feature."""
+    if length_scale is not None:
+        return np.broadcast_to(length_scale, rows.shape[1:])
+    spread = rows.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def log_integral(method, log_density, box, rows, length_scale, rng):
+    """Logarithm of the integral over the box, by "quadrature" or "importance" sampling."""
+    if method == "importance":
+        return importance_normalizer(log_density, box, rows, reach(rows, length_scale), rng)
+    if rows.shape[1] > 3:
+        raise ValueError(
+            f"normalize='quadrature' is for up to 3 features, X has {rows.shape[1]}: use "
+            "normalize='importance'"
+        )
+    return quadrature_normalizer(log_density, box, reach(rows, length_scale))
+
+
+def sample_box(log_density, gradient, box, rows, length_scale, n_samples, rng):
+    """Draw rows inside the box: from a grid for one or two features, else by Markov chains."""
+    if rows.shape[1] <= 2:
+        return sample_grid(log_density, box, n_samples, rng)
+    scale = reach(rows, length_scale)
+    return sample_hybrid(log_density, gradient, box, rows, scale, n_samples, rng)
 
 
 def quadrature_normalizer(log_density, box, length_scale, tol=1e-5):

@@ -18,9 +18,9 @@ def score_gradient(kernel, model, X_fit, X, with_volume):
 
 def hyvarinen(kernel, model, X_fit, X, with_volume):
     """``|grad log q|^2 / 2 + laplacian log q`` per row, in O(n^2) for each row and feature."""
-    variance, gradient, coefficients, share, slopes = _variance_gradient(kernel, model, X_fit, X)
+    variance, gradient, coefficients, slopes = _variance_gradient(kernel, model, X_fit, X)
     posterior = model.posterior
-    _, centre, information = model.constants()
+    *_, information = model.constants()
     laplacian = kernel.diag_laplacian(X)
     laplacian -= 2.0 * np.einsum("ij,ij->i", coefficients, kernel.laplacian(X, X_fit))
     for j in range(X.shape[1]):
@@ -48,4 +48,4 @@ def _variance_gradient(kernel, model, X_fit, X):
     variance = model.variance(*posterior.project(K_cross, kernel.diag(X)))
     slopes = kernel.slopes(X, X_fit)
     gradient = kernel.diag_gradient(X) - 2.0 * kernel.contract(X, X_fit, slopes, coefficients)
-    return variance, gradient, coefficients, share, slopes
+    return variance, gradient, coefficients, slopes

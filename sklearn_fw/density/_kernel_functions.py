@@ -2,7 +2,7 @@
 
 A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of shape (n,), and
 ``kernel.log_volume(X)``, the term ``1/2 log det G`` of the change of variables, where
-``G_ij = d^2 k(x, x') / dx_i dx'_j`` at ``x' = x``. A kernel that is smooth (``differentiable``) adds
+``G_ij = d^2 k(x, x') / dx_i dx'_j`` at ``x' = x``. A smooth kernel (``differentiable``) adds
 
 - ``slopes(X, Y)``, what the next two need of the pairs, computed once;
 - ``contract(X, Y, slopes, C)`` of shape (n, d): ``sum_m C[:, m] d k(x, y_m) / dx``;

@@ -56,9 +56,7 @@ def choose_length_scale(X, name, *, sigma0, beta):
             posterior, weight, sigma0=sigma0, alpha=1.0, beta=beta, formula="exact"
         )
         seen = model.held_out_variance(0.0 * weight)
-        new = model.variance(
-            *posterior.project(kernel(reference, rows), np.ones(len(reference)))
-        )
+        new = model.variance(*posterior.project(kernel(reference, rows), np.ones(len(reference))))
         area = roc_auc_score(labels, -np.concatenate([seen, new]))
         if area > best:
             best, chosen = area, multiple * median

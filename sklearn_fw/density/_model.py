@@ -14,8 +14,29 @@ care: every term stays finite and none is a difference of large numbers.
 """
 
 import numpy as np
+from sklearn import get_config
 
-__all__ = ["StudentTModel"]
+__all__ = ["StudentTModel", "block_rows", "make_model"]
+
+BLOCK_COPIES = 3  # arrays of the size of a block of kernel values that scoring holds at once
+
+
+def make_model(estimator, posterior, weight):
+    """The model with the hyper-parameters of a density estimator."""
+    return StudentTModel(
+        posterior,
+        weight,
+        sigma0=estimator.sigma0,
+        alpha=estimator.alpha,
+        beta=estimator.beta,
+        formula=estimator.formula,
+    )
+
+
+def block_rows(n_columns):
+    """Rows to score at once so that their kernel values stay within ``working_memory``."""
+    limit = get_config()["working_memory"] * 2**20
+    return max(1, int(limit // (8 * n_columns * BLOCK_COPIES)))
 
 
 class StudentTModel:

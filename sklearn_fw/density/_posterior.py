@@ -64,9 +64,7 @@ class ExactPosterior:
         xp = self.backend.xp
         half = self.backend.solve_lower(self.chol, K_cross.T)
         # An einsum in NumPy: squaring would need a second block of this size.
-        square = (
-            np.einsum("ij,ij->j", half, half) if xp is np else xp.sum(half * half, axis=0)
-        )
+        square = np.einsum("ij,ij->j", half, half) if xp is np else xp.sum(half * half, axis=0)
         return xp.clip(diagonal - square, 0.0, None), self.half_ones @ half
 
     def coefficients(self, K_cross):
@@ -162,12 +160,11 @@ def pivoted_cholesky(kernel, X, max_rank):
 def _factor(K, noise, backend):
     """Lower Cholesky factor of ``K + diag(noise)``; K is overwritten where possible."""
     xp, n = backend.xp, K.shape[0]
-    # Only the failed attempt of an ill-conditioned matrix needs the values again; the lower triangle
-    # survives LAPACK's work on the other one, but not in every library, so the trace is kept.
     diagonal = xp.reshape(K, (-1,))[:: n + 1]
     if not bool(xp.all(xp.isfinite(K[:, 0]))) or not bool(xp.all(xp.isfinite(diagonal))):
         raise ValueError("the kernel matrix holds NaN or infinity: scale X, or lower degree")
     diagonal += noise
+    # The factorization overwrites K, so a second attempt needs a copy; only tiny noise can need one.
     jitter = JITTER * float(xp.sum(diagonal)) / n
     spare = None if float(xp.min(noise)) > 10 * jitter else 1.0 * K
     try:

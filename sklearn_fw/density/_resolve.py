@@ -6,13 +6,51 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
 
-from .._validation import check_positive
+from .._validation import check_choice, check_integer, check_positive
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
 
-__all__ = ["precomputed_diagonal", "resolve_kernel"]
+__all__ = ["check_parameters", "log_volume", "precomputed_diagonal", "resolve_kernel"]
 
 NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
+
+
+def check_parameters(estimator):
+    """Refuse values out of range, before any data are looked at."""
+    check_positive(estimator.sigma0, "sigma0")
+    check_positive(estimator.alpha, "alpha")
+    if not (isinstance(estimator.beta, Real) and estimator.beta >= 0):
+        raise ValueError(f"beta must be a number not below 0, got {estimator.beta!r}")
+    check_choice(estimator.formula, "formula", ("exact", "published"))
+    jacobian = estimator.jacobian
+    if not (jacobian is False or jacobian == "auto" or callable(jacobian)):
+        raise ValueError(f"jacobian must be 'auto', False or a function; got {jacobian!r}")
+    if estimator.normalize is not False:
+        check_choice(estimator.normalize, "normalize", ("quadrature", "importance"))
+    share = estimator.contamination
+    if share != "auto" and not (isinstance(share, Real) and 0 < share <= 0.5):
+        raise ValueError(f"contamination must be 'auto' or in (0, 0.5], got {share!r}")
+    if estimator.max_rank is not None:
+        check_integer(estimator.max_rank, "max_rank", 1)
+    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+        for name, plain in (("max_rank", None), ("normalize", False)):
+            if getattr(estimator, name) != plain:
+                raise ValueError(
+                    f"{name} needs kernel values at points of its own choice, which "
+                    f"kernel='precomputed' does not give: leave {name}={plain}"
+                )
+
+
+def log_volume(jacobian, kernel, X):
+    """``1/2 log det G`` of each row, as the parameter ``jacobian`` wants it."""
+    if jacobian is False:
+        return 0.0 * X[:, 0]
+    if not callable(jacobian):
+        return kernel.log_volume(X)
+    volume = np.asarray(jacobian(X), dtype=np.float64)
+    if volume.shape != (len(X),):
+        raise ValueError(f"jacobian returned shape {volume.shape}, expected ({len(X)},)")
+    return volume
 
 
 def resolve_kernel(estimator, X, backend):
@@ -39,7 +77,7 @@ def resolve_kernel(estimator, X, backend):
             "switch array_api_dispatch off and convert X"
         )
     if kernel == "precomputed":
-        return OpaqueKernel(_refuse_new_values, None, True), None
+        return OpaqueKernel(None, None, True), None
     if isinstance(kernel, Kernel):
         kernel = clone(kernel)
         linear = isinstance(kernel, DotProduct)
@@ -115,13 +153,6 @@ class _Diagonal(_Function):
     def __call__(self, X, Y=None):
         blocks = (X[start : start + 32] for start in range(0, len(X), 32))
         return np.concatenate([np.diag(_Function(self.function)(block)) for block in blocks])
-
-
-def _refuse_new_values(X, Y):
-    raise ValueError(
-        "kernel='precomputed' has no values between new points: pass a matrix of kernel values, or "
-        "another kernel for sampling, normalisation, low rank and partial_fit"
-    )
 
 
 def _check_degree(degree):

@@ -3,29 +3,21 @@
 import warnings
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_integer, check_positive, check_sample_weight
+from .._validation import check_integer, check_sample_weight
 from ._backend import NUMPY, backend_of
-from ._box import (
-    Box,
-    importance_normalizer,
-    quadrature_normalizer,
-    sample_grid,
-    sample_hybrid,
-)
+from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import hyvarinen, score_gradient
-from ._model import StudentTModel
+from ._model import block_rows, make_model
 from ._posterior import ExactPosterior, LowRankPosterior
-from ._resolve import precomputed_diagonal, resolve_kernel
+from ._resolve import check_parameters, log_volume, precomputed_diagonal, resolve_kernel
 from ._threshold import score_threshold
 
 __all__ = ["KernelStudentTDensity"]
 
-BLOCK_COPIES = 3  # arrays of the size of a block of kernel values that scoring holds at once
 LOO_SHARE = 0.05  # of the left-out training rows that contamination="auto" calls outliers
 
 
@@ -230,7 +222,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         self : KernelStudentTDensity
             The fitted estimator.
         """
-        self._check_parameters()
+        check_parameters(self)
         backend = backend_of(X)
         X = self._check_X(X, backend, reset=True)
         weight = check_sample_weight(sample_weight, X.shape[0])
@@ -238,20 +230,16 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         if len(used) < len(weight):
             keep = used if backend is NUMPY else backend.xp.asarray(used, device=X.device)
             X, weight = backend.xp.take(X, keep, axis=0), weight[used]
-            if self.kernel == "precomputed":
-                self._used = used
-                X = X[:, used]
-        elif self.kernel == "precomputed":
-            self._used = None
         if self.beta == 0 and len(weight) == 1:
             raise ValueError("beta=0 needs at least 2 rows, found n_samples = 1: pass beta > 0")
         self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)
         weight = backend.array(weight, X)
         noise = self.sigma0**2 / weight
-        if self.kernel == "precomputed":
-            self._diagonal = np.diag(X).copy()
-            self.X_fit_ = None
-            posterior = ExactPosterior(np.array(X), noise)
+        if self._precomputed:
+            self.X_fit_, self._used = None, used
+            K = X[:, used]
+            self._diagonal = np.diag(K).copy()
+            posterior = ExactPosterior(K, noise)
         elif self.max_rank is not None:
             self.X_fit_ = X
             posterior = LowRankPosterior(self.kernel_, X, noise, self.max_rank)
@@ -265,8 +253,8 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         """Append rows to the model, in O(n^2) for each.
 
         The first call is `fit`. A length scale that is a number gives the model of `fit` on all
-        rows together; "auto" and "median" stay at their values from the first call, and ``max_rank``
-        keeps its pivots.
+        rows together; "auto" and "median" stay at their values from the first call, and so do the
+        pivots of ``max_rank``.
 
         Parameters
         ----------
@@ -284,7 +272,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         """
         if not hasattr(self, "_model"):
             return self.fit(X, y, sample_weight)
-        self._check_parameters()
+        check_parameters(self)
         self._need_host("partial_fit")
         X = self._check_X(X, NUMPY, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
@@ -299,26 +287,6 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         self._set_model(posterior, np.concatenate([self._model.weight, weight]))
         return self
 
-    def _check_parameters(self):
-        check_positive(self.sigma0, "sigma0")
-        check_positive(self.alpha, "alpha")
-        if not self.beta >= 0:
-            raise ValueError(f"beta must not be negative, got {self.beta!r}")
-        check_choice(self.formula, "formula", ("exact", "published"))
-        if not (self.jacobian is False or self.jacobian == "auto" or callable(self.jacobian)):
-            raise ValueError(f"jacobian must be 'auto', False or a function; got {self.jacobian!r}")
-        if self.normalize is not False:
-            check_choice(self.normalize, "normalize", ("quadrature", "importance"))
-        if self.contamination != "auto" and not 0 < self.contamination <= 0.5:
-            raise ValueError(
-                f"contamination must be 'auto' or in (0, 0.5], got {self.contamination!r}"
-            )
-        if self.max_rank is not None:
-            check_integer(self.max_rank, "max_rank", 1)
-            if isinstance(self.kernel, str) and self.kernel == "precomputed":
-                raise ValueError("max_rank needs kernel values on demand: kernel='precomputed' "
-                                 "has none")  # fmt: skip
-
     def _check_X(self, X, backend, reset):
         if backend is NUMPY:
             X = validate_data(self, X, dtype=np.float64, reset=reset)
@@ -326,23 +294,30 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
             xp = backend.xp
             X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)
             X = xp.asarray(X, dtype=xp.float64)
-        if reset and isinstance(self.kernel, str) and self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"kernel='precomputed' needs a square matrix, got {X.shape}")
+        if reset and self._precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(f"kernel='precomputed' needs a square matrix, got {X.shape}")
         return X
 
     def _set_model(self, posterior, weight):
         """Take over a posterior and derive the fitted attributes from it."""
-        self._model = model = StudentTModel(
-            posterior, weight, sigma0=self.sigma0, alpha=self.alpha, beta=self.beta,
-            formula=self.formula,
-        )  # fmt: skip
+        self._model = model = make_model(self, posterior, weight)
         backend = posterior.backend
         self.exponent_ = model.exponent
-        self.support_ = self._resolve_support()
+        self.support_ = None
+        if self.X_fit_ is not None:
+            rows = backend.to_host(self.X_fit_)
+            self.support_ = resolve_support(self.support, rows, self.length_scale_)
         self.log_normalizer_ = 0.0
         if self.normalize is not False:
-            self.log_normalizer_ = self._normalizer()
+            self._need_host("normalize")
+            self.log_normalizer_ = log_integral(
+                self.normalize,
+                self._unnormalised,
+                Box(*self.support_),
+                self.X_fit_,
+                self.length_scale_,
+                check_random_state(self.random_state),
+            )
         self.log_floor_ = self._floor()
         loo, _ = model.leave_one_out()
         loo = backend.to_host(loo)
@@ -353,7 +328,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        volume = backend.to_host(self._log_volume(self.X_fit_, len(loo)))
+        volume = backend.to_host(self._log_volume(self.X_fit_))
         weight = backend.to_host(weight)
         share = LOO_SHARE
         if self.contamination != "auto":
@@ -362,59 +337,15 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         scores = -model.exponent * np.log(loo / model.s) + volume - self.log_normalizer_
         self.offset_ = score_threshold(scores, weight, share)
 
-    def _resolve_support(self):
-        if isinstance(self.support, str):
-            if self.support != "auto":
-                raise ValueError(f"support must be 'auto' or (low, high), got {self.support!r}")
-            if self.X_fit_ is None:
-                return None
-            X = self._model.posterior.backend.to_host(self.X_fit_)
-            low, high = X.min(axis=0), X.max(axis=0)
-            width = np.where(high > low, high - low, 1.0)
-            margin = width if self.length_scale_ is None else 3.0 * self.length_scale_
-            return low - margin, high + margin
-        low, high = (
-            np.broadcast_to(np.asarray(side, dtype=np.float64), (self.n_features_in_,)).copy()
-            for side in self.support
-        )
-        if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
-            raise ValueError("support must be finite with low < high in every feature")
-        return low, high
-
-    def _normalizer(self):
-        self._need_host("normalize")
-        box = Box(*self.support_)
-        if self.normalize == "quadrature":
-            if self.n_features_in_ > 3:
-                raise ValueError(
-                    f"normalize='quadrature' is for up to 3 features, X has {self.n_features_in_}: "
-                    "use normalize='importance'"
-                )
-            return quadrature_normalizer(self._unnormalised, box, self._reach())
-        return importance_normalizer(
-            self._unnormalised, box, self.X_fit_, self._reach(),
-            check_random_state(self.random_state),
-        )  # fmt: skip
-
-    def _reach(self):
-        """Distances on which the density changes, one per feature."""
-        if self.length_scale_ is not None:
-            return np.broadcast_to(self.length_scale_, (self.n_features_in_,))
-        spread = self.X_fit_.std(axis=0)
-        return np.where(spread > 0, spread, 1.0)
-
     def _floor(self):
-        far = getattr(self.kernel_, "far_value", np.nan)
+        far = self.kernel_.far_value
         if far is None:
             return -np.inf
-        variance = self._model.variance(far, 0.0)
-        volume = 0.0
-        if self.X_fit_ is not None and not callable(self.jacobian) and not np.isnan(far):
-            backend = self._model.posterior.backend
-            volume = float(backend.to_host(self._log_volume(self.X_fit_[:1], 1))[0])
-        elif callable(self.jacobian):
-            volume = np.nan
-        floor = -self.exponent_ * np.log(variance / self._model.s)
+        if callable(self.jacobian) or np.isnan(far):
+            return np.nan
+        backend = self._model_backend()
+        floor = -self.exponent_ * np.log(self._model.variance(far, 0.0) / self._model.s)
+        volume = float(backend.to_host(self._log_volume(self.X_fit_[:1]))[0])
         return float(floor + volume - self.log_normalizer_)
 
     # ---- scores ----------------------------------------------------------------------------------
@@ -435,7 +366,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
             Larger is more probable; ``-inf`` outside the box of a normalised density.
         """
         X, variance = self._variance(X, diag)
-        scores = self._model.log_score(variance) + self._log_volume(X, X.shape[0])
+        scores = self._model.log_score(variance) + self._log_volume(X)
         if self.normalize is not False:
             scores = np.where(Box(*self.support_).contains(X), scores, -np.inf)
         return scores - self.log_normalizer_
@@ -525,7 +456,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         variance, exponent = self._model.leave_one_out()
         scores = self._model.log_score(variance, exponent)
-        return scores + self._log_volume(self.X_fit_, len(scores)) - self.log_normalizer_
+        return scores + self._log_volume(self.X_fit_) - self.log_normalizer_
 
     def score_gradient(self, X):
         """Gradient of `score_samples` in the coordinates of each row.
@@ -581,15 +512,23 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         self._need_host("sample")
         n_samples = check_integer(n_samples, "n_samples", 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        box = Box(*self.support_)
-        if self.n_features_in_ <= 2:
-            return sample_grid(self._unnormalised, box, n_samples, rng)
-        self._need_derivatives("sample")
-        return sample_hybrid(
-            self._unnormalised, self.score_gradient, box, self.X_fit_, self._reach(), n_samples, rng
+        if self.n_features_in_ > 2:
+            self._need_derivatives("sample")
+        return sample_box(
+            self._unnormalised,
+            self.score_gradient,
+            Box(*self.support_),
+            self.X_fit_,
+            self.length_scale_,
+            n_samples,
+            rng,
         )
 
     # ---- helpers ---------------------------------------------------------------------------------
+
+    @property
+    def _precomputed(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _model_backend(self):
         return self._model.posterior.backend
@@ -605,49 +544,38 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
                 "convert X, or fit again"
             )
         X = self._check_X(X, backend, reset=False)
-        if diag is not None and self.kernel != "precomputed":
+        if diag is not None and not self._precomputed:
             raise ValueError("diag is for kernel='precomputed'; leave it out")
-        if self.kernel == "precomputed":
+        if self._precomputed:
             diag = precomputed_diagonal(diag, self._diagonal, len(X))
         parts = [
             self._block_variance(X[rows], None if diag is None else diag[rows])
-            for rows in gen_batches(X.shape[0], self._block_rows())
+            for rows in self._batches(X.shape[0])
         ]
         return X, backend.xp.concat(parts)
 
-    def _block_rows(self):
-        n_values = len(self._model.posterior.half_ones) * BLOCK_COPIES
-        limit = get_config()["working_memory"] * 2**20 // (8 * n_values)
-        return int(max(1, limit))
+    def _batches(self, n_rows):
+        return gen_batches(n_rows, block_rows(len(self._model.posterior.half_ones)))
 
     def _block_variance(self, X, diag=None):
         posterior = self._model.posterior
         if isinstance(posterior, LowRankPosterior):
             return self._model.variance(*posterior.project_rows(X))
-        if self.kernel == "precomputed":
-            K = np.array(X if self._used is None else X[:, self._used])
+        if self._precomputed:
+            K = X[:, self._used]
         else:
             K, diag = self.kernel_(X, self.X_fit_), self.kernel_.diag(X)
         return self._model.variance(*posterior.project(K, diag))
 
     def _unnormalised(self, X):
         """Log score of validated rows, without normaliser and box."""
-        parts = [
-            self._block_variance(X[rows]) for rows in gen_batches(len(X), self._block_rows())
-        ]
-        return self._model.log_score(np.concatenate(parts)) + self._log_volume(X, len(X))
+        parts = [self._block_variance(X[rows]) for rows in self._batches(len(X))]
+        return self._model.log_score(np.concatenate(parts)) + self._log_volume(X)
 
-    def _log_volume(self, X, n_rows):
-        if self.jacobian is False or self.X_fit_ is None:
-            return 0.0 * self._model.weight[:1] + self._model_backend().array(
-                np.zeros(n_rows), self._model.weight
-            )
-        if callable(self.jacobian):
-            volume = np.asarray(self.jacobian(X), dtype=np.float64)
-            if volume.shape != (n_rows,):
-                raise ValueError(f"jacobian returned shape {volume.shape}, expected ({n_rows},)")
-            return volume
-        return self.kernel_.log_volume(X)
+    def _log_volume(self, X):
+        if self.X_fit_ is None:
+            return 0.0
+        return log_volume(self.jacobian, self.kernel_, X)
 
     def _differentiate(self, function, name, X):
         check_is_fitted(self)
@@ -656,7 +584,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         self._need_derivatives(name)
         parts = [
             function(self.kernel_, self._model, self.X_fit_, X[rows], self.jacobian == "auto")
-            for rows in gen_batches(len(X), self._block_rows())
+            for rows in self._batches(len(X))
         ]
         return np.concatenate(parts)
 
@@ -676,6 +604,6 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
         tags.array_api_support = True
         return tags

@@ -16,6 +16,8 @@ def score_threshold(scores, weight, share):
     upper = int(np.searchsorted(below, below[-1] * (share + 1e-12), side="right"))
     upper = min(upper, len(scores) - 1)
     # Copies of a row differ by rounding only and stand on the same side.
-    tied = np.flatnonzero(scores[:upper] < scores[upper] - 1e-9 * (1.0 + abs(scores[upper])))
-    lower = tied[-1] if len(tied) else upper
-    return float(0.5 * (scores[lower] + scores[upper]))
+    margin = 1e-9 * (1.0 + abs(scores[upper]))
+    lower = np.flatnonzero(scores[:upper] < scores[upper] - margin)
+    if len(lower) == 0:
+        return float(scores[upper] - margin)
+    return float(0.5 * (scores[lower[-1]] + scores[upper]))
