@@ -2,7 +2,17 @@
 
 import numpy as np
 
-__all__ = ["hyvarinen", "score_gradient"]
+__all__ = ["hyvarinen", "require_derivatives", "score_gradient"]
+
+
+def require_derivatives(estimator, name):
+    """Refuse kernels and settings whose score has no gradient here."""
+    jacobian = estimator.jacobian
+    if not estimator.kernel_.differentiable or callable(jacobian) or estimator.max_rank is not None:
+        raise ValueError(
+            f"{name} needs the kernel 'rbf', 'matern32', 'matern52', 'rational_quadratic', "
+            "'linear' or 'polynomial', jacobian 'auto' or False, and max_rank=None"
+        )
 
 
 def score_gradient(kernel, model, X_fit, X, with_volume):

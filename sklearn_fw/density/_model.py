@@ -44,16 +44,17 @@ class StudentTModel:
 
     def __init__(self, posterior, weight, *, sigma0, alpha, beta, formula):
         self.posterior, self.weight = posterior, weight
+        self.total_weight = float(posterior.backend.xp.sum(weight))
         self.s, self.alpha, self.beta, self.formula = sigma0**2, alpha, beta, formula
 
     @property
     def exponent(self):
         """``(1 + W + alpha) / 2``."""
-        return 0.5 * (1.0 + float(self.weight.sum()) + self.alpha)
+        return 0.5 * (1.0 + self.total_weight + self.alpha)
 
     def constants(self, weight=None, information=None):
         """Return (extra, centre, information) of the formula."""
-        W = float(self.weight.sum()) if weight is None else weight
+        W = self.total_weight if weight is None else weight
         total = self.posterior.information if information is None else information
         if self.formula == "exact":
             return 0.0, 1.0, self.beta / self.s + total
@@ -78,7 +79,7 @@ class StudentTModel:
         # both by one factor and adds its share to the information about the mean.
         shrink = self.s / (kept * residual + self.s)
         information = left + kept / self.s * shrink * gap * gap
-        W = float(self.weight.sum()) - self.weight + kept
+        W = self.total_weight - self.weight + kept
         extra, centre, information = self.constants(W, information)
         mean = (centre - 1.0 + gap * shrink) ** 2 / information
         return self.s + residual * shrink + self.posterior.remainder + extra + mean
@@ -92,4 +93,4 @@ class StudentTModel:
         """Log score of every row without one unit of its weight (without it, if below one)."""
         removed = self.posterior.backend.xp.clip(self.weight, None, 1.0)
         variance = self.held_out_variance(self.weight - removed)
-        return variance, 0.5 * (1.0 + float(self.weight.sum()) - removed + self.alpha)
+        return variance, 0.5 * (1.0 + self.total_weight - removed + self.alpha)

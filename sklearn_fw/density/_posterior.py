@@ -164,7 +164,7 @@ def _factor(K, noise, backend):
     if not bool(xp.all(xp.isfinite(K[:, 0]))) or not bool(xp.all(xp.isfinite(diagonal))):
         raise ValueError("the kernel matrix holds NaN or infinity: scale X, or lower degree")
     diagonal += noise
-    # The factorization overwrites K, so a second attempt needs a copy; only tiny noise can need one.
+    # The factorization overwrites K; the second attempt, which only tiny noise needs, takes a copy.
     jitter = JITTER * float(xp.sum(diagonal)) / n
     spare = None if float(xp.min(noise)) > 10 * jitter else 1.0 * K
     try:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_integer, check_sample_weight
 from ._backend import NUMPY, backend_of
 from ._box import Box, log_integral, resolve_support, sample_box
-from ._derivatives import hyvarinen, score_gradient
+from ._derivatives import hyvarinen, require_derivatives, score_gradient
 from ._model import block_rows, make_model
 from ._posterior import ExactPosterior, LowRankPosterior
 from ._resolve import check_parameters, log_volume, precomputed_diagonal, resolve_kernel
@@ -225,6 +225,8 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         check_parameters(self)
         backend = backend_of(X)
         X = self._check_X(X, backend, reset=True)
+        if sample_weight is not None:
+            sample_weight = backend_of(sample_weight).to_host(sample_weight)
         weight = check_sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
         if len(used) < len(weight):
@@ -311,13 +313,9 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         if self.normalize is not False:
             self._need_host("normalize")
             self.log_normalizer_ = log_integral(
-                self.normalize,
-                self._unnormalised,
-                Box(*self.support_),
-                self.X_fit_,
-                self.length_scale_,
-                check_random_state(self.random_state),
-            )
+                self.normalize, self._unnormalised, Box(*self.support_), self.X_fit_,
+                self.length_scale_, check_random_state(self.random_state),
+            )  # fmt: skip
         self.log_floor_ = self._floor()
         loo, _ = model.leave_one_out()
         loo = backend.to_host(loo)
@@ -345,7 +343,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
             return np.nan
         backend = self._model_backend()
         floor = -self.exponent_ * np.log(self._model.variance(far, 0.0) / self._model.s)
-        volume = float(backend.to_host(self._log_volume(self.X_fit_[:1]))[0])
+        volume = float(backend.to_host(self._log_volume(self.X_fit_[:1, :]))[0])
         return float(floor + volume - self.log_normalizer_)
 
     # ---- scores ----------------------------------------------------------------------------------
@@ -441,7 +439,8 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         """
         scores = self.decision_function(X, diag=diag)
         xp = self._model_backend().xp
-        return 1 - 2 * xp.asarray(scores < 0, dtype=xp.int64)
+        ones = xp.ones_like(scores, dtype=xp.int64)
+        return xp.where(scores < 0, -ones, ones)
 
     def leave_one_out_scores(self):
         """Score of each training row in the model without it, in closed form.
@@ -513,16 +512,11 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         n_samples = check_integer(n_samples, "n_samples", 1)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         if self.n_features_in_ > 2:
-            self._need_derivatives("sample")
+            require_derivatives(self, "sample")
         return sample_box(
-            self._unnormalised,
-            self.score_gradient,
-            Box(*self.support_),
-            self.X_fit_,
-            self.length_scale_,
-            n_samples,
-            rng,
-        )
+            self._unnormalised, self.score_gradient, Box(*self.support_), self.X_fit_,
+            self.length_scale_, n_samples, rng,
+        )  # fmt: skip
 
     # ---- helpers ---------------------------------------------------------------------------------
 
@@ -534,28 +528,30 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         return self._model.posterior.backend
 
     def _variance(self, X, diag=None):
-        """Return (validated X, variance of its rows), block by block."""
+        """Return (validated X, variance of its rows)."""
         check_is_fitted(self)
         backend = backend_of(X)
         fitted = self._model_backend()
         if backend.name != fitted.name:
             raise ValueError(
-                f"the estimator was fitted on {fitted.name} arrays and X is one of {backend.name}: "
-                "convert X, or fit again"
+                f"inputs must use the same namespace: fitted on {fitted.name} arrays and X is one of "
+                f"{backend.name}; convert X, or fit again"
             )
         X = self._check_X(X, backend, reset=False)
         if diag is not None and not self._precomputed:
             raise ValueError("diag is for kernel='precomputed'; leave it out")
         if self._precomputed:
             diag = precomputed_diagonal(diag, self._diagonal, len(X))
-        parts = [
-            self._block_variance(X[rows], None if diag is None else diag[rows])
-            for rows in self._batches(X.shape[0])
-        ]
-        return X, backend.xp.concat(parts)
+        return X, self._variance_of(X, diag)
 
-    def _batches(self, n_rows):
-        return gen_batches(n_rows, block_rows(len(self._model.posterior.half_ones)))
+    def _variance_of(self, X, diag=None):
+        """Variance of validated rows, block by block."""
+        size = block_rows(self._model.posterior.half_ones.shape[0])
+        parts = [
+            self._block_variance(X[rows, :], None if diag is None else diag[rows])
+            for rows in gen_batches(X.shape[0], size)
+        ]
+        return self._model_backend().xp.concat(parts)
 
     def _block_variance(self, X, diag=None):
         posterior = self._model.posterior
@@ -569,8 +565,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
 
     def _unnormalised(self, X):
         """Log score of validated rows, without normaliser and box."""
-        parts = [self._block_variance(X[rows]) for rows in self._batches(len(X))]
-        return self._model.log_score(np.concatenate(parts)) + self._log_volume(X)
+        return self._model.log_score(self._variance_of(X)) + self._log_volume(X)
 
     def _log_volume(self, X):
         if self.X_fit_ is None:
@@ -581,19 +576,12 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         self._need_host(name)
         X = self._check_X(X, NUMPY, reset=False)
-        self._need_derivatives(name)
+        require_derivatives(self, name)
         parts = [
             function(self.kernel_, self._model, self.X_fit_, X[rows], self.jacobian == "auto")
-            for rows in self._batches(len(X))
+            for rows in gen_batches(len(X), block_rows(len(self.X_fit_)))
         ]
         return np.concatenate(parts)
-
-    def _need_derivatives(self, name):
-        if not self.kernel_.differentiable or callable(self.jacobian) or self.max_rank is not None:
-            raise ValueError(
-                f"{name} needs the kernel 'rbf', 'matern32', 'matern52', 'rational_quadratic', "
-                "'linear' or 'polynomial', jacobian 'auto' or False, and max_rank=None"
-            )
 
     def _need_host(self, name):
         if self._model_backend() is not NUMPY or self.X_fit_ is None:
