@@ -41,7 +41,9 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
     Returns
     -------
     status : Status
+        How the loop ended.
     n_iter : int
+        Iterations made.
     history : dict of str to list
         One entry per certificate, with "n_iter" and "time" (seconds spent here) added.
 

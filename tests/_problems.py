@@ -83,7 +83,9 @@ def multilabel(edges, task_loss="hamming"):
 def chain(form=np.asarray, weighted=False, **settings):
     rng = np.random.default_rng(3)
     lengths = [1, 3, 2, 4, 3, 2, 4, 3]
-    X = [rng.normal(size=(n, 2)) * (rng.random((n, 2)) < 0.8) for n in lengths]
+    X = [rng.normal(size=(n, 2)) for n in lengths]
+    for x in X:
+        x[rng.random(len(x)) < 0.3, 1] = 0.0
     y = [(x @ rng.normal(size=(2, 3)) + x @ [[2, 0, -1], [0, 2, -1]]).argmax(axis=1) for x in X]
     y[1][:] = [0, 1, 2]
     X = [form(x) for x in X]

@@ -61,7 +61,9 @@ def solve_structured_svm(psi, losses, weight, lam, lower=None, upper=None):
     bounds = box * d + [(0, None)] * n
     chosen = [set() for _ in range(n)]
     start = np.zeros(d)
-    start = np.clip(start, box[0][0], box[0][1]) if lower is not None or upper is not None else start
+    start = (
+        np.clip(start, box[0][0], box[0][1]) if lower is not None or upper is not None else start
+    )
     z = np.concatenate([start, np.zeros(n)])
     for _ in range(200):
         added = 0
@@ -137,66 +139,81 @@ class EnumeratedDual:
         return self.loss.sum() + self.lam * (w @ w / 2 - v @ w)
 
     def visit(self, i, step="fw", cache=None, total=np.inf, gamma=None):
-        """One step of block i; ``cache`` is (F, nu), ``gamma`` a length instead of a line search."""
+        """One step of block i; ``cache`` is (F, nu), ``gamma`` a length instead of a line search.
+
+        Does nothing and returns False when rounding would decide, as between equal corners.
+        """
         p, alpha, psi = self.weight[i], self.alpha[i], self.psi[i]
         h = self.values(self.w)[i]
+        margins = []
         corner, hit = int(h.argmax()), False
         if cache is not None and np.isfinite(self.last_gap[i]):
-            cached = max(self.seen[i], key=lambda c: h[c])
+            seen = np.array(sorted(self.seen[i]))
+            cached = seen[h[seen].argmax()]
             gap = max(p * (h[cached] - alpha @ h), 0.0)
-            hit = gap >= cache[0] * self.last_gap[i] and gap >= cache[1] / len(self.psi) * total
-            corner = cached if hit else corner
-        self.counts["hits" if hit else "calls"] += 1
+            thresholds = cache[0] * self.last_gap[i], cache[1] / len(self.psi) * total
+            hit = gap >= max(thresholds)
+            margins += [abs(gap - threshold) for threshold in thresholds]
+            if hit:
+                margins.append(lead(h[seen]))
+                corner = cached
         if not hit:
-            self.last_gap[i] = max(p * (h[corner] - alpha @ h), 0.0)
-            self.seen[i].add(corner)
+            margins.append(lead(h))
         active = np.flatnonzero(alpha)
         away = active[h[active].argmin()]
+        if step != "fw":
+            margins.append(lead(-h[active]))
         one = np.eye(len(alpha))
-        rest = 1 - alpha[away]
         moves = {
             "fw": (one[corner] - alpha, 1.0),
             "pairwise": (one[corner] - one[away], alpha[away]),
-            "away": (alpha - one[away], alpha[away] / rest if len(active) > 1 else 0.0),
         }
+        if len(active) > 1:
+            moves["away"] = alpha - one[away], alpha[away] / (1 - alpha[away])
+        kinds = list(moves) if step == "hybrid" else [step]
         if step == "away":
-            towards, backwards = moves["fw"][0] @ h, moves["away"][0] @ h
-            kinds = ["away" if len(active) > 1 and backwards >= towards else "fw"]
-        else:
-            kinds = list(moves) if step == "hybrid" else [step]
-        best = (0.0, None, None)
+            slopes = {kind: moves[kind][0] @ h for kind in moves if kind != "pairwise"}
+            margins.append(lead(list(slopes.values())))
+            kinds = [max(slopes, key=slopes.get)]
+        steps = []
         for kind in kinds:
             move, limit = moves[kind]
             slope, curvature = p * move @ h, p**2 / self.lam * np.sum((move @ psi) ** 2)
-            if slope <= 0 or limit == 0:
-                continue
-            length = min(limit, slope / curvature if curvature > 0 else limit)
+            margins.append(abs(slope))
+            length = limit if slope >= limit * curvature else slope / curvature
             length = length if gamma is None else gamma
-            gain = length * slope - length**2 / 2 * curvature
-            if best[1] is None or gain > best[0]:
-                best = (gain, kind, length)
-        _, kind, length = best
-        if kind is None:
-            return
-        self.counts[kind] += 1
+            steps.append((length * slope - length**2 / 2 * curvature, kind, length))
+        gain, kind, length = max(steps)
         move, limit = moves[kind]
+        for other, name, size in steps:
+            if not np.allclose(size * moves[name][0], length * move):
+                margins.append(gain - other)
+        if min(margins) < 1e-10:
+            return False
+
+        self.counts["hits" if hit else "calls"] += 1
+        if not hit:
+            self.last_gap[i] = p * (h[corner] - alpha @ h)
+            self.seen[i].add(corner)
+        self.counts[kind] += 1
         self.alpha[i] = alpha + length * move
         if length >= limit:
-            dropped = np.arange(len(alpha)) != corner if kind == "fw" else [away]
-            self.counts["drop"] += kind != "fw" or len(active) > 1
-            self.alpha[i][dropped] = 0.0
+            gone = [away] if kind != "fw" else np.arange(len(alpha)) != corner
+            self.alpha[i][gone] = 0.0
+            self.counts["drop"] += np.any(alpha[gone] > 0)
+        return True
 
-    def batch_step(self, gamma=None):
-        """A common step of all blocks towards their best corners."""
-        w, values = self.w, self.values(self.w)
-        corners = [np.eye(len(h))[h.argmax()] for h in values]
-        slope = self.gaps().sum()
-        moves = [c - a for c, a in zip(corners, self.alpha)]
-        v_move = sum(p * m @ psi for p, m, psi in zip(self.weight, moves, self.psi)) / self.lam
-        if gamma is None:
-            gamma = min(1.0, slope / (self.lam * v_move @ v_move))
-        self.alpha = [a + gamma * m for a, m in zip(self.alpha, moves)]
-        return w
+    def step_towards(self, corners, gamma):
+        """A common step of all blocks towards one corner of each."""
+        for i, corner in enumerate(corners):
+            self.alpha[i] = (1 - gamma) * self.alpha[i] + gamma * np.eye(len(self.alpha[i]))[corner]
+            self.seen[i].add(int(corner))
+
+
+def lead(values):
+    """How far the largest of some numbers is above the next one."""
+    first = np.sort(values)[::-1]
+    return first[0] - first[1] if len(first) > 1 else np.inf
 
 
 def slow_subgradient(psi, losses, weight, lam, order):

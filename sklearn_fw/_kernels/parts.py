@@ -16,7 +16,7 @@ import numpy as np
 
 from ._jit import any_order, inner, njit
 from .block_rules import AWAY, FW, PAIRWISE
-from .tree import tree_argmax
+from .tree import enumerate_argmax, tree_argmax
 
 
 class Parts(NamedTuple):
@@ -33,6 +33,7 @@ class Parts(NamedTuple):
     edge_stop: np.ndarray  # (n,)
     edges: np.ndarray  # (n_edges, 2) int64: child, parent within the sample, as in tree.py
     edge_table: np.ndarray  # (n_edges,) int64
+    exhaustive: bool  # the oracle tries all labellings (small graphs with cycles)
     truth: np.ndarray  # (n_nodes,) int32
     node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
     cost: np.ndarray  # (n_states, n_states) cost[truth, state], zero diagonal
@@ -163,7 +164,7 @@ def current_value(parts, dual, w, i, scratch):
 
 @inner
 def block_argmax(parts, w, i, scratch):
-    """The exact oracle of trees: best labelling under `block_scores`, into ``scratch.labels``.
+    """The exact oracle: best labelling under `block_scores`, into ``scratch.labels``.
 
     Returns its value. Not for ``whole_cost``, which is no sum over nodes.
     """
@@ -171,6 +172,8 @@ def block_argmax(parts, w, i, scratch):
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
     edge_table = parts.edge_table[parts.edge_start[i] : parts.edge_stop[i]]
     scores, labels = scratch.scores[:n_nodes], scratch.labels[:n_nodes]
+    if parts.exhaustive:
+        return enumerate_argmax(scores, edges, edge_table, w.tables, labels)
     return tree_argmax(scores, edges, edge_table, w.tables, labels, scratch.messages)
 
 

@@ -15,13 +15,15 @@ from .._kernels.block_rules import (
     table_is_full,
 )
 from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value, labels_value
-from ..inference import CallableOracle, PairwiseScores, TreeMaxProduct, Viterbi
+from ..inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
 from ._threads import chunks, n_threads
 from .models._pairwise import Graph, augmented_argmax, pairwise_scores
 
 # Oracles whose loop is inside the compiled pass; any other object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)
+# Enumeration too, while it costs less than the way through Python.
+FEW_LABELINGS = 4096
 
 
 class PartBlocks(Blocks):
@@ -32,7 +34,7 @@ class PartBlocks(Blocks):
     parts : _kernels.parts.Parts
         Training set.
     oracle : object
-        Has ``argmax``; the exact oracles of trees run inside the compiled pass.
+        Has ``argmax``; the exact oracles of trees and small graphs run inside the compiled pass.
     n_jobs : int or None
         Threads of compiled sweeps, joblib workers of sweeps with other oracles.
     """
@@ -43,12 +45,13 @@ class PartBlocks(Blocks):
         n_states = len(parts.cost)
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
-        self._parts = parts
+        few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
+        self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
         # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
-        compiled = type(oracle) in COMPILED and parts.whole_cost == 0.0
-        self._oracle = None if compiled else oracle
+        compiled = type(oracle) in COMPILED or self._parts.exhaustive
+        self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
         # A chain oracle on another graph is refused here, not by a wrong answer later.
         nothing = np.zeros((parts.node_start[1], n_states))
         tables = np.zeros((parts.n_tables, n_states, n_states))
@@ -293,28 +296,32 @@ class PartBlocks(Blocks):
     # ---- warm starts -----------------------------------------------------------------------------
 
     def export(self):
-        """Marginals, corners, gaps and lam."""
+        """Marginals, corners and lam; losses without the weights of samples, which may change."""
         corners = self._corners if self.explicit and not self.counts[EVICTED] else None
         return {
-            "truth": self._parts.truth,
-            "node_start": self._parts.node_start,
+            "meaning": self._meaning(),
             "nodes": self._nodes.copy(),
             "tables": self._tables.copy(),
-            "loss": self.loss.copy(),
+            "loss": self.loss / self.weight,
             "lam": self.lam,
             "corners": None if corners is None else tuple(a.copy() for a in corners),
         }
 
+    def _meaning(self):
+        """What must not change between fits: else the dual variables mean something else."""
+        parts = self._parts
+        return (
+            parts.truth, parts.node_start, parts.node_cost, parts.cost, np.array(parts.whole_cost),
+            parts.edges, parts.edge_table,
+        )  # fmt: skip
+
     def restore(self, exported):
         """Take over exported marginals; alphas only where both sides keep them."""
-        parts = self._parts
-        same = np.array_equal(exported["truth"], parts.truth) and np.array_equal(
-            exported["node_start"], parts.node_start
-        )
-        if not same or exported["nodes"].shape != self._nodes.shape:
+        pairs = zip(exported.get("meaning", (None,)), self._meaning())
+        if not all(np.array_equal(old, new) for old, new in pairs):
             raise ValueError(
-                "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
-                "clone, or set warm_start=False"
+                "warm_start=True needs the outputs and the losses of the previous fit, in the same "
+                "order: fit a clone, or set warm_start=False"
             )
         if self.explicit:
             if exported["corners"] is None:
@@ -325,7 +332,7 @@ class PartBlocks(Blocks):
             self._corners = kernels.Corners(*(a.copy() for a in exported["corners"]))
         self._nodes[:] = exported["nodes"]
         self._tables[:] = exported["tables"]
-        self.loss[:] = exported["loss"]
+        self.loss[:] = exported["loss"] * self.weight
         self._bind()
         self.refresh()
 

@@ -238,7 +238,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         n_samples = length_of(X, "X")
         if length_of(y, "y") != n_samples:
             raise ValueError(
-                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')} samples"
+                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
             )
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")

@@ -73,4 +73,4 @@ def test_cross_validated_path_on_a_cluster(cluster, words):
     )
     expected = search.fit(X, y).C_
     with joblib.parallel_config(backend="dask"):
-        assert search.fit(X, y).C_ == expected
+        assert expected == search.fit(X, y).C_

@@ -158,7 +158,7 @@ def test_scores_and_estimators_along_the_path():
     fitted = path.estimator_at(path.Cs_[-1])
     assert scores[-1] == fitted.score(X[150:], y[150:])
     assert scores[-1] == np.mean(fitted.predict(X[150:]) == y[150:])
-    assert fitted.C == path.Cs_[-1]
+    assert path.Cs_[-1] == fitted.C
     assert fitted.dual_gap_ == 0.3
     last = path.score_path(X[150:], y[150:], scoring=lambda est, A, b: est.C)
     np.testing.assert_allclose(last, path.Cs_)

@@ -46,11 +46,11 @@ class ChainModel(PairwiseModel):
     Notes
     -----
     Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
-    (T, n_features), outputs the same of label arrays of shape (T,). Features without a constant column have no
-    per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
-    that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
-    feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
-    call costs O(nnz(x) K + T K^2).
+    (T, n_features), outputs the same of label arrays of shape (T,). Features without a constant
+    column have no per-label bias; append one if the data need it. Weights are stored attribute by
+    attribute, so that an active attribute touches one contiguous row: ``coef_`` holds the
+    (n_features, n_states) feature weights, the start and end rows, and the (n_states, n_states)
+    transitions. One oracle call costs O(nnz(x) K + T K^2).
 
     References
     ----------

@@ -132,6 +132,7 @@ class PairwiseModel(StructuredModel):
             edge_stop=graph.n_edges,
             edges=graph.edges,
             edge_table=graph.table,
+            exhaustive=False,
             truth=states,
             node_cost=node_cost,
             cost=cost,
@@ -173,9 +174,9 @@ class PairwiseModel(StructuredModel):
             values.append(value)
         return self._decode(np.concatenate(states), rows.node_start), np.array(values)
 
-    def _losses(self, y_true, y, node_start=None):
+    def _losses(self, y_true, y):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
-        node_start = self._node_start_of(y_true) if node_start is None else node_start
+        node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
         states = self._encode(y, node_start)
         node_cost, cost, whole_cost = self._costs(true, node_start)
@@ -369,7 +370,7 @@ def _with_markers(rows):
     n_rows, n_features = matrix.shape
     marked = np.concatenate(rows.markers)
     columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
-    # Markers have the last columns, so each goes to the end of its row; empty rows share that place.
+    # Markers have the last columns, so each goes to the end of its row.
     order = np.argsort(marked, kind="stable")
     marked, columns = marked[order], columns[order]
     ends = matrix.indptr[marked + 1]

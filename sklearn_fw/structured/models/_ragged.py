@@ -23,7 +23,9 @@ def stack_rows(X, n_features=None):
     Returns
     -------
     matrix : ndarray or CSR of shape (n_rows, n_features)
+        All rows, item after item.
     row_start : ndarray of shape (n + 1,)
+        First row of each item, and the end.
     """
     if isinstance(X, Packed):
         X = X.compact()
@@ -125,7 +127,7 @@ def find_classes(flat):
 
 
 def encode_labels(flat, classes, allow_unseen=False):
-    """Position of every label in ``classes``, int32; -1 for unseen labels where they are allowed."""
+    """Position of every label in ``classes``, int32; -1 for unseen ones where allowed."""
     if flat.dtype.kind in "fiub" and classes.dtype.kind in "fiub":
         states = np.minimum(np.searchsorted(classes, flat), len(classes) - 1)
         states = np.where(classes[states] == flat, states, -1).astype(np.int32)

@@ -195,21 +195,20 @@ class _BlockMethod:
         if warm is not None and settings.warm_start_type != "none":
             self._warm_start(warm, lam)
         self.passes_since_check = 0
-        self.last = None
+        self.last = None  # certificate of the point of the moment
+        self.corners = None  # certificate whose answers await a batch step
 
     def _warm_start(self, warm, lam):
         blocks = self.blocks
+        blocks.restore(warm)
         if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
             if lam > warm["lam"]:
                 raise ValueError(
                     "warm_start_type='keep_primal' needs C to grow from fit to fit: use 'keep_dual'"
                 )
             # Scaling the mass off the truth by lam / lam_old keeps w.
-            blocks.restore(warm)
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
-        else:
-            blocks.restore(warm)
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
 
     def change_lam(self, factor):
@@ -239,6 +238,9 @@ class _BlockMethod:
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
         blocks, n = self.blocks, self.blocks.n_blocks
+        if self.corners is not None:  # only now: the point that was certified was not the end
+            batch_step(blocks, self.corners)
+            self.corners = None
         order, uniforms = self._order()
         self.passes_since_check += 1
         return blocks.visit(order, uniforms, self.rules) < n
@@ -272,21 +274,15 @@ class _BlockMethod:
         certificate = blocks.certify()
         blocks.set_gaps(certificate.sweep, settings.gap_degree)
         _warn_negative(certificate)
+        self.corners = certificate if settings.batch_step else None
+        if settings.averaging:
+            certificate = blocks.certify(averaged=True)
         self.last = certificate
-        if settings.batch_step and certificate.gap > self.tol:
-            batch_step(blocks, certificate)
-            self.last = None
-        elif settings.averaging:
-            certificate = self.last = blocks.certify(averaged=True)
         return numbers(certificate, blocks, estimate)
 
     def certify(self):
         """Certificate at the point that will be returned."""
-        row = self._check_gap()
-        if self.last is None:  # a batch step moved on
-            self.last = self.blocks.certify(averaged=self.settings.averaging)
-            row = numbers(self.last, self.blocks, row["estimated_gap"])
-        return row
+        return self._check_gap()
 
     def solution(self):
         """The point last certified."""
@@ -318,11 +314,10 @@ def batch_step(blocks, certificate):
     if slope <= 0.0:
         return 0.0
     gamma = 1.0 if slope >= curvature else slope / curvature
+    before, loss_before = v.copy(), blocks.loss.sum()
     blocks.step_towards(certificate.sweep.answers, gamma)
-    before = v.copy() if blocks.moments.size else None
-    loss_before = blocks.loss.sum()
     blocks.refresh()
-    if before is not None:
+    if blocks.moments.size:
         from ..._kernels.block_rules import VISITS
 
         # The step counts as one more iterate of the average.

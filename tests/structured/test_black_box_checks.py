@@ -1,0 +1,167 @@
+"""What black-box blocks ask of a model: sparse features, keys of outputs, checks, workers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from joblib import parallel_config
+
+from sklearn_fw._kernels.block_rules import Rules
+from sklearn_fw.structured._black_box_blocks import BlackBoxBlocks
+from sklearn_fw.structured.models import ChainModel
+
+FW, PAIRWISE, AWAY = 0, 1, 2
+
+
+def make_rules(step, *, cache=False):
+    return Rules(0.1, step, True, cache or step != FW, cache, 0.25, 0.01, 1.0)
+
+
+@pytest.fixture
+def chains(rng):
+    """A chain model, its data and weights of samples."""
+    lengths = [1, 4, 2, 5, 3, 3]
+    X = [rng.normal(size=(length, 3)) for length in lengths]
+    y = [rng.integers(3, size=length) for length in lengths]
+    return ChainModel().initialize(X, y), X, y, np.full(6, 1 / 6)
+
+
+class HugeFeatures:
+    """A million features, three of them per output; outputs are sets."""
+
+    size_joint_feature = 10**6
+
+    def joint_feature(self, x, y):
+        columns = (x + 7919 * len(y) + 104729 * np.arange(3)) % 10**6
+        return sp.csr_array((np.ones(3), columns, [0, 3]), shape=(1, 10**6))
+
+    def loss(self, y_true, y):
+        return float(y_true != y)
+
+    def inference(self, x, w):
+        return self.loss_augmented_inference(x, None, w)  # all losses are equal
+
+    def loss_augmented_inference(self, x, y_true, w):
+        outputs = map(frozenset, ("", "a", "ab", "abc"))
+        scores = [(self.joint_feature(x, y) @ w + self.loss(y_true, y), len(y), y) for y in outputs]
+        return max(scores)[-1]
+
+    def output_key(self, y):
+        return len(y)
+
+
+class HugeFeaturesWithoutKeys(HugeFeatures):
+    output_key = None
+
+
+def huge_data():
+    return [0, 10**5, 5, 10**5 + 3], [frozenset("a"), frozenset(), frozenset("ab"), frozenset("a")]
+
+
+def test_blocks_stay_sparse():
+    X, y = huge_data()
+    blocks = BlackBoxBlocks(HugeFeatures(), X, y, np.full(4, 0.25))
+    assert blocks.n_weights == HugeFeatures.size_joint_feature
+    rules = make_rules(PAIRWISE, cache=True)
+    blocks.reset(0.1, capacity=4)
+    for _ in range(20):
+        blocks.visit(np.arange(4), np.zeros(4), rules)
+    point = blocks.certify()
+    assert point.gap < 1e-6
+    assert all(dual.support.size <= 12 for dual in blocks._duals)
+    assert all(answer.psi.indices.size <= 6 for answer in point.sweep.answers)
+    for table in blocks.dual_coef():
+        assert set(table) <= {0, 1, 2, 3}
+        np.testing.assert_allclose(sum(table.values()), 1.0, rtol=1e-12)
+
+
+def test_outputs_without_a_key():
+    X, y = huge_data()
+    blocks = BlackBoxBlocks(HugeFeaturesWithoutKeys(), X, y, np.full(4, 0.25))
+    blocks.reset(0.1)  # no corners, no keys
+    blocks.visit(np.arange(4), np.zeros(4), make_rules(FW))
+    assert blocks.certify().gap > 0.0
+    assert blocks.dual_coef() is None
+    with pytest.raises(TypeError, match=r"frozenset.*give the model a method output_key"):
+        blocks.reset(0.1, capacity=3)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ([0, 2, 1], np.array([0, 2, 1], np.int8), (0.0, 2.0, 1.0)),
+        (["a", "bb"], np.array(["a", "bb"], "U7"), np.array(["a", "bb"])),
+        (3, np.int16(3), np.array(3)),
+        ([[0, 1], [1, 1]], np.array([[0, 1], [1, 1]], bool)),
+    ],
+)
+def test_keys_tell_values_apart_not_types(chains, outputs):
+    key = BlackBoxBlocks(*chains)._model.key
+    assert len({key(output) for output in outputs}) == 1
+    assert key(np.zeros((2, 3))) != key(np.zeros((3, 2)))
+    assert key([0, 1]) != key([1, 0])
+    with pytest.raises(TypeError, match="output_key"):
+        key([[1], [1, 2]])
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_workers_give_the_same_sweep(chains, rng, backend):
+    blocks = BlackBoxBlocks(*chains)
+    with parallel_config(backend=backend):
+        parallel = BlackBoxBlocks(*chains, n_jobs=2)
+        order = rng.permutation(6)
+        for one in (blocks, parallel):
+            one.reset(0.1, capacity=10)
+            one.visit(order, np.zeros(6), make_rules(AWAY))
+        for augmented in (True, False):
+            sweeps = [one.sweep(blocks.w, augmented) for one in (blocks, parallel)]
+            for one, other in zip(sweeps[0][:2], sweeps[1][:2], strict=True):
+                np.testing.assert_array_equal(other, one)
+            assert [a.key for a in sweeps[0].answers] == [a.key for a in sweeps[1].answers]
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "message"),
+    [
+        ("joint_feature", lambda phi: phi[1:], r"joint_feature of sample 1 .* got \(23,\)"),
+        ("joint_feature", lambda phi: np.outer(phi, phi), "joint_feature of sample 1"),
+        ("joint_feature", lambda phi: sp.csr_array(np.eye(24)), "joint_feature of sample 1"),
+        ("joint_feature", lambda phi: 1.0, r"joint_feature of sample 1 .* got \(\)"),
+        ("joint_feature", lambda phi: phi / 0.0 * 0.0, "joint_feature of sample 1 .* NaN"),
+        ("joint_feature", lambda phi: sp.csr_array([phi + np.inf]), "sample 1 .* infinity"),
+        ("loss", lambda loss: -0.5, "loss of sample 1 .* got -0.5"),
+        ("loss", lambda loss: np.nan, "loss of sample 1 .* got nan"),
+        ("loss", lambda loss: np.inf, "loss of sample 1 .* got inf"),
+        ("loss", lambda loss: 0.5, r"loss\(y, y\) of sample 1 must be 0"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_broken_models_are_named(chains, monkeypatch, method, change, message):
+    original = getattr(chains[0], method)
+
+    def broken(x, y):  # from the second sample on
+        return change(original(x, y)) if len(y) > 1 else original(x, y)
+
+    monkeypatch.setattr(chains[0], method, broken)
+    with pytest.raises(ValueError, match=message):
+        BlackBoxBlocks(*chains)
+
+
+def test_what_a_black_box_needs(chains):
+    model, X, y, weight = chains
+    with pytest.raises(TypeError, match="object is not a structured model: it lacks joint_feature"):
+        BlackBoxBlocks(object(), X, y, weight)
+
+    class NoOracle:
+        joint_feature = loss = inference = ChainModel.loss
+
+    with pytest.raises(TypeError, match=r"NoOracle .* lacks loss_augmented_inference$"):
+        BlackBoxBlocks(NoOracle(), X, y, weight)
+    for data in [(X[1:], y, weight), (X, y, weight[1:]), ([], [], np.empty(0))]:
+        with pytest.raises(ValueError, match="must have the same length, at least 1"):
+            BlackBoxBlocks(model, *data)
+
+    class WrongSize(HugeFeatures):
+        size_joint_feature = 4
+
+    with pytest.raises(ValueError, match=r"sample 0 must have shape \(4,\)"):
+        BlackBoxBlocks(WrongSize(), *huge_data(), np.full(4, 0.25))
