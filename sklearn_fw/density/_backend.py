@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack, solve_triangular
 from sklearn import get_config
 
-__all__ = ["NUMPY", "Backend", "backend_of"]
+__all__ = ["NUMPY", "Backend", "backend_of", "check_same_backend"]
 
 
 class Backend:
@@ -105,7 +105,7 @@ class StrictBackend(ArrayAPIBackend):
 
     def to_host(self, values):
         """The values as a NumPy array."""
-        if not isinstance(values, np.ndarray):
+        if hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray):
             values = values.to_device(self.xp.Device("CPU_DEVICE"))
         return np.asarray(values)
 
@@ -166,6 +166,16 @@ def backend_of(X):
     if library != "numpy" and hasattr(X, "__array_namespace__"):
         return ArrayAPIBackend(library, X.__array_namespace__())
     return NUMPY
+
+
+def check_same_backend(X, fitted, caller):
+    """Refuse an input of another library than the one that the estimator was fitted on."""
+    backend = backend_of(X)
+    if backend.name != fitted.name:
+        raise ValueError(
+            f"inputs passed to {caller}() must use the same namespace as those of fit: fitted on "
+            f"{fitted.name} arrays, X is one of {backend.name}; convert X, or fit again"
+        )
 
 
 def _named(library):

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_integer, check_sample_weight
-from ._backend import NUMPY, backend_of
+from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import hyvarinen, require_derivatives, score_gradient
 from ._model import block_rows, make_model
@@ -363,6 +363,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Larger is more probable; ``-inf`` outside the box of a normalised density.
         """
+        self._check_query(X, "score_samples")
         X, variance = self._variance(X, diag)
         scores = self._model.log_score(variance) + self._log_volume(X)
         if self.normalize is not False:
@@ -384,6 +385,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         variance : ndarray of shape (n_samples,)
             At least ``sigma0**2``, in units of k(x, x).
         """
+        self._check_query(X, "predictive_variance")
         return self._variance(X, diag)[1]
 
     def score(self, X, y=None):
@@ -420,6 +422,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Negative for outliers.
         """
+        self._check_query(X, "decision_function")
         return self.score_samples(X, diag=diag) - self.offset_
 
     def predict(self, X, *, diag=None):
@@ -437,6 +440,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             1 for inliers, -1 for outliers.
         """
+        self._check_query(X, "predict")
         scores = self.decision_function(X, diag=diag)
         xp = self._model_backend().xp
         ones = xp.ones_like(scores, dtype=xp.int64)
@@ -527,17 +531,13 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
     def _model_backend(self):
         return self._model.posterior.backend
 
+    def _check_query(self, X, method):
+        check_is_fitted(self)
+        check_same_backend(X, self._model_backend(), f"{type(self).__name__}.{method}")
+
     def _variance(self, X, diag=None):
         """Return (validated X, variance of its rows)."""
-        check_is_fitted(self)
-        backend = backend_of(X)
-        fitted = self._model_backend()
-        if backend.name != fitted.name:
-            raise ValueError(
-                f"inputs must use the same namespace: fitted on {fitted.name} arrays and X is one of "
-                f"{backend.name}; convert X, or fit again"
-            )
-        X = self._check_X(X, backend, reset=False)
+        X = self._check_X(X, self._model_backend(), reset=False)
         if diag is not None and not self._precomputed:
             raise ValueError("diag is for kernel='precomputed'; leave it out")
         if self._precomputed:
