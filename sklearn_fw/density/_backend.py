@@ -24,6 +24,10 @@ class Backend:
         # The transpose is in Fortran order: LAPACK works in place. The matrix is symmetric.
         return cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
 
+    def diagonal(self, A):
+        """The diagonal as a view that can be changed."""
+        return np.einsum("ii->i", A)
+
     def solve_lower(self, L, B):
         """``L^-1 B``; B may be overwritten."""
         return solve_triangular(L, B, lower=True, overwrite_b=True, check_finite=False)
@@ -65,6 +69,10 @@ class ArrayAPIBackend(Backend):
             if "inalg" not in type(error).__name__ and not isinstance(error, RuntimeError):
                 raise
             raise LinAlgError(str(error)) from error
+
+    def diagonal(self, A):
+        """The diagonal of a matrix made here, in C order, as a view that can be changed."""
+        return self.xp.reshape(A, (-1,))[:: A.shape[0] + 1]
 
     def solve_lower(self, L, B):
         """``L^-1 B``."""
@@ -112,6 +120,10 @@ class StrictBackend(ArrayAPIBackend):
 
 class TorchBackend(ArrayAPIBackend):
     """PyTorch."""
+
+    def diagonal(self, A):
+        """The diagonal as a view that can be changed."""
+        return self.xp.diagonal(A)
 
     def _solve_triangular(self, T, B, lower):
         return self.xp.linalg.solve_triangular(T, B, upper=not lower)

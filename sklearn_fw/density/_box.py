@@ -115,7 +115,7 @@ def _quadrature(log_density, box, panels):
         axes.append((centres[:, None] + half * nodes).ravel())
         logs.append(np.tile(np.log(half * weights), n))
     # One slab of the first axis after the other keeps the points of a large rule out of memory.
-    rest = np.array(list(product(*axes[1:]))).reshape(-1, len(axes) - 1)
+    rest = np.array(list(product(*axes[1:])), dtype=np.float64)  # of shape (1, 0) for one axis
     rest_logs = np.array([sum(p) for p in product(*logs[1:])])
     slab = max(1, 100_000 // len(rest))
     parts = []

@@ -160,7 +160,7 @@ def pivoted_cholesky(kernel, X, max_rank):
 def _factor(K, noise, backend):
     """Lower Cholesky factor of ``K + diag(noise)``; K is overwritten where possible."""
     xp, n = backend.xp, K.shape[0]
-    diagonal = xp.reshape(K, (-1,))[:: n + 1]
+    diagonal = backend.diagonal(K)
     if not bool(xp.all(xp.isfinite(K[:, 0]))) or not bool(xp.all(xp.isfinite(diagonal))):
         raise ValueError("the kernel matrix holds NaN or infinity: scale X, or lower degree")
     diagonal += noise
@@ -180,10 +180,11 @@ def _factor(K, noise, backend):
             RuntimeWarning,
             stacklevel=2,
         )
-        xp.reshape(spare, (-1,))[:: n + 1] += jitter
+        again = backend.diagonal(spare)
+        again += jitter
         try:
             return backend.cholesky(spare)
-        except LinAlgError as again:
+        except LinAlgError as error:
             raise ValueError(
                 "the kernel matrix is not positive definite: raise sigma0 or lower length_scale"
-            ) from again
+            ) from error

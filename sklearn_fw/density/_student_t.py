@@ -474,7 +474,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         gradient : ndarray of shape (n_samples, n_features)
             One row per row of X.
         """
-        return self._differentiate(score_gradient, "score_gradient", X)
+        return self._differentiate(self._gradient, "score_gradient", X)
 
     def hyvarinen_score(self, X):
         """Hyvarinen score ``|grad log q|^2 / 2 + laplacian log q`` of each row; smaller is better.
@@ -491,7 +491,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             In units of one over the square of the units of X.
         """
-        return self._differentiate(hyvarinen, "hyvarinen_score", X)
+        return self._differentiate(self._hyvarinen, "hyvarinen_score", X)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density on the box ``support_``.
@@ -518,7 +518,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         if self.n_features_in_ > 2:
             require_derivatives(self, "sample")
         return sample_box(
-            self._unnormalised, self.score_gradient, Box(*self.support_), self.X_fit_,
+            self._unnormalised, self._gradient, Box(*self.support_), self.X_fit_,
             self.length_scale_, n_samples, rng,
         )  # fmt: skip
 
@@ -577,11 +577,15 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         self._need_host(name)
         X = self._check_X(X, NUMPY, reset=False)
         require_derivatives(self, name)
-        parts = [
-            function(self.kernel_, self._model, self.X_fit_, X[rows], self.jacobian == "auto")
-            for rows in gen_batches(len(X), block_rows(len(self.X_fit_)))
-        ]
-        return np.concatenate(parts)
+        size = block_rows(len(self.X_fit_))
+        return np.concatenate([function(X[rows]) for rows in gen_batches(len(X), size)])
+
+    def _gradient(self, X):
+        volume = self.jacobian == "auto"
+        return score_gradient(self.kernel_, self._model, self.X_fit_, X, volume)
+
+    def _hyvarinen(self, X):
+        return hyvarinen(self.kernel_, self._model, self.X_fit_, X, self.jacobian == "auto")
 
     def _need_host(self, name):
         if self._model_backend() is not NUMPY or self.X_fit_ is None:
