@@ -18,6 +18,14 @@ where `iris` and `words` are functions that return small `(X, y)`.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from sklearn_fw.density import (
+    KernelStudentTClassifier,
+    KernelStudentTDensity,
+    RelativeNoveltyDetector,
+)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -33,7 +41,30 @@ class Case:
         return self.name
 
 
-CASES = []
+def points():
+    """Two groups of points in the plane."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    return X, np.repeat([0, 1], 20)
+
+
+CASES = [
+    Case("density", KernelStudentTDensity, points, two_d=True),
+    Case(
+        "density, polynomial",
+        lambda: KernelStudentTDensity("polynomial", contamination=0.1),
+        points,
+        two_d=True,
+    ),
+    Case("density, low rank", lambda: KernelStudentTDensity(max_rank=20), points, two_d=True),
+    Case(
+        "density, published",
+        lambda: KernelStudentTDensity(formula="published", beta=1.0, length_scale="median"),
+        points,
+        two_d=True,
+    ),
+    Case("label reconstruction", KernelStudentTClassifier, points, two_d=True),
+    Case("relative novelty", RelativeNoveltyDetector, points, two_d=True),
+]
 
 # Checks of scikit-learn that fail for a reason we accept: {class name: {check name: reason}}.
 # A check that passes after all is an error, so this table cannot grow old.

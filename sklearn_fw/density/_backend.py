@@ -43,6 +43,10 @@ class Backend:
             raise LinAlgError(f"diagonal entry {info} of the triangular factor is zero")
         return np.einsum("ij,ij->j", inverse, inverse)
 
+    def rows(self, X, index):
+        """The rows with these positions, which are a NumPy array."""
+        return X[index]
+
     def array(self, values, like):
         """The values as float64, on the device of the array ``like``."""
         return np.asarray(values, dtype=np.float64)
@@ -97,6 +101,10 @@ class ArrayAPIBackend(Backend):
         inverse = self.solve_lower(L, self.xp.eye(L.shape[0], dtype=L.dtype, device=L.device))
         return self.xp.sum(inverse * inverse, axis=0)
 
+    def rows(self, X, index):
+        """The rows with these positions, which are a NumPy array."""
+        return self.xp.take(X, self.xp.asarray(index, device=X.device), axis=0)
+
     def array(self, values, like):
         """The values as float64, on the device of the array ``like``."""
         # Through a list-free copy: not every library reads NumPy scalars or read-only buffers.
@@ -124,6 +132,10 @@ class TorchBackend(ArrayAPIBackend):
     def diagonal(self, A):
         """The diagonal as a view that can be changed."""
         return self.xp.diagonal(A)
+
+    def rows(self, X, index):
+        """The rows with these positions, which are a NumPy array."""
+        return X[self.xp.asarray(index, device=X.device)]
 
     def _solve_triangular(self, T, B, lower):
         return self.xp.linalg.solve_triangular(T, B, upper=not lower)
@@ -154,6 +166,11 @@ class CupyBackend(ArrayAPIBackend):
         """Diagonal of ``(L L^T)^-1``."""
         inverse = self.solve_lower(L, self.xp.eye(L.shape[0], dtype=L.dtype))
         return self.xp.sum(inverse * inverse, axis=0)
+
+    def rows(self, X, index):
+        """The rows with these positions, which are a NumPy array."""
+        with X.device:
+            return X[self.xp.asarray(index)]
 
     def array(self, values, like):
         """The values as float64, on the device of the array ``like``."""

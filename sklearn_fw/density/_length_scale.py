@@ -8,7 +8,7 @@ from ._kernel_functions import RadialKernel
 from ._model import StudentTModel
 from ._posterior import ExactPosterior
 
-__all__ = ["choose_length_scale", "median_distance"]
+__all__ = ["best_length_scale", "choose_length_scale", "distinct_rows", "median_distance"]
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # of the median distance
 MAX_ROWS = 500
@@ -29,6 +29,11 @@ def median_distance(X, max_rows=2000):
     return float(np.median(pdist(rows))) if len(rows) > 1 else 1.0
 
 
+def best_length_scale(median, area):
+    """The multiple of the median distance with the largest ``area(length_scale)``."""
+    return max((multiple * median for multiple in MULTIPLES), key=area)
+
+
 def choose_length_scale(X, name, *, sigma0, beta):
     """Choose among four multiples of the median distance, in closed form.
 
@@ -47,20 +52,19 @@ def choose_length_scale(X, name, *, sigma0, beta):
         return median
     reference = independent_features(rows, np.random.RandomState(0))
     labels = np.repeat([1, 0], [len(rows), len(reference)])
-    noise, weight = np.full(len(rows), sigma0**2), np.ones(len(rows))
-    best, chosen = -1.0, median
-    for multiple in MULTIPLES:
-        kernel = RadialKernel(name, multiple * median, rows.mean(axis=0))
-        posterior = ExactPosterior(kernel(rows, rows), noise)
+    weight = np.ones(len(rows))
+
+    def area(length_scale):
+        kernel = RadialKernel(name, length_scale, rows.mean(axis=0))
+        posterior = ExactPosterior(kernel(rows, rows), sigma0**2 * weight)
         model = StudentTModel(
             posterior, weight, sigma0=sigma0, alpha=1.0, beta=beta, formula="exact"
         )
         seen = model.held_out_variance(0.0 * weight)
         new = model.variance(*posterior.project(kernel(reference, rows), np.ones(len(reference))))
-        area = roc_auc_score(labels, -np.concatenate([seen, new]))
-        if area > best:
-            best, chosen = area, multiple * median
-    return chosen
+        return roc_auc_score(labels, -np.concatenate([seen, new]))
+
+    return best_length_scale(median, area)
 
 
 def independent_features(rows, rng):

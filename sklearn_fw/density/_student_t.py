@@ -230,8 +230,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
         if len(used) < len(weight):
-            keep = used if backend is NUMPY else backend.xp.asarray(used, device=X.device)
-            X, weight = backend.xp.take(X, keep, axis=0), weight[used]
+            X, weight = backend.rows(X, used), weight[used]
         if self.beta == 0 and len(weight) == 1:
             raise ValueError("beta=0 needs at least 2 rows, found n_samples = 1: pass beta > 0")
         self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)

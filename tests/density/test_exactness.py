@@ -88,7 +88,8 @@ def test_linear_kernel_equals_scipy_with_its_constant(rng):
     reference = multivariate_t(n * mean / kappa, scatter * (kappa + 1) / (kappa * dof), df=dof)
     constant = (
         gammaln((alpha + n + 1) / 2) - gammaln((alpha + n + 1 - D) / 2) - D / 2 * np.log(np.pi)
-        - 0.5 * np.linalg.slogdet(scatter)[1] + (alpha + n + 1 - D) / 2 * np.log((1 + kappa) / kappa)
+        - 0.5 * np.linalg.slogdet(scatter)[1]
+        + (alpha + n + 1 - D) / 2 * np.log((1 + kappa) / kappa)
     )  # fmt: skip
     density = KernelStudentTDensity("linear", sigma0=0.5, alpha=alpha, beta=beta).fit(X)
     assert_allclose(
