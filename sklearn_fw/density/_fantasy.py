@@ -15,16 +15,16 @@ def kernel_student_t_fantasy(
     *,
     kernel="rbf",
     length_scale=1.0,
-    sigma0=0.1,
+    sigma0=1.0,
     alpha=1.0,
     beta=0.01,
-    support=(-5.0, 5.0),
+    support=(-8.0, 8.0),
     random_state=None,
 ):
     """Draw a data set from the model itself, row after row, each given those before it.
 
     The first row is zero and ``x_n ~ q(. | x_1, ..., x_(n-1))`` on the box. Rows gather in clusters
-    as in a Chinese restaurant process; small ``alpha`` makes them tight.
+    as in a Chinese restaurant process; larger ``alpha`` and smaller ``sigma0`` make them tight.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def kernel_student_t_fantasy(
         A kernel of `KernelStudentTDensity`.
     length_scale : float, default=1.0
         Length scale, in units of the columns.
-    sigma0 : float, default=0.1
-        Prior standard deviation in feature space.
+    sigma0 : float, default=1.0
+        Prior standard deviation in feature space; with 0.1, which suits data, all rows collapse.
     alpha : float, default=1.0
-        Degrees of freedom.
+        Degrees of freedom, above 0.
     beta : float, default=0.01
         Prior weight of mean zero in feature space, above 0.
-    support : tuple (low, high), default=(-5.0, 5.0)
+    support : tuple (low, high), default=(-8.0, 8.0)
         The box, sides as numbers or arrays of shape (n_features,); the density has no finite
         integral without one.
     random_state : int, RandomState instance or None, default=None

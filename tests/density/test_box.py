@@ -129,17 +129,24 @@ def test_reflection_keeps_points_inside():
 
 
 def test_fantasy_gathers_in_clusters():
-    tight = kernel_student_t_fantasy(25, alpha=0.01, random_state=0)
-    assert tight.shape == (25, 2)
-    assert_allclose(tight[0], 0)
-    assert np.all(np.abs(tight) <= 5)
-    uniform = np.random.RandomState(0).uniform(-5, 5, size=(25, 2))
-
     def nearest(X):
         distance = np.linalg.norm(X[:, None] - X, axis=2)
         return np.median(np.sort(distance, axis=1)[:, 1])
 
-    assert nearest(tight) < 0.8 * nearest(uniform)
+    def mean_of_five(**parameters):
+        return np.mean(
+            [nearest(kernel_student_t_fantasy(25, random_state=i, **parameters)) for i in range(5)]
+        )
+
+    X = kernel_student_t_fantasy(25, random_state=0)
+    assert X.shape == (25, 2)
+    assert_allclose(X[0], 0)
+    assert np.all(np.abs(X) <= 8)
+    uniform = nearest(np.random.RandomState(0).uniform(-8, 8, size=(25, 2)))
+    assert mean_of_five(alpha=10.0) < mean_of_five(alpha=0.01) < 0.8 * uniform
+
+
+def test_fantasy_is_drawn_row_by_row():
     assert_allclose(kernel_student_t_fantasy(5, random_state=1)[:3],
                     kernel_student_t_fantasy(3, random_state=1))  # fmt: skip
     with pytest.raises(ValueError, match="contain zero"):
