@@ -200,7 +200,7 @@ CONTENDERS = {  # name: (constructor, grid; empty for the defaults, AUC and erro
     "kernel Student-t, default": (student_t, {}, None, None),
     "kernel Student-t, tuned": (
         student_t,
-        {"multiple": (0.25, 0.5, 0.7, 1.0, 1.5, 2.0), "sigma0": (0.03, 0.1, 0.3, 1.0)},
+        {"multiple": (0.25, 0.5, 1.0, 2.0, 3.0), "sigma0": (0.03, 0.1, 0.3)},
         "96.82 ± 0.8", "2.15 ± 1.0",
     ),
     "KernelDensity, default": (kernel_density, {"bandwidth": (1.0,)}, None, None),
@@ -242,13 +242,17 @@ def draw(X_train, y_train, X_test, y_test, seed, n_train, n_check):
         X_test[rest], y_test[rest])  # fmt: skip
 
 
-def measure_usps(path, name, n_train, n_repeats):
+def measure_usps(path, name, n_train, n_repeats, shuffled):
     """Return (setting, AUC mean, AUC deviation, error mean, error deviation), in per cent."""
     from sklearn.metrics import roc_auc_score
 
     with np.load(path) as file:
         X, y = file["X_train"].astype(np.float64), file["y_train"].astype(int)
         X_test, y_test = file["X_test"].astype(np.float64), file["y_test"].astype(int)
+    if shuffled:
+        order = np.random.RandomState(2000).permutation(len(X) + len(X_test))
+        X, y = np.concatenate([X, X_test])[order], np.concatenate([y, y_test])[order]
+        X, X_test, y, y_test = X[:-2007], X[-2007:], y[:-2007], y[-2007:]
     make, grid, *_ = CONTENDERS[name]
     order = np.random.RandomState(1000).permutation(len(X))
     kept, validation = order[:-2000], order[-2000:]
@@ -259,11 +263,14 @@ def measure_usps(path, name, n_train, n_repeats):
     best, setting = -1.0, {}
     candidates = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
     if len(candidates) > 1:
-        drawn = [draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
-                 for i in range(2)]  # fmt: skip
+        drawn = [
+            draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
+            for i in range(2)
+        ]
         for candidate in candidates:
-            value = np.mean([auc(make(**candidate).fit(*train), check)
-                             for train, check, _ in drawn])  # fmt: skip
+            value = np.mean(
+                [auc(make(**candidate).fit(*train), check) for train, check, _ in drawn]
+            )
             if value > best:
                 best, setting = value, candidate
     else:
@@ -275,6 +282,27 @@ def measure_usps(path, name, n_train, n_repeats):
         areas.append(100 * auc(model, check))
         errors.append(100 * np.mean(model.predict(rest[0]) != rest[1]))
     return setting, np.mean(areas), np.std(areas), np.mean(errors), np.std(errors)
+
+
+def usps_table(report, path, names, n_train, n_repeats, shuffled):
+    """One table; returns {name: (AUC mean, deviation, error mean, deviation)}."""
+    rows, settings, found = [], [], {}
+    for name in names:
+        _, grid, paper_auc, paper_error = CONTENDERS[name]
+        setting, *values = in_child(measure_usps, path, name, n_train, n_repeats, shuffled)
+        found[name] = values
+        area, area_sd, error, error_sd = values
+        rows.append([
+            name, f"{area:.2f} ± {area_sd:.2f}", f"{error:.2f} ± {error_sd:.2f}", paper_auc,
+            paper_error,
+        ])  # fmt: skip
+        if grid:
+            chosen = ", ".join(f"{key}={value}" for key, value in setting.items())
+            settings.append(f"{name}: {chosen}.")
+    report.table(["model", "AUC", "label error", "paper: AUC", "paper: error"], rows)
+    report.text("Settings in use:")
+    report.bullets(*settings)
+    return found
 
 
 def usps(report, options):
@@ -289,31 +317,32 @@ def usps(report, options):
         23.85 ± 8.2."""
     )
     path = data_file("usps/usps.npz")
-    rows, settings, found = [], [], {}
-    for name, (_, grid, paper_auc, paper_error) in CONTENDERS.items():
-        setting, *values = in_child(measure_usps, path, name, n_train, n_repeats)
-        found[name] = values
-        area, area_sd, error, error_sd = values
-        rows.append([name, f"{area:.2f} ± {area_sd:.2f}", f"{error:.2f} ± {error_sd:.2f}",
-                     paper_auc, paper_error])  # fmt: skip
-        if grid:
-            chosen = ", ".join(f"{key}={value}" for key, value in setting.items())
-            settings.append(f"{name}: {chosen}.")
-    report.table(["model", "AUC", "label error", "paper: AUC", "paper: error"], rows)
-    report.text("Settings in use:")
-    report.bullets(*settings)
-    kst = found["kernel Student-t, tuned"]
-    report.goals(
-        ("AUC, tuned, against the paper", kst[0], 96.82, ">="),
-        ("label error, tuned, against the paper", kst[2], 2.15, "<="),
-    )
-    shared, both = (found[f"KernelDensity, {x} tuned{y}"] for x, y in
-                    (("bandwidth", ""), ("labels", " too")))  # fmt: skip
+    report.text("All 9,298 digits shuffled, then split:")
+    found = usps_table(report, path, CONTENDERS, n_train, n_repeats, True)
     report.text(
-        f"""The honest line: with one bandwidth for pixels and labels, as in the paper, kernel
-        density estimation is {kst[0] - shared[0]:.2f} points of AUC behind; a label scale tuned
-        apart from the bandwidth leaves {kst[0] - both[0]:+.2f} points. In label error the
-        differences are {shared[2] - kst[2]:+.2f} and {both[2] - kst[2]:+.2f} points."""
+        """The test digits of the original split, which were written by other people and are known
+        to be harder:"""
+    )
+    chosen = [name for name in CONTENDERS if name.startswith("kernel") or name.endswith("too")]
+    harder = usps_table(report, path, chosen, n_train, n_repeats, False)
+    names = {"shuffled": found, "original split": harder}
+    best = "kernel Student-t, tuned"
+    report.goals(*(
+        goal for title, values in names.items() for goal in (
+            (f"AUC against the paper, {title}", values[best][0], 96.82, ">="),
+            (f"label error against the paper, {title}", values[best][2], 2.15, "<="),
+        )
+    ))  # fmt: skip
+    kst = found[best]
+    shared = found["KernelDensity, bandwidth tuned"]
+    both = found["KernelDensity, labels tuned too"]
+    report.text(
+        f"""The honest line: with one bandwidth for pixels and labels, kernel density
+        estimation is {kst[0] - shared[0]:.2f} points of AUC behind; with a label scale tuned
+        apart from the bandwidth the lead shrinks to {kst[0] - both[0]:.2f} points, and in label
+        error it is {both[2] - kst[2]:.2f} points. The paper does not say how it split the digits or
+        which bandwidths it tried. Its label error is out of reach here: the nearest
+        neighbour among 2,000 training digits errs on about 5.6 % of shuffled ones."""
     )
 
 

@@ -19,6 +19,11 @@ class Backend:
     name = "numpy"
     xp = np
 
+    @property
+    def on_host(self):
+        """Whether arrays are NumPy's; an unpickled backend is another object, so compare this."""
+        return self.name == "numpy"
+
     def cholesky(self, A):
         """Lower factor of a symmetric positive definite matrix, which may be overwritten."""
         # The transpose is in Fortran order: LAPACK works in place. The matrix is symmetric.
@@ -27,6 +32,14 @@ class Backend:
     def diagonal(self, A):
         """The diagonal as a view that can be changed."""
         return np.einsum("ii->i", A)
+
+    def exp(self, A):
+        """Exponential; A may be overwritten."""
+        return np.exp(A, out=A)
+
+    def positive_part(self, A):
+        """The larger of zero and each entry; A may be overwritten."""
+        return np.maximum(A, 0.0, out=A)
 
     def solve_lower(self, L, B):
         """``L^-1 B``; B may be overwritten."""
@@ -77,6 +90,14 @@ class ArrayAPIBackend(Backend):
     def diagonal(self, A):
         """The diagonal of a matrix made here, in C order, as a view that can be changed."""
         return self.xp.reshape(A, (-1,))[:: A.shape[0] + 1]
+
+    def exp(self, A):
+        """Exponential."""
+        return self.xp.exp(A)
+
+    def positive_part(self, A):
+        """The larger of zero and each entry."""
+        return self.xp.clip(A, 0.0, None)
 
     def solve_lower(self, L, B):
         """``L^-1 B``."""

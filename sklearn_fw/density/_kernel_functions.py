@@ -14,14 +14,18 @@ A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of 
 """
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from ._backend import NUMPY
 
 __all__ = ["RADIAL", "AllSubsetsKernel", "DotKernel", "OpaqueKernel", "RadialKernel"]
 
+PANEL = 256  # rows
 
-def _rbf(xp, q):
-    return xp.exp(q * -0.5)
+
+def _rbf(backend, q):
+    q *= -0.5
+    return backend.exp(q)
 
 
 def _rbf_derivatives(q):
@@ -29,13 +33,13 @@ def _rbf_derivatives(q):
     return -0.5 * k, 0.25 * k
 
 
-def _laplacian(xp, q):
-    return xp.exp(-xp.sqrt(q))
+def _laplacian(backend, q):
+    return backend.exp(-backend.xp.sqrt(q))
 
 
-def _matern32(xp, q):
-    t = xp.sqrt(q * 3.0)
-    return (1.0 + t) * xp.exp(-t)
+def _matern32(backend, q):
+    t = backend.xp.sqrt(q * 3.0)
+    return (1.0 + t) * backend.exp(-t)
 
 
 def _matern32_derivatives(q):
@@ -45,9 +49,9 @@ def _matern32_derivatives(q):
     return -1.5 * decay, 2.25 * decay / np.where(t > 0, t, np.inf)
 
 
-def _matern52(xp, q):
-    t = xp.sqrt(q * 5.0)
-    return (1.0 + t + t * t / 3.0) * xp.exp(-t)
+def _matern52(backend, q):
+    t = backend.xp.sqrt(q * 5.0)
+    return (1.0 + t + t * t / 3.0) * backend.exp(-t)
 
 
 def _matern52_derivatives(q):
@@ -56,7 +60,7 @@ def _matern52_derivatives(q):
     return -5.0 / 6.0 * (1.0 + t) * decay, 25.0 / 12.0 * decay
 
 
-def _rational_quadratic(xp, q):
+def _rational_quadratic(backend, q):
     return 1.0 / (1.0 + q * 0.5)
 
 
@@ -65,7 +69,8 @@ def _rational_quadratic_derivatives(q):
     return -0.5 * k * k, 0.5 * k**3
 
 
-# Name: profile f(q) of the squared scaled distance, its two derivatives, and -2 f'(0).
+# Name: profile f(q) of the squared scaled distance q, which may be overwritten; its two
+# derivatives; and -2 f'(0).
 RADIAL = {
     "rbf": (_rbf, _rbf_derivatives, 1.0),
     "laplacian": (_laplacian, None, None),
@@ -101,20 +106,38 @@ class RadialKernel:
 
     def squared_distances(self, X, Y):
         """Squared scaled distances; on the diagonal exactly zero when Y is X."""
-        xp = self.backend.xp
-        A = (X - self.center) / self.length_scale
-        B = A if Y is X else (Y - self.center) / self.length_scale
-        q = A @ B.T
-        q *= -2.0
-        q += xp.sum(A * A, axis=1)[:, None]
-        q += xp.sum(B * B, axis=1)[None, :]
-        q = xp.clip(q, 0.0, None)
+        A, B = self._scaled(X), self._scaled(Y)
+        q = self._pairs(A, -2.0 * B, *self._norms(A, B))
         if Y is X:
             self.backend.diagonal(q)[:] = 0.0
         return q
 
+    def _scaled(self, X):
+        return (X - self.center) / self.length_scale
+
+    def _norms(self, A, B):
+        xp = self.backend.xp
+        return xp.sum(A * A, axis=1)[:, None], xp.sum(B * B, axis=1)[None, :]
+
+    def _pairs(self, A, opposite, norms_A, norms_B):
+        q = A @ opposite.T
+        q += norms_A
+        q += norms_B
+        return self.backend.positive_part(q)
+
     def __call__(self, X, Y):
-        return self.profile(self.backend.xp, self.squared_distances(X, Y))
+        if not self.backend.on_host:
+            return self.profile(self.backend, self.squared_distances(X, Y))
+        # Panels of rows stay in the cache through all steps of the formula.
+        A, B = self._scaled(X), self._scaled(Y)
+        norms_A, norms_B = self._norms(A, B)
+        B *= -2.0
+        K = np.empty((len(A), len(B)))
+        for rows in gen_batches(len(A), PANEL):
+            K[rows] = self.profile(NUMPY, self._pairs(A[rows], B, norms_A[rows], norms_B))
+        if Y is X:
+            np.fill_diagonal(K, 1.0)
+        return K
 
     def diag(self, X):
         """Ones."""

@@ -23,7 +23,7 @@ def distinct_rows(X, limit):
     return rows
 
 
-def median_distance(X, max_rows=2000):
+def median_distance(X, max_rows=1000):
     """Median Euclidean distance of distinct rows; 1 if there is but one row."""
     rows = distinct_rows(X, max_rows)
     return float(np.median(pdist(rows))) if len(rows) > 1 else 1.0

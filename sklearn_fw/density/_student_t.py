@@ -132,14 +132,12 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
     keep temporary arrays below scikit-learn's ``working_memory``. With ``max_rank=r`` it is
     O(n r^2) and O(r^2). BLAS uses its threads; there are no others.
 
-    Scores are comparable between models only when normalised: `score` is no criterion for
-    ``sigma0``, ``length_scale`` or the kernel unless ``normalize`` is on. Use a labelled scorer
+    Scores of different models are comparable only when normalised: otherwise use a labelled scorer
     such as "roc_auc", or minimise the mean of `hyvarinen_score`, which needs no normaliser.
 
     "auto" of ``length_scale`` compares rankings: every candidate orders the rows, each scored
-    without itself, against rows whose features were drawn independently of each other, and
-    the largest area under the ROC curve wins. It depends on the values of the rows only, not on
-    their order, copies or weights, and costs four factorizations of at most 500 rows.
+    without itself, against rows with independently drawn features; the largest area under the ROC
+    curve wins. Order, copies and weights of rows have no effect.
 
     With kernels that vanish at large distances the score tends to ``log_floor_``, so the integral
     over the whole space is infinite, whatever alpha is; hence the box.
@@ -275,6 +273,8 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
             return self.fit(X, y, sample_weight)
         check_parameters(self)
         self._need_host("partial_fit")
+        if self.sigma0**2 != self._model.s:
+            raise ValueError("sigma0 changed since the first rows: call fit with all of them")
         X = self._check_X(X, NUMPY, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
@@ -289,7 +289,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         return self
 
     def _check_X(self, X, backend, reset):
-        if backend is NUMPY:
+        if backend.on_host:
             X = validate_data(self, X, dtype=np.float64, reset=reset)
         else:
             xp = backend.xp
@@ -587,7 +587,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         return hyvarinen(self.kernel_, self._model, self.X_fit_, X, self.jacobian == "auto")
 
     def _need_host(self, name):
-        if self._model_backend() is not NUMPY or self.X_fit_ is None:
+        if not self._model_backend().on_host or self.X_fit_ is None:
             raise ValueError(
                 f"{name} needs rows as NumPy arrays: fit on them, with array_api_dispatch off and "
                 "a kernel other than 'precomputed'"

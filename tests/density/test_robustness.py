@@ -204,5 +204,24 @@ def test_what_a_setting_cannot_do_is_said(rng):
         matrix.sample(3)
     with pytest.raises(ValueError, match="diag is for"):
         laplacian.score_samples(X, diag=np.ones(20))
+    with pytest.raises(ValueError, match="sigma0 changed"):
+        KernelStudentTDensity().fit(X).set_params(sigma0=0.5).partial_fit(X)
     with pytest.raises(ValueError, match="beta=0"):
         KernelStudentTDensity(beta=0).fit(X[:1])
+
+
+@pytest.mark.parametrize("options", [{}, {"max_rank": 5}, {"kernel": "polynomial"}], ids=str)
+def test_stored_models_score_alike(options, rng, tmp_path):
+    import pickle
+
+    skops = pytest.importorskip("skops.io")
+    X = rng.normal(size=(20, 3))
+    density = KernelStudentTDensity(**options).fit(X)
+    again = pickle.loads(pickle.dumps(density))
+    assert_allclose(again.score_samples(X), density.score_samples(X), rtol=1e-10)
+    data = skops.dumps(density)
+    trusted = skops.get_untrusted_types(data=data)
+    assert all(name.startswith("sklearn_fw.density.") for name in trusted)
+    stored = skops.loads(data, trusted=trusted)
+    assert_allclose(stored.score_samples(X), density.score_samples(X), rtol=1e-10)
+    assert_allclose(stored.partial_fit(X).score_samples(X), density.partial_fit(X).score_samples(X))
