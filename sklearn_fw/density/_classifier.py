@@ -64,7 +64,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         Their labels, as positions in ``classes_``.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
 
     Raises

@@ -45,7 +45,7 @@ class RelativeNoveltyDetector(BaseEstimator):
         Score below which `predict` says -1.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
 
     Raises

@@ -104,7 +104,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         Score below which `predict` says -1.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, when X is a data frame with string names.
 
     Raises
@@ -290,11 +290,11 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
 
     def _check_X(self, X, backend, reset):
         if backend.on_host:
-            X = validate_data(self, X, dtype=np.float64, reset=reset)
+            X = validate_data(self, X, dtype=np.float64, reset=reset, copy=True)
         else:
             xp = backend.xp
             X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)
-            X = xp.asarray(X, dtype=xp.float64)
+            X = xp.asarray(X, dtype=xp.float64, copy=True)
         if reset and self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"kernel='precomputed' needs a square matrix, got {X.shape}")
         return X

@@ -122,6 +122,14 @@ def test_memory_stays_below_the_limit(rng):
     assert peak < 4 * 2**20 + 6 * new.nbytes  # all at once would take 64 MB for each array
 
 
+def test_the_model_keeps_rows_of_its_own(rng):
+    X, new = rng.normal(size=(30, 2)), rng.normal(size=(5, 2))
+    density = KernelStudentTDensity().fit(X)
+    scores = density.score_samples(new)
+    X[:] = 0
+    assert_allclose(density.score_samples(new), scores, rtol=0)
+
+
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
 def test_contamination_is_the_share_of_the_training_rows(share, rng):
     X = rng.normal(size=(200, 3))
