@@ -10,7 +10,13 @@ from .._validation import check_choice, check_integer, check_positive
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
 
-__all__ = ["check_parameters", "log_volume", "precomputed_diagonal", "resolve_kernel"]
+__all__ = [
+    "check_parameters",
+    "log_volume",
+    "needs_numpy",
+    "precomputed_diagonal",
+    "resolve_kernel",
+]
 
 NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
 
@@ -41,6 +47,12 @@ def check_parameters(estimator):
                 )
 
 
+def needs_numpy(estimator):
+    """Whether the parameters ask for something that runs on NumPy arrays only."""
+    named = isinstance(estimator.kernel, str) and estimator.kernel != "precomputed"
+    return not named or estimator.max_rank is not None or estimator.normalize is not False
+
+
 def log_volume(jacobian, kernel, X):
     """``1/2 log det G`` of each row, as the parameter ``jacobian`` wants it."""
     if jacobian is False:
@@ -56,6 +68,11 @@ def log_volume(jacobian, kernel, X):
 def resolve_kernel(estimator, X, backend):
     """Return (kernel object, length scale or None) for the parameters of a density estimator."""
     kernel = estimator.kernel
+    if not backend.on_host and needs_numpy(estimator):
+        raise ValueError(
+            "arrays of other libraries need one of the named kernels, max_rank=None and "
+            "normalize=False: change these, or switch array_api_dispatch off and convert X"
+        )
     if isinstance(kernel, str) and kernel in RADIAL:
         scale = resolve_length_scale(estimator, X, backend)
         centre = backend.array(backend.to_host(X).mean(axis=0), X)
@@ -71,11 +88,6 @@ def resolve_kernel(estimator, X, backend):
         ), None  # fmt: skip
     if kernel == "all_subsets":
         return AllSubsetsKernel(backend), None
-    if backend.name != "numpy":
-        raise ValueError(
-            f"kernel={kernel!r} works on NumPy arrays only: pass one of the named kernels, or "
-            "switch array_api_dispatch off and convert X"
-        )
     if kernel == "precomputed":
         return OpaqueKernel(None, None, True), None
     if isinstance(kernel, Kernel):

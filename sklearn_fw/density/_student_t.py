@@ -13,7 +13,13 @@ from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import hyvarinen, require_derivatives, score_gradient
 from ._model import block_rows, make_model
 from ._posterior import ExactPosterior, LowRankPosterior
-from ._resolve import check_parameters, log_volume, precomputed_diagonal, resolve_kernel
+from ._resolve import (
+    check_parameters,
+    log_volume,
+    needs_numpy,
+    precomputed_diagonal,
+    resolve_kernel,
+)
 from ._threshold import score_threshold
 
 __all__ = ["KernelStudentTDensity"]
@@ -310,7 +316,6 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
             self.support_ = resolve_support(self.support, rows, self.length_scale_)
         self.log_normalizer_ = 0.0
         if self.normalize is not False:
-            self._need_host("normalize")
             self.log_normalizer_ = log_integral(
                 self.normalize, self._unnormalised, Box(*self.support_), self.X_fit_,
                 self.length_scale_, check_random_state(self.random_state),
@@ -388,9 +393,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         return self._variance(X, diag)[1]
 
     def score(self, X, y=None):
-        """Sum of `score_samples`, as in `sklearn.neighbors.KernelDensity`.
-
-        It compares parameters only with ``normalize``, see Notes of the class.
+        """Sum of `score_samples`; it compares models only with ``normalize``, see Notes.
 
         Parameters
         ----------
@@ -537,10 +540,10 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
     def _variance(self, X, diag=None):
         """Return (validated X, variance of its rows)."""
         X = self._check_X(X, self._model_backend(), reset=False)
-        if diag is not None and not self._precomputed:
-            raise ValueError("diag is for kernel='precomputed'; leave it out")
         if self._precomputed:
             diag = precomputed_diagonal(diag, self._diagonal, len(X))
+        elif diag is not None:
+            raise ValueError("diag is for kernel='precomputed'; leave it out")
         return X, self._variance_of(X, diag)
 
     def _variance_of(self, X, diag=None):
@@ -567,9 +570,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         return self._model.log_score(self._variance_of(X)) + self._log_volume(X)
 
     def _log_volume(self, X):
-        if self.X_fit_ is None:
-            return 0.0
-        return log_volume(self.jacobian, self.kernel_, X)
+        return 0.0 if self.X_fit_ is None else log_volume(self.jacobian, self.kernel_, X)
 
     def _differentiate(self, function, name, X):
         check_is_fitted(self)
@@ -580,8 +581,7 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
         return np.concatenate([function(X[rows]) for rows in gen_batches(len(X), size)])
 
     def _gradient(self, X):
-        volume = self.jacobian == "auto"
-        return score_gradient(self.kernel_, self._model, self.X_fit_, X, volume)
+        return score_gradient(self.kernel_, self._model, self.X_fit_, X, self.jacobian == "auto")
 
     def _hyvarinen(self, X):
         return hyvarinen(self.kernel_, self._model, self.X_fit_, X, self.jacobian == "auto")
@@ -596,5 +596,5 @@ class KernelStudentTDensity(OutlierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
-        tags.array_api_support = True
+        tags.array_api_support = not needs_numpy(self)
         return tags

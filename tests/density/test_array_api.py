@@ -82,3 +82,11 @@ def test_single_precision_is_computed_in_double(name, device, dispatch, rng):
     there = to_device(X, name, device)
     scores = KernelStudentTDensity(length_scale=1.0).fit(there).score_samples(there)
     assert_allclose(to_host(scores, name), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("parameters", [{"max_rank": 3}, {"normalize": "importance"},
+                                        {"kernel": lambda X, Y: X @ Y.T}])  # fmt: skip
+def test_what_needs_numpy_says_so(parameters, dispatch, rng):
+    X = to_device(rng.normal(size=(10, 2)), "torch", "cpu")
+    with pytest.raises(ValueError, match="named kernels"):
+        KernelStudentTDensity(**parameters).fit(X)
