@@ -22,6 +22,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
+from sklearn_fw.density import (
+    KernelStudentTClassifier,
+    KernelStudentTDensity,
+    RelativeNoveltyDetector,
+)
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, StructuredSVM
 
 
@@ -64,6 +69,12 @@ def candidates():
     return X, [int((x @ [1.0, 2.0, 3.0]).argmax()) for x in X]
 
 
+def points():
+    """Two groups of points in the plane."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    return X, np.repeat([0, 1], 20)
+
+
 CASES = [
     Case("multiclass", lambda: StructuredSVM(max_iter=50), iris, two_d=True),
     Case(
@@ -90,6 +101,22 @@ CASES = [
         "candidates", lambda: StructuredSVM(EnumeratedModel(), tol=1e-3), candidates,
         absent={"classes_", "n_features_in_"}, skip=("string_labels",),
     ),
+    Case("density", KernelStudentTDensity, points, two_d=True),
+    Case(
+        "density, polynomial",
+        lambda: KernelStudentTDensity("polynomial", contamination=0.1),
+        points,
+        two_d=True,
+    ),
+    Case("density, low rank", lambda: KernelStudentTDensity(max_rank=20), points, two_d=True),
+    Case(
+        "density, published",
+        lambda: KernelStudentTDensity(formula="published", beta=1.0, length_scale="median"),
+        points,
+        two_d=True,
+    ),
+    Case("label reconstruction", KernelStudentTClassifier, points, two_d=True),
+    Case("relative novelty", RelativeNoveltyDetector, points, two_d=True),
 ]  # fmt: skip
 
 # Checks of scikit-learn that fail for a reason we accept: {class name: {check name: reason}}.

@@ -1,0 +1,412 @@
+"""Novelty detection and label reconstruction beside scikit-learn's detectors.
+
+    python3 dev.py bench novelty [--quick] [--write]
+
+Needs the folders ``novelty`` (five ODDS sets as npz files with ``X`` and ``y``) and ``usps``
+(``usps.npz``) in the folder that SKLEARN_FW_DATA names.
+"""
+
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+from _report import Clock, Skip, in_child, main
+
+ABOUT = """
+How well do kernel Student-t densities find novelties and wrong labels, and what do they cost,
+beside the detectors of scikit-learn?
+"""
+SETS = {
+    "optdigits": "26_optdigits",
+    "satimage-2": "31_satimage-2",
+    "thyroid": "38_thyroid",
+    "breastw": "4_breastw",
+    "cardio": "6_cardio",
+}
+KST = "KernelStudentTDensity()"
+RIVALS = ['KernelDensity(bandwidth="scott")', "1-nearest neighbour distance", "OneClassSVM()"]
+
+
+def data_file(name):
+    """Path of a data file."""
+    home = os.environ.get("SKLEARN_FW_DATA")
+    if not home or not (Path(home) / name).is_file():
+        raise Skip(f"no {name}: set SKLEARN_FW_DATA to the folder that holds the data sets")
+    return Path(home) / name
+
+
+# ---- five novelty sets ---------------------------------------------------------------------------
+
+
+def detectors():
+    """Name: (estimator, function from fitted estimator and rows to scores, high for normal)."""
+    from sklearn.mixture import GaussianMixture
+    from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
+    from sklearn.svm import OneClassSVM
+
+    from sklearn_fw import KernelStudentTDensity
+
+    def score(fitted, X):
+        return fitted.score_samples(X)
+
+    def distance(fitted, X):
+        return -fitted.kneighbors(X)[0].ravel()
+
+    return {
+        KST: (KernelStudentTDensity(), score),
+        'KernelStudentTDensity(length_scale="median")': (
+            KernelStudentTDensity(length_scale="median"), score),
+        RIVALS[0]: (KernelDensity(bandwidth="scott"), score),
+        RIVALS[1]: (NearestNeighbors(n_neighbors=1), distance),
+        RIVALS[2]: (OneClassSVM(), score),
+        "LocalOutlierFactor(novelty=True)": (LocalOutlierFactor(novelty=True), score),
+        "GaussianMixture()": (GaussianMixture(random_state=0), score),
+    }  # fmt: skip
+
+
+def measure_set(path, n_splits):
+    """Means over the splits: {detector: (AUC, average precision, fit s, score s)}."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+    from sklearn.preprocessing import StandardScaler
+
+    with np.load(path) as file:
+        X, y = file["X"].astype(np.float64), file["y"].ravel().astype(int)
+    found = {}
+    for seed in range(n_splits):
+        normal = np.random.RandomState(seed).permutation(np.flatnonzero(y == 0))
+        half = len(normal) // 2
+        scaler = StandardScaler().fit(X[normal[:half]])
+        train = scaler.transform(X[normal[:half]])
+        test = scaler.transform(np.concatenate([X[normal[half:]], X[y == 1]]))
+        novel = np.repeat([0, 1], [len(normal) - half, (y == 1).sum()])
+        for name, (estimator, score) in detectors().items():
+            with Clock() as fit_clock:
+                estimator.fit(train)
+            with Clock() as score_clock:
+                scores = score(estimator, test)
+            found.setdefault(name, []).append((
+                roc_auc_score(novel, -scores), average_precision_score(novel, -scores),
+                fit_clock.wall, score_clock.wall,
+            ))  # fmt: skip
+    return {name: np.mean(rows, axis=0) for name, rows in found.items()}
+
+
+def novelty_sets(report, options):
+    report.section("Five novelty sets")
+    report.text(
+        """Inputs standardised on the training rows, which are half of the normal rows; tested on
+        the other half and all novelties; means of five random splits; default parameters."""
+    )
+    sets = dict(list(SETS.items())[-2:]) if options.quick else SETS
+    n_splits = 1 if options.quick else 5
+    results = {
+        name: in_child(measure_set, data_file(f"novelty/{file}.npz"), n_splits)
+        for name, file in sets.items()
+    }
+    names = list(detectors())
+    mean = {}
+    for place, title in enumerate(["Area under the ROC curve", "Average precision"]):
+        report.text(title + ":")
+        rows = []
+        for name in names:
+            values = [float(results[key][name][place]) for key in sets]
+            mean[name, place] = float(np.mean(values))
+            rows.append([f"``{name}``", *values, mean[name, place]])
+        report.table(["detector", *sets, "mean"], rows)
+    report.text("Seconds to fit and to score, on one thread:")
+    report.table(
+        ["detector", *sets],
+        [
+            [f"``{name}``", *("{2:.3f} / {3:.3f}".format(*results[key][name]) for key in sets)]
+            for name in names
+        ],
+    )
+    report.goals(*((f"mean AUC against ``{rival}``", mean[KST, 0], mean[rival, 0], ">=")
+                   for rival in RIVALS))  # fmt: skip
+    report.text(
+        """The automatic length scale is what reaches the goal: with the plain median distance the
+        model oversmooths sets of many tight clusters such as the digits. It is chosen on at most
+        500 rows, and the time for that is part of the fit. Where it loses: in mean average
+        precision ``KernelDensity`` and the distance to the nearest neighbour are slightly ahead,
+        through the digits alone, and they are cheaper where there are few features."""
+    )
+
+
+# ---- USPS: mislabelled digits and missing labels -------------------------------------------------
+
+
+class Joint:
+    """A detector on rows with the scaled one-hot label appended."""
+
+    def __init__(self, estimator, label_scale=1.0):
+        self.estimator, self.label_scale = estimator, label_scale
+
+    def fit(self, X, y):
+        self.estimator.fit(self._join(X, y))
+        return self
+
+    def _join(self, X, y):
+        return np.column_stack([X, self.label_scale * np.eye(10)[y]])
+
+    def score_joint(self, X, y):
+        return self.estimator.score_samples(self._join(X, y))
+
+    def predict(self, X):
+        n = len(X)
+        scores = [self.score_joint(X, np.full(n, label)) for label in range(10)]
+        return np.argmax(scores, axis=0)
+
+
+def student_t(multiple=None, sigma0=0.1):
+    """The joint model; `multiple` of the median distance, None for the default length scale."""
+    from sklearn_fw.density import KernelStudentTClassifier, KernelStudentTDensity
+
+    class Scaled(KernelStudentTClassifier):
+        def fit(self, X, y):
+            if multiple is not None:
+                median = KernelStudentTDensity(length_scale="median").fit(X[:500]).length_scale_
+                self.density = KernelStudentTDensity(length_scale=multiple * median, sigma0=sigma0)
+            return super().fit(X, y)
+
+    return Scaled()
+
+
+def kernel_density(bandwidth="scott", label_scale=1.0):
+    from sklearn.neighbors import KernelDensity
+
+    return Joint(KernelDensity(bandwidth=bandwidth), label_scale)
+
+
+def one_class_svm(gamma="scale", nu=0.5):
+    from sklearn.svm import OneClassSVM
+
+    return Joint(OneClassSVM(gamma=gamma, nu=nu))
+
+
+def mixture(n_components=1, covariance_type="full", reg_covar=1e-6):
+    from sklearn.mixture import GaussianMixture
+
+    return Joint(GaussianMixture(n_components, covariance_type=covariance_type,
+                                 reg_covar=reg_covar, random_state=0))  # fmt: skip
+
+
+def local_outlier_factor(n_neighbors=20):
+    from sklearn.neighbors import LocalOutlierFactor
+
+    return Joint(LocalOutlierFactor(n_neighbors=n_neighbors, novelty=True))
+
+
+CONTENDERS = {  # name: (constructor, grid; empty for the defaults, AUC and error in the paper)
+    "kernel Student-t, default": (student_t, {}, None, None),
+    "kernel Student-t, tuned": (
+        student_t,
+        {"multiple": (0.25, 0.5, 1.0, 2.0, 3.0), "sigma0": (0.03, 0.1, 0.3)},
+        "96.82 ± 0.8", "2.15 ± 1.0",
+    ),
+    "KernelDensity, default": (kernel_density, {"bandwidth": (1.0,)}, None, None),
+    "KernelDensity, bandwidth tuned": (
+        kernel_density, {"bandwidth": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5)},
+        "94.56 ± 0.6", "9.24 ± 1.9",
+    ),
+    "KernelDensity, labels tuned too": (
+        kernel_density,
+        {"bandwidth": (0.4, 0.5, 0.6, 0.8, 1.0, 1.5), "label_scale": (1.0, 2.0, 3.0, 5.0, 8.0)},
+        None, None,
+    ),
+    "OneClassSVM, default": (one_class_svm, {}, None, None),
+    "OneClassSVM, tuned": (
+        one_class_svm, {"gamma": (0.003, 0.01, 0.03, 0.1, 0.3), "nu": (0.01, 0.1, 0.5)}, None, None,
+    ),
+    "GaussianMixture, tuned": (
+        mixture,
+        {"n_components": (1, 10, 40, 100), "covariance_type": ("diag",),
+         "reg_covar": (1e-3, 1e-2, 1e-1)},
+        None, None,
+    ),
+    "LocalOutlierFactor, tuned": (
+        local_outlier_factor, {"n_neighbors": (1, 5, 10, 20, 40)}, None, None,
+    ),
+}  # fmt: skip
+
+
+def draw(X_train, y_train, X_test, y_test, seed, n_train, n_check):
+    """One repetition: training rows, rows with given labels and whether these are right."""
+    rng = np.random.RandomState(seed)
+    train = rng.permutation(len(X_train))[:n_train]
+    test = rng.permutation(len(X_test))[: 2 * n_check]
+    given = y_test[test].copy()
+    given[n_check:] = (given[n_check:] + rng.randint(1, 10, size=n_check)) % 10
+    right = np.repeat([1, 0], n_check)
+    rest = rng.permutation(len(X_test))[:400]
+    return (X_train[train], y_train[train]), (X_test[test], given, right), (
+        X_test[rest], y_test[rest])  # fmt: skip
+
+
+def measure_usps(path, name, n_train, n_repeats, shuffled):
+    """Return (setting, AUC mean, AUC deviation, error mean, error deviation), in per cent."""
+    from sklearn.metrics import roc_auc_score
+
+    with np.load(path) as file:
+        X, y = file["X_train"].astype(np.float64), file["y_train"].astype(int)
+        X_test, y_test = file["X_test"].astype(np.float64), file["y_test"].astype(int)
+    if shuffled:
+        order = np.random.RandomState(2000).permutation(len(X) + len(X_test))
+        X, y = np.concatenate([X, X_test])[order], np.concatenate([y, y_test])[order]
+        X, X_test, y, y_test = X[:-2007], X[-2007:], y[:-2007], y[-2007:]
+    make, grid, *_ = CONTENDERS[name]
+    order = np.random.RandomState(1000).permutation(len(X))
+    kept, validation = order[:-2000], order[-2000:]
+
+    def auc(model, check):
+        return roc_auc_score(check[2], model.score_joint(check[0], check[1]))
+
+    best, setting = -1.0, {}
+    candidates = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+    if len(candidates) > 1:
+        drawn = [
+            draw(X[kept], y[kept], X[validation], y[validation], 500 + i, n_train, 500)
+            for i in range(2)
+        ]
+        for candidate in candidates:
+            value = np.mean(
+                [auc(make(**candidate).fit(*train), check) for train, check, _ in drawn]
+            )
+            if value > best:
+                best, setting = value, candidate
+    else:
+        setting = candidates[0]
+    areas, errors = [], []
+    for seed in range(n_repeats):
+        train, check, rest = draw(X[kept], y[kept], X_test, y_test, seed, n_train, 100)
+        model = make(**setting).fit(*train)
+        areas.append(100 * auc(model, check))
+        errors.append(100 * np.mean(model.predict(rest[0]) != rest[1]))
+    return setting, np.mean(areas), np.std(areas), np.mean(errors), np.std(errors)
+
+
+def usps_table(report, path, names, n_train, n_repeats, shuffled):
+    """One table; returns {name: (AUC mean, deviation, error mean, deviation)}."""
+    rows, settings, found = [], [], {}
+    for name in names:
+        _, grid, paper_auc, paper_error = CONTENDERS[name]
+        setting, *values = in_child(measure_usps, path, name, n_train, n_repeats, shuffled)
+        found[name] = values
+        area, area_sd, error, error_sd = values
+        rows.append([
+            name, f"{area:.2f} ± {area_sd:.2f}", f"{error:.2f} ± {error_sd:.2f}", paper_auc,
+            paper_error,
+        ])  # fmt: skip
+        if grid:
+            chosen = ", ".join(f"{key}={value}" for key, value in setting.items())
+            settings.append(f"{name}: {chosen}.")
+    report.table(["model", "AUC", "label error", "paper: AUC", "paper: error"], rows)
+    report.text("Settings in use:")
+    report.bullets(*settings)
+    return found
+
+
+def usps(report, options):
+    report.section("USPS: mislabelled digits and missing labels")
+    n_train, n_repeats = (200, 2) if options.quick else (2000, 10)
+    report.text(
+        f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100 rightly
+        from 100 wrongly labelled test digits; error of the most probable label on 400 test
+        digits; mean and standard deviation of {n_repeats} repetitions, per cent. "Tuned" means the
+        best AUC on 2 x 1,000 validation digits outside all training sets. The last two columns are
+        the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and
+        23.85 ± 8.2."""
+    )
+    path = data_file("usps/usps.npz")
+    report.text("All 9,298 digits shuffled, then split:")
+    found = usps_table(report, path, CONTENDERS, n_train, n_repeats, True)
+    report.text(
+        """The test digits of the original split, which were written by other people and are known
+        to be harder:"""
+    )
+    chosen = [name for name in CONTENDERS if name.startswith("kernel") or name.endswith("too")]
+    harder = usps_table(report, path, chosen, n_train, n_repeats, False)
+    names = {"shuffled": found, "original split": harder}
+    best = "kernel Student-t, tuned"
+    report.goals(*(
+        goal for title, values in names.items() for goal in (
+            (f"AUC against the paper, {title}", values[best][0], 96.82, ">="),
+            (f"label error against the paper, {title}", values[best][2], 2.15, "<="),
+        )
+    ))  # fmt: skip
+    kst = found[best]
+    shared = found["KernelDensity, bandwidth tuned"]
+    both = found["KernelDensity, labels tuned too"]
+    report.text(
+        f"""The honest line: with one bandwidth for pixels and labels, kernel density
+        estimation is {kst[0] - shared[0]:.2f} points of AUC behind; with a label scale tuned
+        apart from the bandwidth the lead shrinks to {kst[0] - both[0]:.2f} points, and in label
+        error it is {both[2] - kst[2]:.2f} points. Both optima are
+        flat: label scales above 5 and length scales from 2 to 6 medians change little. The paper
+        does not say how it split the digits or which bandwidths it tried. Its label error is out of
+        reach here: the nearest neighbour among 2,000 training digits errs on about 5.6 % of
+        shuffled ones."""
+    )
+
+
+# ---- cost ----------------------------------------------------------------------------------------
+
+
+def measure_cost(n, d, repeat):
+    """Minimum seconds of kernel matrix, Cholesky, solve, fit, fit with default scale, scoring."""
+    from scipy.linalg import cholesky, solve_triangular
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    from sklearn_fw import KernelStudentTDensity
+
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(n, d)), rng.normal(size=(n, d))
+
+    def best(function):
+        seconds = []
+        for _ in range(repeat):
+            with Clock() as clock:
+                result = function()
+            seconds.append(clock.wall)
+        return min(seconds), result
+
+    kernel, K = best(lambda: rbf_kernel(X, gamma=0.5 / d))
+    K[np.diag_indices(n)] += 0.01
+    factor, L = best(lambda: cholesky(K, lower=True))
+    solve, _ = best(lambda: solve_triangular(L, K, lower=True))
+    fit, density = best(lambda: KernelStudentTDensity(length_scale=d**0.5).fit(X))
+    auto, _ = best(lambda: KernelStudentTDensity().fit(X))
+    score, _ = best(lambda: density.score_samples(new))
+    return kernel, factor, solve, fit, auto, score
+
+
+def cost(report, options):
+    n, d = (1000, 64) if options.quick else (5000, 256)
+    report.section("Cost")
+    kernel, factor, solve, fit, auto, score = in_child(measure_cost, n, d, options.repeat)
+    report.text(f"{n} rows of {d} features, seconds on one thread, best of {options.repeat}:")
+    report.table(
+        ["step", "seconds"],
+        [
+            ["kernel matrix (scikit-learn)", kernel],
+            ["Cholesky factorization (SciPy)", factor],
+            [f"triangular solve for {n} rows (SciPy)", solve],
+            ["fit, length scale given", fit],
+            ["fit, length scale chosen", auto],
+            [f"score {n} rows", score],
+        ],
+    )
+    report.goals(
+        ("default fit / (kernel matrix + Cholesky)", auto / (kernel + factor), 2.5, "<="),
+        ("score / triangular solve", score / solve, 2.5, "<="),
+    )
+
+
+def run(report, options):
+    novelty_sets(report, options)
+    usps(report, options)
+    cost(report, options)
+
+
+if __name__ == "__main__":
+    main("novelty", "Novelty and labels", ABOUT, run)

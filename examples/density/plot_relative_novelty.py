@@ -1,0 +1,98 @@
+"""
+========================
+What is new in the image
+========================
+
+Novelty detection reports everything unusual. Often only that is of interest which is unusual
+*compared with something known*: an earlier image of the same place, yesterday's log. The ratio of
+two densities tells. Both have the same parameters and the same number of rows, so that every
+constant cancels.
+"""
+
+# %%
+# Two views of one place
+# ----------------------
+# The earlier image consists of the odd pixels of a photograph, the later one of the even pixels,
+# slightly darker, so no patch occurs twice. Into the later image, the target, three pieces of
+# another photograph are pasted. Patches of 2 x 2 pixels with three colours are rows of 12 features.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_sample_images
+
+from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import RelativeNoveltyDetector
+
+china, flower = (image / 255.0 for image in load_sample_images().images)
+background, target = china[1::2, 1::2], 0.97 * china[::2, ::2]
+piece = flower[120:172:2, 280:332:2, ::-1]  # red and blue exchanged
+pasted = np.zeros(target.shape[:2], dtype=bool)
+for row, column in ((20, 30), (110, 200), (160, 280)):
+    target[row : row + 26, column : column + 26] = piece
+    pasted[row : row + 26, column : column + 26] = True
+
+
+def patches(image):
+    """Rows of 12 features, one per patch of 2 x 2 pixels."""
+    height, width = (2 * (n // 2) for n in image.shape[:2])
+    blocks = image[:height, :width].reshape(height // 2, 2, width // 2, 2, -1)
+    return blocks.transpose(0, 2, 1, 3, 4).reshape(height // 2 * (width // 2), -1)
+
+
+rows = [patches(background), patches(target)]
+shape = target.shape[0] // 2, target.shape[1] // 2
+truth = patches(pasted[..., None]).all(axis=1)
+
+# %%
+# Two answers
+# -----------
+# ``RelativeNoveltyDetector`` draws 300 patches from each image, about 2 %
+# (3 % in the paper). The
+# threshold calls 5 % of the target novel. Beside it: the 5 % of the target patches that are least
+# probable under the target's own density.
+
+X = np.concatenate(rows)
+y = np.repeat([0, 1], [len(part) for part in rows])
+detector = RelativeNoveltyDetector(random_state=0).fit(X, y)
+relative = detector.predict(rows[1]) == -1
+
+own = KernelStudentTDensity().fit(rows[1][np.random.default_rng(0).permutation(len(rows[1]))[:300]])
+scores = own.score_samples(rows[1])
+plain = scores < np.quantile(scores, 0.05)
+
+for name, found in (("relative novelty", relative), ("plain novelty", plain)):
+    print(
+        f"{name}: {found.mean():.1%} of the patches flagged, {found[truth].mean():.0%} of those "
+        f"pasted, {truth[found].mean():.0%} of the flagged ones were pasted"
+    )
+
+
+def marked(found):
+    """The target with the flagged patches in red."""
+    mask = np.kron(found.reshape(shape), np.ones((2, 2), dtype=bool))
+    image = target[: mask.shape[0], : mask.shape[1]].copy()
+    image = 0.5 + 0.5 * image.mean(axis=2, keepdims=True).repeat(3, axis=2)
+    image[mask] = [0.85, 0.1, 0.1]
+    return image
+
+
+figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
+pictures = {
+    "background": background,
+    "target": target,
+    "relatively novel": marked(relative),
+    "unusual in the target": marked(plain),
+}
+for ax, (title, picture) in zip(axes.flat, pictures.items()):
+    ax.imshow(picture)
+    ax.set(title=title, xticks=[], yticks=[])
+
+# %%
+# A map of the ratio
+# ------------------
+
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+ratio = -detector.score_samples(rows[1]).reshape(shape)
+image = ax.imshow(ratio, cmap="RdBu_r", vmin=-np.abs(ratio).max(), vmax=np.abs(ratio).max())
+ax.set(title="log ratio of target to background density", xticks=[], yticks=[])
+figure.colorbar(image, shrink=0.8)

@@ -1,0 +1,190 @@
+"""Novelty of one sample relative to another."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import check_integer, check_positive
+from ._classifier import prototype
+from ._threshold import score_threshold
+
+__all__ = ["RelativeNoveltyDetector"]
+
+
+class RelativeNoveltyDetector(BaseEstimator):
+    """Rows that are common in a target sample and rare in a background sample.
+
+    Two kernel Student-t densities with the same parameters and the same number of rows, so that all
+    constants cancel in the ratio of the two::
+
+        score(x) = log q_background(x) - log q_target(x)          (low: relatively novel)
+
+    Choose it where plain novelty detection would report everything unusual, and only what is new
+    against a reference (yesterday's log, the image without the object) matters.
+
+    Parameters
+    ----------
+    density : KernelStudentTDensity, default=None
+        Kernel and hyper-parameters of both densities, grid keys ``density__sigma0`` and so on. A
+        length scale "auto" or "median" is that of the background. ``normalize`` and ``max_rank``
+        are not for this use.
+    contamination : float in (0, 0.5], default=0.05
+        Share of the target rows that are called relatively novel.
+    max_samples : int or float, default=300
+        Rows drawn from each sample for its density: at most that number, or that fraction of the
+        smaller sample.
+    random_state : int, RandomState instance or None, default=None
+        Choice of these rows.
+
+    Attributes
+    ----------
+    background_, target_ : KernelStudentTDensity
+        The two densities.
+    offset_ : float
+        Score below which `predict` says -1.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when X is a data frame with string names.
+
+    Raises
+    ------
+    ValueError
+        When y names one sample only, or for parameters out of range.
+
+    See Also
+    --------
+    KernelStudentTDensity : Novelty against a single sample.
+
+    Notes
+    -----
+    Not an outlier detector in the sense of scikit-learn, which fits one sample: `fit` needs y.
+    The threshold scores target rows that belong to the density without themselves.
+
+    References
+    ----------
+    .. [1] A. Smola, L. Song, C. H. Teo, "Relative novelty detection", AISTATS 2009.
+    .. [2] F. Huszar, S. Lacoste-Julien, "A kernel approach to tractable Bayesian nonparametrics",
+       arXiv:1103.1761, 2011: section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.density import RelativeNoveltyDetector
+    >>> rng = np.random.default_rng(0)
+    >>> background = rng.normal(size=(200, 2))
+    >>> target = np.concatenate([rng.normal(size=(200, 2)), rng.normal(4, 0.3, size=(10, 2))])
+    >>> X, y = np.concatenate([background, target]), np.repeat([0, 1], [200, 210])
+    >>> detector = RelativeNoveltyDetector(random_state=0).fit(X, y)
+    >>> detector.predict([[0, 0], [4, 4]])
+    array([ 1, -1])
+    """
+
+    def __init__(self, density=None, *, contamination=0.05, max_samples=300, random_state=None):
+        self.density = density
+        self.contamination = contamination
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Fit the two densities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of both samples.
+        y : array-like of shape (n_samples,)
+            0 for the background, 1 for the target. With other labels the smallest is the background
+            and all others are the target.
+
+        Returns
+        -------
+        self : RelativeNoveltyDetector
+            The fitted detector.
+        """
+        check_positive(self.contamination, "contamination")
+        if self.contamination > 0.5:
+            raise ValueError(f"contamination must be in (0, 0.5], got {self.contamination}")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        labels = np.unique(y)
+        if len(labels) < 2:
+            raise ValueError(
+                "y needs 0 for rows of the background and 1 for rows of the target; found one class"
+            )
+        samples = X[y == labels[0]], X[y != labels[0]]
+        rng = check_random_state(self.random_state)
+        n_rows = self._n_rows(min(map(len, samples)))
+        chosen = [rng.permutation(len(sample))[:n_rows] for sample in samples]
+        density = prototype(self.density)
+        self.background_ = clone(density).fit(samples[0][chosen[0]])
+        if self.background_.length_scale_ is not None:
+            density.set_params(length_scale=self.background_.length_scale_)
+        self.target_ = density.fit(samples[1][chosen[1]])
+        own = self.target_.score_samples(samples[1])
+        own[chosen[1]] = self.target_.leave_one_out_scores()
+        scores = self.background_.score_samples(samples[1]) - own
+        self.offset_ = score_threshold(scores, np.ones(len(scores)), self.contamination)
+        return self
+
+    def _n_rows(self, available):
+        if isinstance(self.max_samples, float):
+            if not 0 < self.max_samples <= 1:
+                raise ValueError(
+                    f"max_samples as a share must be in (0, 1], got {self.max_samples}"
+                )
+            return max(1, int(self.max_samples * available))
+        return min(check_integer(self.max_samples, "max_samples", 1), available)
+
+    def score_samples(self, X):
+        """Log ratio of background to target density.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Low for rows that are novel relative to the background.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.background_.score_samples(X) - self.target_.score_samples(X)
+
+    def decision_function(self, X):
+        """`score_samples` minus ``offset_``: negative for relatively novel rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Negative for relatively novel rows.
+        """
+        scores = self.score_samples(X)
+        return scores - self.offset_
+
+    def predict(self, X):
+        """Label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            -1 for relatively novel rows, 1 for the others.
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

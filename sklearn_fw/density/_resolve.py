@@ -1,0 +1,179 @@
+"""From the parameters `kernel`, `length_scale` and so on to a kernel object."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import DotProduct, Kernel
+
+from .._validation import check_choice, check_integer, check_positive
+from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
+from ._length_scale import choose_length_scale, median_distance
+
+__all__ = [
+    "check_parameters",
+    "log_volume",
+    "needs_numpy",
+    "precomputed_diagonal",
+    "resolve_kernel",
+]
+
+NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
+
+
+def check_parameters(estimator):
+    """Refuse values out of range, before any data are looked at."""
+    check_positive(estimator.sigma0, "sigma0")
+    check_positive(estimator.alpha, "alpha")
+    if not (isinstance(estimator.beta, Real) and estimator.beta >= 0):
+        raise ValueError(f"beta must be a number not below 0, got {estimator.beta!r}")
+    check_choice(estimator.formula, "formula", ("exact", "published"))
+    jacobian = estimator.jacobian
+    if not (jacobian is False or jacobian == "auto" or callable(jacobian)):
+        raise ValueError(f"jacobian must be 'auto', False or a function; got {jacobian!r}")
+    if estimator.normalize is not False:
+        check_choice(estimator.normalize, "normalize", ("quadrature", "importance"))
+    share = estimator.contamination
+    if share != "auto" and not (isinstance(share, Real) and 0 < share <= 0.5):
+        raise ValueError(f"contamination must be 'auto' or in (0, 0.5], got {share!r}")
+    if estimator.max_rank is not None:
+        check_integer(estimator.max_rank, "max_rank", 1)
+    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+        for name, plain in (("max_rank", None), ("normalize", False)):
+            if getattr(estimator, name) != plain:
+                raise ValueError(
+                    f"{name} needs kernel values at points of its own choice, which "
+                    f"kernel='precomputed' does not give: leave {name}={plain}"
+                )
+
+
+def needs_numpy(estimator):
+    """Whether the parameters ask for something that runs on NumPy arrays only."""
+    named = isinstance(estimator.kernel, str) and estimator.kernel != "precomputed"
+    return not named or estimator.max_rank is not None or estimator.normalize is not False
+
+
+def log_volume(jacobian, kernel, X):
+    """``1/2 log det G`` of each row, as the parameter ``jacobian`` wants it."""
+    if jacobian is False:
+        return 0.0 * X[:, 0]
+    if not callable(jacobian):
+        return kernel.log_volume(X)
+    volume = np.asarray(jacobian(X), dtype=np.float64)
+    if volume.shape != (len(X),):
+        raise ValueError(f"jacobian returned shape {volume.shape}, expected ({len(X)},)")
+    return volume
+
+
+def resolve_kernel(estimator, X, backend):
+    """Return (kernel object, length scale or None) for the parameters of a density estimator."""
+    kernel = estimator.kernel
+    if not backend.on_host and needs_numpy(estimator):
+        raise ValueError(
+            "arrays of other libraries need one of the named kernels, max_rank=None and "
+            "normalize=False: change these, or switch array_api_dispatch off and convert X"
+        )
+    if isinstance(kernel, str) and kernel in RADIAL:
+        scale = resolve_length_scale(estimator, X, backend)
+        centre = backend.array(backend.to_host(X).mean(axis=0), X)
+        on_device = scale if np.ndim(scale) == 0 else backend.array(scale, X)
+        return RadialKernel(kernel, on_device, centre, backend), scale
+    if kernel == "linear":
+        return DotKernel(1, 1.0, 0.0, backend), None
+    if kernel == "polynomial":
+        gamma = 1.0 / X.shape[1] if estimator.gamma is None else estimator.gamma
+        return DotKernel(
+            _check_degree(estimator.degree), check_positive(gamma, "gamma"),
+            _check_coef0(estimator.coef0), backend,
+        ), None  # fmt: skip
+    if kernel == "all_subsets":
+        return AllSubsetsKernel(backend), None
+    if kernel == "precomputed":
+        return OpaqueKernel(None, None, True), None
+    if isinstance(kernel, Kernel):
+        kernel = clone(kernel)
+        linear = isinstance(kernel, DotProduct)
+        return OpaqueKernel(kernel, kernel.diag, kernel.is_stationary() or linear), None
+    if callable(kernel):
+        return OpaqueKernel(_Function(kernel), _Diagonal(kernel), False), None
+    known = ", ".join(repr(name) for name in NAMES)
+    raise ValueError(
+        f"kernel must be one of {known}, a function k(X, Y), or a kernel of "
+        f"sklearn.gaussian_process; got {kernel!r}"
+    )
+
+
+def resolve_length_scale(estimator, X, backend):
+    """A positive float, or an array with one entry per feature."""
+    value = estimator.length_scale
+    if isinstance(value, str):
+        if value == "median":
+            return median_distance(backend.to_host(X))
+        if value == "auto":
+            return choose_length_scale(
+                backend.to_host(X), estimator.kernel, sigma0=estimator.sigma0, beta=estimator.beta
+            )
+        raise ValueError(
+            f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"
+        )
+    scale = np.asarray(value, dtype=np.float64)
+    if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
+        raise ValueError(
+            f"length_scale has shape {scale.shape}; X has {X.shape[1]} features: pass a number or "
+            "one per feature"
+        )
+    if not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
+        raise ValueError(f"length_scale must be positive and finite, got {value!r}")
+    return float(scale) if scale.ndim == 0 else scale
+
+
+def precomputed_diagonal(diag, fitted, n_rows):
+    """Values k(x, x) of new rows of a precomputed kernel."""
+    if diag is not None:
+        diag = np.asarray(diag, dtype=np.float64)
+        if diag.shape != (n_rows,):
+            raise ValueError(f"diag has shape {diag.shape}, expected ({n_rows},): k(x, x) per row")
+        return diag
+    if np.ptp(fitted) > 1e-10 * abs(fitted[0]):
+        raise ValueError(
+            "k(x, x) differs between the training rows of this precomputed kernel: pass diag=, "
+            "the values k(x, x) of the new rows"
+        )
+    return np.full(n_rows, fitted[0])
+
+
+class _Function:
+    """A user's k(X, Y) with the shape of its result checked."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, X, Y=None):
+        Y = X if Y is None else Y
+        K = np.asarray(self.function(X, Y), dtype=np.float64)
+        if K.shape != (len(X), len(Y)):
+            raise ValueError(
+                f"kernel returned shape {K.shape} for {len(X)} and {len(Y)} rows: a kernel "
+                "function takes two matrices and returns the matrix of all pairs"
+            )
+        return K
+
+
+class _Diagonal(_Function):
+    """The values k(x, x) of a user's kernel, from small diagonal blocks."""
+
+    def __call__(self, X, Y=None):
+        blocks = (X[start : start + 32] for start in range(0, len(X), 32))
+        return np.concatenate([np.diag(_Function(self.function)(block)) for block in blocks])
+
+
+def _check_degree(degree):
+    if not isinstance(degree, Integral) or degree < 1:
+        raise ValueError(f"degree must be an integer of at least 1, got {degree!r}")
+    return int(degree)
+
+
+def _check_coef0(coef0):
+    if not isinstance(coef0, Real) or not np.isfinite(coef0) or coef0 < 0:
+        raise ValueError(f"coef0 must be a finite number not below 0, got {coef0!r}")
+    return float(coef0)

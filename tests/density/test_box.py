@@ -1,0 +1,153 @@
+"""Normalisation and sampling on a box."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import dblquad, quad
+from scipy.stats import kstest
+
+from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import kernel_student_t_fantasy
+from sklearn_fw.density._box import Box, sample_hybrid
+
+
+def density_of(estimator):
+    return lambda *x: np.exp(estimator.score_samples([x])[0])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
+@pytest.mark.parametrize("method", ["quadrature", "importance"])
+def test_integral_is_one_in_one_dimension(method, kernel, rng):
+    X = rng.normal(size=(20, 1))
+    estimator = KernelStudentTDensity(
+        kernel, length_scale=1.0, normalize=method, support=(-4, 4), random_state=0
+    ).fit(X)
+    total, _ = quad(density_of(estimator), -4, 4, limit=200, points=X[:, 0], epsabs=1e-5)
+    assert total == pytest.approx(1.0, abs=1e-3 if method == "quadrature" else 4e-2)
+
+
+def test_integral_is_one_in_two_dimensions(rng):
+    X = rng.normal(size=(15, 2))
+    estimator = KernelStudentTDensity(
+        length_scale=1.5, sigma0=0.3, normalize="quadrature", support=([-3, -4], [3, 4])
+    ).fit(X)
+    grid = np.polynomial.legendre.leggauss(60)
+    x, y = np.meshgrid(3 * grid[0], 4 * grid[0])
+    mass = np.outer(grid[1], grid[1]) * 12
+    points = np.column_stack([x.ravel(), y.ravel()])
+    assert np.exp(estimator.score_samples(points)) @ mass.ravel() == pytest.approx(1, abs=1e-3)
+    total, _ = dblquad(density_of(estimator), -0.5, 0.5, -0.5, 0.5, epsabs=1e-5)
+    half, _ = dblquad(density_of(estimator), -0.5, 0.5, -0.5, 0.0, epsabs=1e-5)
+    assert 0 < half < total < 1
+
+
+def test_quadrature_and_importance_agree(rng):
+    X = rng.normal(size=(30, 3))
+    make = {"length_scale": 2.0, "sigma0": 0.5, "support": (-3, 3)}
+    first = KernelStudentTDensity(normalize="quadrature", **make).fit(X)
+    second = KernelStudentTDensity(normalize="importance", random_state=1, **make).fit(X)
+    assert first.log_normalizer_ == pytest.approx(second.log_normalizer_, abs=0.05)
+
+
+def test_nothing_lies_outside_the_box(rng):
+    X = rng.normal(size=(20, 1))
+    estimator = KernelStudentTDensity(normalize="quadrature", support=(-1, 1)).fit(X)
+    assert_allclose(estimator.score_samples([[1.1], [-2.0]]), -np.inf)
+    assert estimator.predict([[1.1]]) == -1
+    assert np.all(np.abs(estimator.sample(500, random_state=0)) <= 1)
+
+
+def test_quadrature_says_what_to_do_instead(rng):
+    with pytest.raises(ValueError, match="importance"):
+        KernelStudentTDensity(normalize="quadrature").fit(rng.normal(size=(20, 4)))
+    with pytest.raises(ValueError, match="did not converge"):
+        KernelStudentTDensity(normalize="quadrature", length_scale=1e-4).fit(
+            rng.normal(size=(20, 2))
+        )
+
+
+def test_poor_importance_sampling_is_reported(rng):
+    with pytest.warns(RuntimeWarning, match="effective sample"):
+        KernelStudentTDensity(
+            normalize="importance", length_scale=6.0, sigma0=1e-3, alpha=500.0, random_state=0
+        ).fit(rng.normal(size=(40, 6)))
+
+
+def test_normalised_scores_choose_the_length_scale(rng):
+    from sklearn.model_selection import GridSearchCV
+
+    X = np.concatenate([rng.normal(-2, 0.5, size=(60, 1)), rng.normal(2, 0.5, size=(60, 1))])
+    rng.shuffle(X)
+    search = GridSearchCV(
+        KernelStudentTDensity(normalize="quadrature", support=(-6, 6)),
+        {"length_scale": [0.05, 4.0, 500.0]},
+        cv=3,
+    ).fit(X)
+    assert search.best_params_ == {"length_scale": 4.0}
+
+
+def distribution(estimator, low, high):
+    grid = np.linspace(low, high, 4001)
+    mass = np.exp(estimator.score_samples(grid[:, None]))
+    total = np.concatenate([[0], np.cumsum(0.5 * (mass[1:] + mass[:-1]))])
+    return lambda x: np.interp(x, grid, total / total[-1])
+
+
+def test_grid_sampler_follows_the_density(rng):
+    X = np.concatenate([rng.normal(-2, 0.4, size=(20, 1)), rng.normal(2, 0.4, size=(20, 1))])
+    estimator = KernelStudentTDensity(length_scale=1.0, support=(-5, 5)).fit(X)
+    draws = estimator.sample(2000, random_state=0)
+    assert draws.shape == (2000, 1)
+    assert kstest(draws[:, 0], distribution(estimator, -5, 5)).pvalue > 1e-3
+    assert_allclose(draws, estimator.sample(2000, random_state=0))
+
+
+def test_hybrid_sampler_follows_the_density(rng):
+    X = np.concatenate([rng.normal(-2, 0.4, size=(10, 1)), rng.normal(2, 0.4, size=(10, 1))])
+    estimator = KernelStudentTDensity(length_scale=1.0, support=(-5, 5)).fit(X)
+    low, high = estimator.support_
+    draws = sample_hybrid(
+        estimator.score_samples, estimator.score_gradient, Box(low, high), X, np.ones(1), 640,
+        np.random.RandomState(0),
+    )  # fmt: skip
+    assert kstest(draws[:, 0], distribution(estimator, -5, 5)).pvalue > 1e-3
+
+
+def test_sample_in_four_dimensions(rng):
+    X = rng.normal(size=(40, 4))
+    estimator = KernelStudentTDensity(length_scale=2.0).fit(X)
+    draws = estimator.sample(100, random_state=0)
+    assert draws.shape == (100, 4)
+    assert np.median(np.linalg.norm(draws, axis=1)) < 2 * np.median(np.linalg.norm(X, axis=1))
+
+
+def test_reflection_keeps_points_inside():
+    box = Box(np.array([-1.0]), np.array([2.0]))
+    x, sign = box.reflect(np.array([[2.5], [-1.5], [0.0], [5.5], [-4.5]]))
+    assert_allclose(x[:, 0], [1.5, -0.5, 0.0, -0.5, 1.5])
+    assert_allclose(sign[:, 0], [-1, -1, 1, 1, 1])
+
+
+def test_fantasy_gathers_in_clusters():
+    def nearest(X):
+        distance = np.linalg.norm(X[:, None] - X, axis=2)
+        return np.median(np.sort(distance, axis=1)[:, 1])
+
+    def mean_of_five(**parameters):
+        return np.mean(
+            [nearest(kernel_student_t_fantasy(25, random_state=i, **parameters)) for i in range(5)]
+        )
+
+    X = kernel_student_t_fantasy(25, random_state=0)
+    assert X.shape == (25, 2)
+    assert_allclose(X[0], 0)
+    assert np.all(np.abs(X) <= 8)
+    uniform = nearest(np.random.RandomState(0).uniform(-8, 8, size=(25, 2)))
+    assert mean_of_five(alpha=10.0) < mean_of_five(alpha=0.01) < 0.8 * uniform
+
+
+def test_fantasy_is_drawn_row_by_row():
+    assert_allclose(kernel_student_t_fantasy(5, random_state=1)[:3],
+                    kernel_student_t_fantasy(3, random_state=1))  # fmt: skip
+    with pytest.raises(ValueError, match="contain zero"):
+        kernel_student_t_fantasy(3, support=(1, 2))

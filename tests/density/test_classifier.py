@@ -1,0 +1,111 @@
+"""Label reconstruction and mislabel detection."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics import roc_auc_score
+
+from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import KernelStudentTClassifier
+
+
+def digits(seed, n_train=400):
+    X, y = load_digits(return_X_y=True)
+    order = np.random.RandomState(seed).permutation(len(X))
+    train, test = order[:n_train], order[n_train : n_train + 400]
+    return X[train] / 16, y[train], X[test] / 16, y[test]
+
+
+def one_hot(y, scale):
+    return np.eye(y.max() + 1)[y] / scale
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
+def test_joint_score_is_the_density_of_input_and_label(scale, rng):
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 3
+    new, labels = rng.normal(size=(9, 3)), np.arange(9) % 3
+    weight = rng.uniform(0.5, 2, size=30)
+    prototype = KernelStudentTDensity(length_scale=2.0, beta=0.4, jacobian=False)
+    classifier = KernelStudentTClassifier(prototype, label_length_scale=scale)
+    classifier.fit(X, y, sample_weight=weight)
+    joint = KernelStudentTDensity(RBF(1.0), beta=0.4)
+    joint.fit(np.column_stack([X / 2, one_hot(y, scale)]), sample_weight=weight)
+    expected = joint.score_samples(np.column_stack([new / 2, one_hot(labels, scale)]))
+    assert_allclose(classifier.score_joint(new, labels), expected, rtol=1e-9)
+    assert_allclose(classifier.leave_one_out_scores(), joint.leave_one_out_scores(), rtol=1e-9)
+
+
+def test_digits_are_reconstructed():
+    errors, areas = [], []
+    for seed in range(5):
+        X, y, X_test, y_test = digits(seed)
+        classifier = KernelStudentTClassifier().fit(X, y)
+        errors.append(1 - classifier.score(X_test, y_test))
+        rng = np.random.RandomState(seed)
+        given = y_test.copy()
+        given[200:] = (given[200:] + rng.randint(1, 10, size=200)) % 10
+        scores = classifier.score_joint(X_test, given)
+        areas.append(roc_auc_score(np.repeat([1, 0], 200), scores))
+    assert np.mean(errors) < 0.04
+    assert np.mean(areas) > 0.98
+
+
+def test_wrong_training_labels_are_found():
+    X, y, *_ = digits(0)
+    wrong = np.arange(0, 400, 20)
+    y[wrong] = (y[wrong] + 1 + np.arange(20) % 9) % 10
+    scores = KernelStudentTClassifier().fit(X, y).leave_one_out_scores()
+    assert len(set(np.argsort(scores)[:20]) & set(wrong)) >= 16
+
+
+def test_probabilities(rng):
+    X, y = rng.normal(size=(40, 2)), np.repeat(["a", "b"], 20)
+    X[20:] += 2
+    classifier = KernelStudentTClassifier(temperature=5.0).fit(X, y)
+    probabilities = classifier.predict_proba(X)
+    assert_allclose(probabilities.sum(axis=1), 1)
+    assert_allclose(classifier.predict_log_proba(X), np.log(probabilities), rtol=1e-9)
+    scores = classifier.joint_log_scores(X)
+    assert_allclose(
+        np.log(probabilities[:, 1] / probabilities[:, 0]), (scores[:, 1] - scores[:, 0]) / 5
+    )
+    assert np.all((classifier.decision_function(X) > 0) == (classifier.predict(X) == "b"))
+    sharp = KernelStudentTClassifier(temperature=1.0).fit(X, y).predict_proba(X)
+    assert np.all(sharp.max(axis=1) >= probabilities.max(axis=1) - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"density": KernelStudentTDensity(max_rank=5)}, "max_rank"),
+        ({"density": KernelStudentTDensity(normalize="importance")}, "normalize"),
+        ({"density": KernelStudentTDensity("precomputed")}, "precomputed"),
+        ({"density": KernelStudentTDensity(sigma0=-1)}, "sigma0"),
+        ({"density": RBF()}, "KernelStudentTDensity"),
+        ({"label_length_scale": 0}, "label_length_scale"),
+        ({"temperature": -1}, "temperature"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message, rng):
+    with pytest.raises((ValueError, TypeError), match=message):
+        KernelStudentTClassifier(**parameters).fit(rng.normal(size=(10, 2)), np.arange(10) % 2)
+
+
+def test_unseen_labels_are_named(rng):
+    X = rng.normal(size=(10, 2))
+    classifier = KernelStudentTClassifier().fit(X, np.arange(10) % 2)
+    with pytest.raises(ValueError, match="unseen"):
+        classifier.score_joint(X, np.full(10, 7))
+    with pytest.raises(ValueError, match="a label per row"):
+        classifier.score_joint(X, [0, 1])
+
+
+def test_grid_search_reaches_the_density(rng):
+    from sklearn.model_selection import GridSearchCV
+
+    X, y, *_ = digits(0, 100)
+    grid = {"density__sigma0": [0.1, 0.3], "label_length_scale": [0.5, 1.0]}
+    search = GridSearchCV(KernelStudentTClassifier(KernelStudentTDensity()), grid, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(grid)

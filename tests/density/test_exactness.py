@@ -1,0 +1,291 @@
+"""Scores against brute force in feature space, the printed formula, SciPy and scikit-learn."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_t
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+
+from _density_referees import feature_space_variance, printed_variance
+from sklearn_fw import KernelStudentTDensity
+
+
+def identity(X):
+    return X
+
+
+def polynomial_features(X):
+    """Features of ``(x.y / 2 + 1)^2``."""
+    root = np.sqrt(0.5)
+    pairs = [X[:, i] * X[:, j] * 0.5 for i, j in itertools.product(range(X.shape[1]), repeat=2)]
+    return np.column_stack([np.ones(len(X)), *(np.sqrt(2) * root * X).T, *pairs])
+
+
+def all_subsets(X):
+    sets = itertools.product([False, True], repeat=X.shape[1])
+    return np.column_stack([np.prod(X[:, np.array(s)], axis=1) for s in sets])
+
+
+FINITE = {
+    "linear": (identity, {}),
+    "polynomial": (polynomial_features, {"degree": 2, "gamma": 0.5, "coef0": 1.0}),
+    "all_subsets": (all_subsets, {}),
+}
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", FINITE)
+def test_variance_is_that_of_feature_space(kernel, weighted, formula, rng):
+    features, options = FINITE[kernel]
+    X, new = rng.normal(size=(9, 3)), rng.normal(size=(5, 3))
+    weight = rng.uniform(0.5, 3, size=9) if weighted else np.ones(9)
+    density = KernelStudentTDensity(kernel, sigma0=0.7, beta=0.8, formula=formula, **options)
+    density.fit(X, sample_weight=weight)
+    expected = [
+        feature_space_variance(features(X), weight, phi, s=0.49, beta=0.8, formula=formula)
+        for phi in features(new)
+    ]
+    assert_allclose(density.predictive_variance(new), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", FINITE)
+def test_log_density_is_the_multivariate_t(kernel, rng):
+    features, options = FINITE[kernel]
+    X, new = rng.normal(size=(12, 2)), rng.normal(size=(6, 2))
+    s, alpha, beta = 0.3, 25.0, 0.6
+    Phi = features(X)
+    if kernel == "polynomial":  # both orders of a mixed product: one direction of their span
+        basis = np.linalg.svd(features(rng.normal(size=(50, 2))), full_matrices=False)[2]
+        basis = basis[:6]
+        features_of, Phi = (lambda Z: features(Z) @ basis.T), features(X) @ basis.T
+    else:
+        features_of = features
+    n, D = Phi.shape
+    kappa, mean = beta + n, Phi.mean(axis=0)
+    scatter = s * np.eye(D) + Phi.T @ Phi - n**2 / kappa * np.outer(mean, mean)
+    dof = alpha + n - D + 1
+    reference = multivariate_t(n * mean / kappa, scatter * (kappa + 1) / (kappa * dof), df=dof)
+    density = KernelStudentTDensity(
+        kernel, sigma0=np.sqrt(s), alpha=alpha, beta=beta, jacobian=False, **options
+    ).fit(X)
+    difference = density.score_samples(new) - reference.logpdf(features_of(new))
+    assert_allclose(difference, difference[0], rtol=0, atol=1e-9)
+
+
+def test_linear_kernel_equals_scipy_with_its_constant(rng):
+    from scipy.special import gammaln
+
+    X, new = rng.normal(size=(15, 4)), rng.normal(size=(7, 4))
+    s, alpha, beta = 0.25, 2.0, 0.5
+    n, D = X.shape
+    kappa, mean = beta + n, X.mean(axis=0)
+    scatter = s * np.eye(D) + X.T @ X - n**2 / kappa * np.outer(mean, mean)
+    dof = alpha + n - D + 1
+    reference = multivariate_t(n * mean / kappa, scatter * (kappa + 1) / (kappa * dof), df=dof)
+    constant = (
+        gammaln((alpha + n + 1) / 2) - gammaln((alpha + n + 1 - D) / 2) - D / 2 * np.log(np.pi)
+        - 0.5 * np.linalg.slogdet(scatter)[1]
+        + (alpha + n + 1 - D) / 2 * np.log((1 + kappa) / kappa)
+    )  # fmt: skip
+    density = KernelStudentTDensity("linear", sigma0=0.5, alpha=alpha, beta=beta).fit(X)
+    assert_allclose(
+        density.score_samples(new) + constant, reference.logpdf(new), rtol=0, atol=1e-10
+    )
+
+
+def test_published_formula_is_the_printed_one(rng):
+    X, new = rng.normal(size=(20, 3)), rng.normal(size=(6, 3))
+    density = KernelStudentTDensity(
+        length_scale=1.3, sigma0=0.4, beta=1.0, formula="published"
+    ).fit(X)
+    kernel = RBF(1.3)
+    expected = [
+        printed_variance(kernel(X), kernel(X, x[None])[:, 0], 1.0, s=0.16, beta=1.0) for x in new
+    ]
+    assert_allclose(density.predictive_variance(new), expected, rtol=1e-11)
+
+
+def test_formulas_differ_by_beta_only(rng):
+    X, new = rng.normal(size=(100, 5)), rng.normal(size=(200, 5))
+
+    def scores(formula, beta):
+        density = KernelStudentTDensity(length_scale=2.0, formula=formula, beta=beta)
+        return density.fit(X).score_samples(new)
+
+    assert_allclose(scores("exact", 0), scores("published", 0), rtol=1e-10)
+    assert_allclose(scores("exact", 1e-9), scores("published", 0), rtol=1e-6)
+    small = np.abs(scores("exact", 0.01) - scores("published", 0.01)).max()
+    large = np.abs(scores("exact", 1.0) - scores("published", 1.0)).max()
+    assert 0 < small < 0.5 < large
+
+
+@pytest.mark.parametrize("beta", [0.01, 1.0])
+def test_variance_is_that_of_gaussian_process_regression(beta, rng):
+    X, new = rng.normal(size=(40, 3)), rng.normal(size=(10, 3))
+    s = 0.04
+    process = GaussianProcessRegressor(
+        ConstantKernel(s / beta) + RBF(1.5), alpha=s, optimizer=None
+    ).fit(X, np.zeros(40))
+    _, deviation = process.predict(new, return_std=True)
+    density = KernelStudentTDensity(length_scale=1.5, sigma0=0.2, beta=beta).fit(X)
+    assert_allclose(density.predictive_variance(new), deviation**2 + s, rtol=0, atol=1e-10)
+
+
+def test_infinite_beta_is_the_zero_mean_process(rng):
+    X, new = rng.normal(size=(30, 2)), rng.normal(size=(8, 2))
+    process = GaussianProcessRegressor(RBF(1.0), alpha=0.01, optimizer=None).fit(X, np.zeros(30))
+    _, deviation = process.predict(new, return_std=True)
+    density = KernelStudentTDensity(length_scale=1.0, beta=np.inf).fit(X)
+    assert_allclose(density.predictive_variance(new), deviation**2 + 0.01, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+@pytest.mark.parametrize("beta", [0.0, 0.01, 2.0, np.inf])
+@pytest.mark.parametrize("options", [{}, {"max_rank": 30}, {"kernel": "polynomial"}], ids=str)
+def test_leave_one_out_is_that_of_refits(options, beta, formula, rng):
+    X = rng.normal(size=(12, 2))
+    X[3] = X[4]
+    density = KernelStudentTDensity(
+        length_scale=1.0, sigma0=0.3, beta=beta, formula=formula, **options
+    )
+    left_out = [
+        density.fit(np.delete(X, i, axis=0)).score_samples(X[i : i + 1])[0] for i in range(12)
+    ]
+    assert_allclose(density.fit(X).leave_one_out_scores(), left_out, rtol=1e-8)
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+@pytest.mark.parametrize("options", [{}, {"max_rank": 20}], ids=str)
+def test_weights_are_copies(options, formula, rng):
+    X, new = rng.normal(size=(15, 3)), rng.normal(size=(4, 3))
+    copies = rng.integers(0, 4, size=15)
+    make = {"formula": formula, "beta": 0.5, "contamination": "auto", **options}
+    weighted = KernelStudentTDensity(**make).fit(X, sample_weight=copies)
+    repeated = KernelStudentTDensity(**make).fit(np.repeat(X, copies, axis=0))
+    assert weighted.length_scale_ == repeated.length_scale_
+    assert weighted.exponent_ == repeated.exponent_
+    assert_allclose(weighted.score_samples(new), repeated.score_samples(new), rtol=1e-8)
+    assert_allclose(weighted.offset_, repeated.offset_, rtol=1e-8)
+    kept = np.flatnonzero(copies)
+    first = np.cumsum(copies)[kept] - 1
+    assert_allclose(
+        weighted.leave_one_out_scores(), repeated.leave_one_out_scores()[first], rtol=1e-7
+    )
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+def test_partial_fit_is_fit(formula, rng):
+    X, new = rng.normal(size=(60, 4)), rng.normal(size=(9, 4))
+    weight = rng.uniform(0.2, 2, size=60)
+    make = {"length_scale": 1.5, "formula": formula, "contamination": 0.1}
+    whole = KernelStudentTDensity(**make).fit(X, sample_weight=weight)
+    grown = KernelStudentTDensity(**make)
+    for rows in (slice(0, 1), slice(1, 30), slice(30, 37), slice(37, 60)):
+        grown.partial_fit(X[rows], sample_weight=weight[rows])
+    for name in ("score_samples", "decision_function", "predictive_variance"):
+        assert_allclose(getattr(grown, name)(new), getattr(whole, name)(new), rtol=1e-8, atol=1e-8)
+    assert_allclose(grown.leave_one_out_scores(), whole.leave_one_out_scores(), rtol=1e-8)
+    assert_allclose(grown.score_gradient(new), whole.score_gradient(new), rtol=1e-7, atol=1e-8)
+
+
+def test_low_rank_tends_to_the_exact_model(rng):
+    X, new = rng.normal(size=(80, 3)), rng.normal(size=(30, 3))
+    exact = KernelStudentTDensity(length_scale=1.5).fit(X)
+    errors = []
+    for rank in (5, 20, 40, 80):
+        density = KernelStudentTDensity(length_scale=1.5, max_rank=rank).fit(X)
+        errors.append(np.abs(density.score_samples(new) - exact.score_samples(new)).max())
+    assert errors[0] > errors[1] > errors[2] > errors[3]
+    assert errors[3] < 1e-6
+    assert_allclose(density.leave_one_out_scores(), exact.leave_one_out_scores(), rtol=1e-6)
+    grown = KernelStudentTDensity(length_scale=1.5, max_rank=80).partial_fit(X)
+    more = rng.normal(size=(10, 3))
+    both = KernelStudentTDensity(length_scale=1.5).fit(np.concatenate([X, more]))
+    grown.partial_fit(more)  # new rows are described by the old pivots
+    assert np.corrcoef(grown.score_samples(new), both.score_samples(new))[0, 1] > 0.99
+
+
+def test_order_rotation_and_translation_change_nothing(rng):
+    X, new = rng.normal(size=(50, 4)), rng.normal(size=(7, 4))
+    scores = KernelStudentTDensity().fit(X).score_samples(new)
+    order = rng.permutation(50)
+    assert_allclose(KernelStudentTDensity().fit(X[order]).score_samples(new), scores, rtol=1e-9)
+    rotation = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    fixed = KernelStudentTDensity(length_scale=2.0).fit(X)
+    moved = KernelStudentTDensity(length_scale=2.0).fit(X @ rotation + 1e4)
+    assert_allclose(moved.score_samples(new @ rotation + 1e4), fixed.score_samples(new), rtol=1e-7)
+
+
+def test_precomputed_kernel_sees_inner_products_only(rng):
+    X, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
+    rotation = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    turned, new_turned = X @ rotation, new @ rotation
+    expected = KernelStudentTDensity("linear").fit(X)
+    density = KernelStudentTDensity("precomputed").fit(turned @ turned.T)
+    diag = (new_turned**2).sum(axis=1)
+    K = new_turned @ turned.T
+    assert_allclose(density.score_samples(K, diag=diag), expected.score_samples(new), rtol=1e-9)
+    assert_allclose(density.predict(K, diag=diag), expected.predict(new))
+    with pytest.raises(ValueError, match="pass diag="):
+        density.score_samples(K)
+    with pytest.raises(ValueError, match="diag has shape"):
+        density.score_samples(K, diag=diag[:2])
+
+
+def test_precomputed_unit_diagonal_needs_no_diag(rng):
+    X, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
+    weight = rng.integers(0, 3, size=20)
+    kernel = RBF(2.0)
+    density = KernelStudentTDensity("precomputed").fit(kernel(X), sample_weight=weight)
+    plain = KernelStudentTDensity(length_scale=2.0, jacobian=False).fit(X, sample_weight=weight)
+    assert_allclose(density.score_samples(kernel(new, X)), plain.score_samples(new), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "named"),
+    [
+        (RBF(2.0), {"kernel": "rbf", "length_scale": 2.0}),
+        (lambda X, Y: RBF(2.0)(X, Y), {"kernel": "rbf", "length_scale": 2.0}),
+        (DotProduct(sigma_0=0.0), {"kernel": "linear"}),
+    ],
+    ids=["object", "function", "dot"],
+)
+def test_kernels_of_others(kernel, named, rng):
+    X, new = rng.normal(size=(20, 3)), rng.normal(size=(40, 3))
+    theirs = KernelStudentTDensity(kernel, jacobian=False).fit(X)
+    ours = KernelStudentTDensity(jacobian=False, **named).fit(X)
+    assert_allclose(theirs.score_samples(new), ours.score_samples(new), rtol=1e-9)
+    assert_allclose(theirs.offset_, ours.offset_, rtol=1e-9)
+
+
+def test_kernel_objects_are_tunable(rng):
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(scale=4, size=(20, 2))])
+    y = np.repeat([1, -1], [60, 20])
+    search = GridSearchCV(
+        KernelStudentTDensity(RBF() + WhiteKernel(0.1)),
+        {"kernel__k1__length_scale": [0.1, 1.0]},
+        scoring="roc_auc",
+        cv=StratifiedKFold(3),
+    ).fit(X, y)
+    assert search.best_params_ == {"kernel__k1__length_scale": 1.0}
+    assert clone(search.best_estimator_).kernel.k1.length_scale == 1.0
+    assert search.estimator.kernel.k1.length_scale == 1.0  # the user's object, untouched
+
+
+def test_alpha_changes_no_ranking(rng):
+    X, new = rng.normal(size=(40, 3)), 2 * rng.normal(size=(100, 3))
+    first = KernelStudentTDensity(alpha=0.1).fit(X)
+    second = KernelStudentTDensity(alpha=50.0).fit(X)
+    assert_allclose(first.predict(new), second.predict(new))
+    slope, intercept = np.polyfit(first.score_samples(new), second.score_samples(new), 1)
+    assert slope == pytest.approx(second.exponent_ / first.exponent_)
+    assert_allclose(
+        slope * first.score_samples(new) + intercept, second.score_samples(new), rtol=1e-9
+    )

@@ -1,0 +1,38 @@
+"""Default settings on real novelty sets, against the detectors that they should not fall behind."""
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KernelDensity, NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+from sklearn_fw import KernelStudentTDensity
+
+
+def half_of_the_normal_rows(path, seed=0):
+    """Training rows, test rows and whether these are novel; standardised by the training rows."""
+    with np.load(path) as file:
+        X, y = file["X"].astype(np.float64), file["y"].ravel()
+    normal = np.random.RandomState(seed).permutation(np.flatnonzero(y == 0))
+    train, rest = np.split(normal, [len(normal) // 2])
+    test = np.concatenate([rest, np.flatnonzero(y == 1)])
+    scaler = StandardScaler().fit(X[train])
+    return scaler.transform(X[train]), scaler.transform(X[test]), y[test]
+
+
+def test_default_settings_are_as_good_as_the_simple_detectors(data_file):
+    areas = {"density": [], "KernelDensity": [], "1-NN": [], "OneClassSVM": []}
+    for name in ("4_breastw", "6_cardio", "38_thyroid"):
+        train, test, novel = half_of_the_normal_rows(data_file(f"novelty/{name}.npz"))
+        neighbors = NearestNeighbors(n_neighbors=1).fit(train)
+        scores = {
+            "density": KernelStudentTDensity().fit(train).score_samples(test),
+            "KernelDensity": KernelDensity(bandwidth="scott").fit(train).score_samples(test),
+            "1-NN": -neighbors.kneighbors(test)[0][:, 0],
+            "OneClassSVM": OneClassSVM().fit(train).score_samples(test),
+        }
+        for detector, values in scores.items():
+            areas[detector].append(roc_auc_score(novel, -values))
+    mean = {detector: np.mean(values) for detector, values in areas.items()}
+    assert max(mean, key=mean.get) == "density"
+    assert mean["density"] > 0.98
