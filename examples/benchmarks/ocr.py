@@ -235,7 +235,9 @@ def report_passes(report, limit, options):
     )
     rows, times = [], {}
     for sampling in ("uniform", "perm"):
-        t = times[sampling] = medians([in_child(pass_times, limit, sampling) for _ in range(options.repeat)])
+        t = times[sampling] = medians(
+            [in_child(pass_times, limit, sampling) for _ in range(options.repeat)]
+        )
         rows.append(
             [sampling, *(f"{1e3 * t[k]:.1f}"
                          for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
