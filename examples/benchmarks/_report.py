@@ -188,6 +188,7 @@ class Report:
 
     def table(self, header, rows):
         """Add a table; cells are text or numbers, None is a dash; column 0 has no blanks."""
+        header = [header[0].strip() or "run", *header[1:]]  # an empty head would be no row in rst
         cells = [[_cell(value) for value in row] for row in [header, *rows]]
         widths = [max(map(len, column)) for column in zip(*cells)]
         rule = "  ".join("=" * width for width in widths)
