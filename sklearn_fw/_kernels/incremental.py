@@ -1,0 +1,220 @@
+"""Epochs of incremental methods with one scalar of memory per row and separable penalties.
+
+The problem is ``min_x sum_i s_i loss(y_i, <a_i, x>) + l1 ||x||_1 + l2/2 ||x||^2`` on a box, a sum
+and not a mean: then no step depends on the number of rows. With the memory ``alpha_i`` of row i,
+``A = sum_i alpha_i a_i`` and ``n_v`` the number of rows that touch column v, the step on row i is
+
+    x_v <- prox_{gamma / n_v}(x_v - gamma (g_i - alpha_i) a_iv - (gamma / n_v) A_v)
+
+for the columns v of the row (Sparse Proximal SAGA; the papers' D_v and mean are n / n_v and A / n).
+Every method of the family is this step: SAGA replaces ``alpha_i`` by ``g_i`` after it, SVRG keeps
+the memory of a snapshot, SGD keeps zeros.
+
+``state`` has a row ``[x, gamma / n_v, A_0, A_1, ...]`` per column, and one for the intercept, which
+is a column of ones without penalty. A is the sum of one part per worker: a worker writes its own
+part only, so nothing is lost although no addition is atomic.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ._jit import inner, njit
+from .atomics import exchange
+from .losses import LOG, derivative, value
+from .prox import prox_separable
+from .rows import Rows, entry, extent, fetch_ahead
+
+X, STEP, SUM = 0, 1, 2  # columns of the state
+
+# Factors of a product that stays finite until its logarithm is taken.
+FACTORS = 32
+
+
+class Target(NamedTuple):
+    """Losses of the rows: code and parameter of `losses.py`, truths, and weights or None."""
+
+    code: int
+    param: float
+    y: np.ndarray
+    weight: np.ndarray | None
+
+
+class Separable(NamedTuple):
+    """Weights of |x| and x^2 / 2, and bounds (n_columns, 2) or None."""
+
+    l1: float
+    l2: float
+    bounds: np.ndarray | None
+
+
+class Team(NamedTuple):
+    """What workers share besides the state, and how they keep out of each other's cache.
+
+    Columns that most rows touch ("hot") would travel between the caches of the workers at every
+    step. Each worker has private copies of them, rows of the state behind the others, and every
+    ``period`` steps it publishes what it added and reads what the others have published.
+    """
+
+    place: np.ndarray  # row of the state of each column; that of worker 0 for a hot one
+    base: np.ndarray  # (n_hot,) x of the hot columns when the epoch began
+    seen: np.ndarray  # (n_workers, n_hot) x of the private copies after the last exchange
+    published: np.ndarray  # (n_workers, 2, n_hot) x added and part of A, by each worker
+    period: int
+
+
+@inner
+def weight_of(weight, i):
+    if weight is None:
+        return 1.0
+    return weight[i]
+
+
+@inner
+def row_of(j, me, team):
+    """Row of the state where worker ``me`` keeps column j."""
+    if team is None:
+        return np.int64(j)
+    r = np.int64(team.place[j])
+    # The private copies of worker 0 begin behind all columns, those of the others follow.
+    return r + (r >= team.place.size) * me * team.base.size
+
+
+@inner
+def gamma_of(gamma, metric, j):
+    if metric is None:
+        return gamma
+    return gamma * metric[j]
+
+
+@inner
+def total(state, r, team):
+    """A of the column that is kept in row r."""
+    if team is None:
+        return state[r, SUM]
+    result = 0.0
+    for worker in range(team.published.shape[0]):
+        result += state[r, SUM + worker]
+    return result
+
+
+@inner
+def proximal(u, step, penalty, bounds, j):
+    if bounds is None:
+        threshold = step * penalty.l1
+        shrunk = max(u - threshold, 0.0) - max(-u - threshold, 0.0)
+        return shrunk / (1.0 + step * penalty.l2)
+    return prox_separable(u, step, penalty.l1, penalty.l2, bounds[j, 0], bounds[j, 1])
+
+
+@inner
+def loss_parts(code, param, y, z):
+    """Derivative, and the loss as ``plain + log(factor)`` to take few logarithms."""
+    if code == LOG:
+        m = y * z
+        e = math.exp(-abs(m))
+        return -y * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
+    return derivative(code, param, y, z), value(code, param, y, z), 1.0
+
+
+@njit
+def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, me, team):
+    """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
+
+    Parameters
+    ----------
+    rows, target, penalty : Rows, Target, Separable
+        The problem.
+    order : (n_steps,) int array
+        Row numbers.
+    state : (n_columns + 1 + n_workers * n_hot, 2 + n_workers) float64 array
+        Changed in place; ``state[n_columns, STEP] == 0`` leaves the intercept out.
+    memory : (n_rows,) float64 array
+        Changed in place if ``refresh``.
+    gamma : float
+        Step size.
+    metric : (n_columns + 1,) float64 array or None
+        Factors of the step size.
+    refresh : bool
+        Whether the memory follows (SAGA) or stays (SVRG, SGD).
+    me : int
+        Number of the worker.
+    team : Team or None
+        The others.
+
+    Returns
+    -------
+    concave : float
+        Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
+    """
+    intercept = state.shape[0] - 1 if team is None else team.place.size - 1
+    fit_intercept = state[intercept, STEP] > 0.0
+    at = row_of(intercept, me, team)
+    mine = SUM + me
+    concave, product = 0.0, 1.0
+    for t in range(order.size):
+        fetch_ahead(rows, order, t, target.y, memory)
+        if team is not None and t % team.period == 0:
+            meet(state, me, team)
+        i = order[t]
+        start, stop, shift = extent(rows, i)
+
+        z = state[at, X] if fit_intercept else 0.0
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            z += entry(rows.data, k, rows.center, j) * state[row_of(j, me, team), X]
+        g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
+        s = weight_of(target.weight, i)
+        g *= s
+        concave += s * plain - g * z
+        if target.weight is None:
+            product *= factor
+            if t % FACTORS == 0:
+                concave += math.log(product)
+                product = 1.0
+        else:
+            concave += s * math.log(factor)
+
+        change = g - memory[i]
+        if refresh:
+            if team is None:
+                memory[i] = g
+            else:
+                # Two workers on one row: what one wrote is what the other takes away.
+                change = g - exchange(memory, (i,), g)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            r = row_of(j, me, team)
+            a = entry(rows.data, k, rows.center, j)
+            step = state[r, STEP]
+            u = state[r, X] - gamma_of(gamma, metric, j) * change * a - step * total(state, r, team)
+            state[r, X] = proximal(u, step, penalty, penalty.bounds, j)
+            if refresh:
+                state[r, mine] += change * a
+        if fit_intercept:
+            scale = gamma_of(gamma, metric, intercept)
+            state[at, X] -= scale * change + state[at, STEP] * total(state, at, team)
+            if refresh:
+                state[at, mine] += change
+    if team is not None:
+        meet(state, me, team)
+    return concave + math.log(product)
+
+
+@inner
+def meet(state, me, team):
+    """Publish what this worker added to the hot columns and read what the others did."""
+    n_workers, _, n_hot = team.published.shape
+    first = team.place.size + me * n_hot
+    for h in range(n_hot):
+        added = state[first + h, X] - team.seen[me, h]
+        team.published[me, 0, h] += added
+        team.published[me, 1, h] = state[first + h, SUM + me]
+    for h in range(n_hot):
+        x = team.base[h]
+        for worker in range(n_workers):
+            x += team.published[worker, 0, h]
+            state[first + h, SUM + worker] = team.published[worker, 1, h]
+        state[first + h, X] = x
+        team.seen[me, h] = x

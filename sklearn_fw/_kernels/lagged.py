@@ -1,0 +1,123 @@
+"""Epochs of dense SAGA and SAG at sparse cost: columns catch up when a row needs them.
+
+Between two rows that touch a column v its A_v is constant, and dense SAGA does nothing but repeat
+``x_v <- prox_{gamma / n}(x_v - (gamma / n) A_v)``. For elastic net m repetitions have a closed
+form, so the iterates are those of the dense method (in the sum form of `incremental.py`).
+"""
+
+import math
+
+import numpy as np
+
+from ._jit import inner, njit
+from .incremental import loss_parts, weight_of
+from .rows import entry, extent, fetch_ahead
+
+
+@inner
+def repeat(x, m, shift, threshold, shrink):
+    """Apply ``x <- shrink * soft(x - shift, threshold)`` m times.
+
+    On each side of zero the map is affine; once the point crosses zero or lands on it, the rest
+    happens on the other side or there.
+    """
+    for _ in range(3):
+        if m <= 0:
+            break
+        if x > shift + threshold:
+            x, m = _descend(x, m, shift + threshold, shrink)
+        elif x < shift - threshold:
+            y, m = _descend(-x, m, threshold - shift, shrink)
+            x = -y
+        else:
+            x = 0.0
+            m -= 1
+            if shift - threshold <= 0.0 <= shift + threshold:
+                break
+    return x
+
+
+@inner
+def _descend(x, m, c, shrink):
+    """Apply ``x <- shrink * (x - c)`` while x > c, at most m times; also how many are left."""
+    k = m
+    if shrink < 1.0:
+        fixed = -shrink * c / (1.0 - shrink)
+        if c > 0.0:
+            k = min(m, max(1, _whole(math.log((c - fixed) / (x - fixed)) / math.log(shrink)) + 1))
+        power = math.exp(k * math.log(shrink))
+        return fixed + power * (x - fixed), m - k
+    if c > 0.0:
+        k = min(m, max(1, math.ceil((x - c) / c)))
+    return x - k * c, m - k
+
+
+@inner
+def _whole(x):
+    return np.int64(math.floor(x))
+
+
+@njit
+def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, metric, last):
+    """Make a dense step on each row of ``order``.
+
+    Parameters
+    ----------
+    rows, target, penalty : Rows, Target, Separable
+        The problem, without bounds.
+    order : (n_steps,) int array
+        Row numbers.
+    x, total : (n_columns + 1,) float64 arrays
+        Iterate and A, changed in place; the last entry is the intercept.
+    memory : (n_rows,) float64 array
+        Changed in place.
+    gamma : float
+        Step size.
+    pull : float
+        1 for SAGA, 1 / n for SAG: the factor of the difference of gradients.
+    metric : (n_columns + 1,) float64 array
+        Factors of the step size; 0 for the intercept leaves it out.
+    last : (n_columns,) int64 array
+        Scratch.
+
+    Returns
+    -------
+    concave : float
+        As `incremental.epoch`.
+    """
+    d = x.size - 1
+    share = gamma / memory.size  # the step along A
+    concave = 0.0
+    last[:] = 0
+    for t in range(order.size):
+        fetch_ahead(rows, order, t, target.y, memory)
+        i = order[t]
+        start, stop, shift = extent(rows, i)
+        z = x[d] if metric[d] > 0.0 else 0.0
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            x[j] = catch_up(x[j], t - last[j], share * metric[j], total[j], penalty)
+            z += entry(rows.data, k, rows.center, j) * x[j]
+        g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
+        s = weight_of(target.weight, i)
+        g *= s
+        concave += s * (plain + math.log(factor)) - g * z
+        change = g - memory[i]
+        memory[i] = g
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            a = entry(rows.data, k, rows.center, j)
+            u = x[j] - gamma * metric[j] * pull * change * a
+            x[j] = catch_up(u, 1, share * metric[j], total[j], penalty)
+            total[j] += change * a
+            last[j] = t + 1
+        x[d] -= metric[d] * (gamma * pull * change + share * total[d])
+        total[d] += change
+    for j in range(d):
+        x[j] = catch_up(x[j], order.size - last[j], share * metric[j], total[j], penalty)
+    return concave
+
+
+@inner
+def catch_up(x, m, step, total, penalty):
+    return repeat(x, m, step * total, step * penalty.l1, 1.0 / (1.0 + step * penalty.l2))
