@@ -27,10 +27,12 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
     ----------
     method : object
         ``step()`` does one iteration and returns None or, when it computed a certificate, a dict
-        of numbers with the key "dual_gap" (None for methods without one). ``certify()`` returns
-        such a dict for the current point, which is what will be reported.
+        of numbers with the key "dual_gap" (None for methods without one), or with the key that
+        ``method.certificate`` names. ``certify()`` returns such a dict for the current point,
+        which is what will be reported. A row whose "certified" is false holds estimates: they stop
+        nothing, and the last row is never one.
     tol : float
-        Stop when the certified gap is at most this.
+        Stop when the certificate is at most this.
     max_iter, time_limit : int, float
         Budget in iterations and seconds.
     begin, end : callable, default=None
@@ -53,6 +55,7 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
         When a reported number is not finite.
     """
     logger = get_logger(verbose)
+    certificate = getattr(method, "certificate", "dual_gap")
     history = {}
     started = time.perf_counter()
 
@@ -69,7 +72,7 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
         if verbose:
             numbers = ", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None)
             logger.info("%s", numbers)
-        return row.get("dual_gap")
+        return row.get(certificate) if row.get("certified", True) else None
 
     status, n_iter, row = Status.RUNNING, 0, None
     while status is Status.RUNNING:
@@ -87,7 +90,7 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
             status = Status.MAX_ITER
         elif time.perf_counter() - started > time_limit:
             status = Status.TIME_LIMIT
-    if row is None:
+    if row is None or not row.get("certified", True):
         gap = record(method.certify(), n_iter)
         if gap is not None and gap <= tol:
             status = Status.CONVERGED

@@ -132,7 +132,7 @@ def is_in(module, package):
 
 
 def test_kernels_need_numpy_and_numba_only():
-    allowed = {"numpy", "numba", "sklearn_fw", *sys.stdlib_module_names}
+    allowed = {"numpy", "numba", "llvmlite", "sklearn_fw", *sys.stdlib_module_names}
     for path, tree in sources(PACKAGE / "_kernels").items():
         found = {module for module, *_ in imports(tree, path)}
         assert {module.split(".")[0] for module in found} <= allowed, path

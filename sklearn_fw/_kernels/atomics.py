@@ -45,9 +45,7 @@ def add(typingctx, array, index, value):
     signature = _typed(array, index, value, types.void)
 
     def codegen(context, builder, signature, args):
-        builder.atomic_rmw(
-            "fadd", _pointer(context, builder, signature, args), args[2], ORDERING
-        )
+        builder.atomic_rmw("fadd", _pointer(context, builder, signature, args), args[2], ORDERING)
         return context.get_dummy_value()
 
     return None if signature is None else (signature, codegen)
@@ -61,9 +59,7 @@ def exchange(typingctx, array, index, value):
     def codegen(context, builder, signature, args):
         # As an integer of the same size: floating-point exchange is younger than numba's floor.
         kind = ir.IntType(signature.args[0].dtype.bitwidth)
-        pointer = builder.bitcast(
-            _pointer(context, builder, signature, args), ir.PointerType(kind)
-        )
+        pointer = builder.bitcast(_pointer(context, builder, signature, args), ir.PointerType(kind))
         old = builder.atomic_rmw("xchg", pointer, builder.bitcast(args[2], kind), ORDERING)
         return builder.bitcast(old, args[2].type)
 

@@ -47,7 +47,9 @@ class PythonProx(types.WrapperAddressProtocol):
         def call(block, step, address, size):
             if self.error is not None:
                 return
-            u = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,))
+            u = np.ctypeslib.as_array(
+                ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,)
+            )
             try:
                 u[:] = block_prox(u.copy(), step, block)
             except BaseException as error:
@@ -162,9 +164,8 @@ def block_epoch(
                     accumulate(now.total, j, c, change[c] * spread[j], team)
             spread[j] = 0.0
         if fit_intercept:
-            scale = gamma_of(gamma, metric, d)
             for c in range(n_outputs):
-                now.x[d, c] -= scale * change[c] + now.step[d] * now.total[d, c]
+                now.x[d, c] -= gamma[1] * change[c] + now.step[d] * now.total[d, c]
                 if refresh:
                     accumulate(now.total, d, c, change[c], team)
     return concave

@@ -24,7 +24,7 @@ from ._jit import inner, njit
 from .atomics import exchange
 from .losses import LOG, derivative, value
 from .prox import prox_separable
-from .rows import Rows, entry, extent, fetch_ahead
+from .rows import entry, extent, fetch_ahead
 
 X, STEP, SUM = 0, 1, 2  # columns of the state
 
@@ -84,8 +84,8 @@ def row_of(j, me, team):
 @inner
 def gamma_of(gamma, metric, j):
     if metric is None:
-        return gamma
-    return gamma * metric[j]
+        return gamma[0]
+    return gamma[0] * metric[j]
 
 
 @inner
@@ -132,10 +132,10 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
         Changed in place; ``state[n_columns, STEP] == 0`` leaves the intercept out.
     memory : (n_rows,) float64 array
         Changed in place if ``refresh``.
-    gamma : float
-        Step size.
-    metric : (n_columns + 1,) float64 array or None
-        Factors of the step size.
+    gamma : tuple of two floats
+        Step sizes of the columns and of the intercept.
+    metric : (n_columns,) float64 array or None
+        Factors of the step size of the columns.
     refresh : bool
         Whether the memory follows (SAGA) or stays (SVRG, SGD).
     me : int
@@ -193,8 +193,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
             if refresh:
                 state[r, mine] += change * a
         if fit_intercept:
-            scale = gamma_of(gamma, metric, intercept)
-            state[at, X] -= scale * change + state[at, STEP] * total(state, at, team)
+            state[at, X] -= gamma[1] * change + state[at, STEP] * total(state, at, team)
             if refresh:
                 state[at, mine] += change
     if team is not None:
@@ -218,3 +217,46 @@ def meet(state, me, team):
             state[first + h, SUM + worker] = team.published[worker, 1, h]
         state[first + h, X] = x
         team.seen[me, h] = x
+
+
+@njit
+def fenchel(state, n_columns, n_workers, penalty):
+    """Numbers of the Fenchel-Young gap of the penalty at x and -A, in one sweep.
+
+    Returns
+    -------
+    value, product, conjugate, steepest : float
+        ``penalty(x)``, ``<A, x>``, ``penalty*(-A)`` (0 for entries where it is infinite) and the
+        largest slope of those entries; the intercept counts in the product only.
+    """
+    value, product, conjugate, steepest = 0.0, 0.0, 0.0, 0.0
+    for j in range(n_columns + 1):
+        slope = 0.0
+        for worker in range(n_workers):
+            slope += state[j, SUM + worker]
+        x = state[j, X]
+        product += slope * x
+        if j == n_columns:
+            break
+        value += penalty.l1 * abs(x) + 0.5 * penalty.l2 * x * x
+        best, infinite = best_response(-slope, penalty, penalty.bounds, j)
+        if infinite:
+            steepest = max(steepest, abs(slope))
+        else:
+            conjugate += -slope * best - penalty.l1 * abs(best) - 0.5 * penalty.l2 * best * best
+    return value, product, conjugate, steepest
+
+
+@inner
+def best_response(v, penalty, bounds, j):
+    """``argmax_x v x - penalty(x)``, and whether it is infinite."""
+    excess = max(v - penalty.l1, 0.0) - max(-v - penalty.l1, 0.0)
+    if excess == 0.0:
+        best = 0.0
+    elif penalty.l2 > 0.0:
+        best = excess / penalty.l2
+    else:
+        best = math.copysign(np.inf, excess)
+    if bounds is not None:
+        best = min(max(best, bounds[j, 0]), bounds[j, 1])
+    return best, abs(best) == np.inf

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ._jit import inner, njit
-from .incremental import loss_parts, weight_of
+from .incremental import gamma_of, loss_parts, weight_of
 from .rows import entry, extent, fetch_ahead
 
 
@@ -71,12 +71,12 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, me
         Iterate and A, changed in place; the last entry is the intercept.
     memory : (n_rows,) float64 array
         Changed in place.
-    gamma : float
-        Step size.
+    gamma : tuple of two floats
+        Step sizes of the columns and of the intercept; 0 leaves the intercept out.
     pull : float
         1 for SAGA, 1 / n for SAG: the factor of the difference of gradients.
-    metric : (n_columns + 1,) float64 array
-        Factors of the step size; 0 for the intercept leaves it out.
+    metric : (n_columns,) float64 array or None
+        Factors of the step size of the columns.
     last : (n_columns,) int64 array
         Scratch.
 
@@ -86,17 +86,17 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, me
         As `incremental.epoch`.
     """
     d = x.size - 1
-    share = gamma / memory.size  # the step along A
+    n = memory.size
     concave = 0.0
     last[:] = 0
     for t in range(order.size):
         fetch_ahead(rows, order, t, target.y, memory)
         i = order[t]
         start, stop, shift = extent(rows, i)
-        z = x[d] if metric[d] > 0.0 else 0.0
+        z = x[d] if gamma[1] > 0.0 else 0.0
         for k in range(start, stop):
             j = rows.indices[k - shift]
-            x[j] = catch_up(x[j], t - last[j], share * metric[j], total[j], penalty)
+            x[j] = catch_up(x[j], t - last[j], gamma_of(gamma, metric, j) / n, total[j], penalty)
             z += entry(rows.data, k, rows.center, j) * x[j]
         g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
         s = weight_of(target.weight, i)
@@ -107,14 +107,15 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, me
         for k in range(start, stop):
             j = rows.indices[k - shift]
             a = entry(rows.data, k, rows.center, j)
-            u = x[j] - gamma * metric[j] * pull * change * a
-            x[j] = catch_up(u, 1, share * metric[j], total[j], penalty)
+            step = gamma_of(gamma, metric, j)
+            x[j] = catch_up(x[j] - step * pull * change * a, 1, step / n, total[j], penalty)
             total[j] += change * a
             last[j] = t + 1
-        x[d] -= metric[d] * (gamma * pull * change + share * total[d])
+        x[d] -= gamma[1] * (pull * change + total[d] / n)
         total[d] += change
     for j in range(d):
-        x[j] = catch_up(x[j], order.size - last[j], share * metric[j], total[j], penalty)
+        step = gamma_of(gamma, metric, j) / n
+        x[j] = catch_up(x[j], order.size - last[j], step, total[j], penalty)
     return concave
 
 

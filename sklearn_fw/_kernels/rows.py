@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._jit import inner
+from ._jit import inner, njit
 from .atomics import prefetch
 
 LINE = 64  # bytes of a cache line
@@ -57,3 +57,52 @@ def fetch_ahead(rows, order, t, y, memory):
         if shift == 0:
             for k in range(start, stop, LINE // rows.indices.itemsize):
                 prefetch(rows.indices, (k,))
+
+
+@njit
+def count_columns(rows, active, counts):
+    """Add to ``counts`` (n_columns,) how many of the rows ``active`` touch each column."""
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            counts[rows.indices[k - shift]] += 1
+
+
+@njit
+def largest_norm(rows, active, weight, metric, offset):
+    """``max_i s_i (offset + sum_j metric_j a_ij^2)`` over the rows ``active``."""
+    largest = 0.0
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        norm = offset
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            a = entry(rows.data, k, rows.center, j)
+            norm += a * a if metric is None else metric[j] * a * a
+        largest = max(largest, norm if weight is None else weight[i] * norm)
+    return largest
+
+
+@njit
+def largest_entries(rows, active, largest):
+    """Raise ``largest`` (n_columns,) to the largest absolute value of each column."""
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            largest[j] = max(largest[j], abs(entry(rows.data, k, rows.center, j)))
+
+
+@njit
+def count_blocks(rows, active, label, counts, last):
+    """Add to ``counts`` (n_blocks,) how many of the rows ``active`` touch each block of columns.
+
+    ``last`` (n_blocks,) is scratch that holds -1 everywhere.
+    """
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            b = label[rows.indices[k - shift]]
+            if last[b] != i:
+                last[b] = i
+                counts[b] += 1

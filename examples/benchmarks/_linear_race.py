@@ -1,0 +1,208 @@
+"""One contender against the clock: growing budgets as fresh runs, in a process that can be ended.
+
+Nothing here imports NumPy at the top: the child sets its threads first.
+"""
+
+import math
+import os
+import time
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+
+from _linear_contenders import CONTENDERS, EPOCHS, Unavailable
+from _linear_problems import load_data, make_objective
+from _report import THREADS, Clock, peak_memory
+
+TARGETS = (1e-3, 1e-6, 1e-9)
+RESOLUTION = 0.25  # of the levels: 2**0.25 = 1.19 in iterations, 10**0.25 = 1.78 in tolerance
+SHORT, REPEAT = 0.2, 3  # runs below so many seconds are repeated
+STALLED = 1e-13
+
+
+class Failed(Exception):
+    """The contender's process ended, ran too long or raised."""
+
+
+@dataclass
+class Result:
+    """All runs of one contender on one problem."""
+
+    name: str
+    runs: dict = field(default_factory=dict)  # level -> dict of cpu, wall, F, budget, nonzeros
+    preparing: float = 0.0
+    note: str = ""
+
+    def relative(self, level, optimum):
+        """Relative suboptimality at a level."""
+        return (self.runs[level]["F"] - optimum) / optimum
+
+    def first(self, target, optimum):
+        """The first level that reaches ``target`` and whether the last failure is close to it."""
+        passing = [k for k in sorted(self.runs) if self.relative(k, optimum) <= target]
+        if not passing:
+            return None, None
+        failing = [k for k in self.runs if k < passing[0]]
+        return passing[0], max(failing, default=None)
+
+
+# ---- the child -----------------------------------------------------------------------------------
+
+
+def _serve(connection, folder, problem, name):
+    """Answer budgets with runs until the parent closes the connection."""
+    contender = CONTENDERS[name]
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        X, y = load_data(folder)
+        objective = make_objective(problem, len(y))
+        _warm_up(contender, X, objective.l1_ratio)
+        with Clock() as preparing:
+            data = contender.prepare(X, y)
+        connection.send({"preparing": preparing.cpu, "memory": peak_memory()})
+        while (budget := connection.recv()) is not None:
+            connection.send(_run(contender, data, X, y, objective, budget))
+    except EOFError:
+        pass
+    except (Unavailable, ImportError) as error:
+        connection.send(f"not run: {error}")
+    except Exception as error:
+        connection.send(f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
+
+
+def _warm_up(contender, X, l1_ratio):
+    """Compile and load everything on a problem of the same kind with a few rows."""
+    import numpy as np
+    from scipy import sparse
+
+    rng = np.random.default_rng(0)
+    tiny, y = rng.standard_normal((40, 12)), np.where(np.arange(40) % 2, 1.0, -1.0)
+    if sparse.issparse(X):
+        tiny[tiny < 0.5] = 0.0
+        tiny = sparse.csr_matrix(tiny)
+        tiny.indices, tiny.indptr = tiny.indices.astype(np.int32), tiny.indptr.astype(np.int32)
+    objective = make_objective("elastic_net" if l1_ratio else "l2", 40)
+    budget = 3 if contender.kind == EPOCHS else 1e-2
+    contender.solve(contender.prepare(tiny, y), objective, budget)
+
+
+def _run(contender, data, X, y, objective, budget):
+    import numpy as np
+
+    clocks = []
+    while not clocks or (clocks[0].wall < SHORT and len(clocks) < REPEAT):
+        with Clock() as clock:
+            w = contender.solve(data, objective, budget)
+        clocks.append(clock)
+    w = np.asarray(w, dtype=np.float64).ravel()
+    return {
+        "cpu": min(clock.cpu for clock in clocks),
+        "wall": min(clock.wall for clock in clocks),
+        "F": objective.value(X, y, w) if np.isfinite(w).all() else math.inf,
+        "nonzeros": int(np.count_nonzero(w)),
+        "memory": peak_memory(),
+        "budget": budget,
+    }
+
+
+# ---- the parent ----------------------------------------------------------------------------------
+
+
+class Child:
+    """The process of a contender; ``ask`` ends it when an answer takes too long."""
+
+    def __init__(self, *args):
+        context = get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, *args), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def answer(self, seconds):
+        """The next answer, within so many seconds."""
+        if not self._connection.poll(seconds):
+            self.close()
+            raise Failed(f"more than {seconds:.0f} s")
+        try:
+            answer = self._connection.recv()
+        except EOFError:
+            raise Failed("its process died") from None
+        if isinstance(answer, str):
+            raise Failed(answer)
+        return answer
+
+    def ask(self, budget, seconds):
+        """Run with a budget."""
+        self._connection.send(budget)
+        return self.answer(seconds)
+
+    def close(self):
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+
+
+def race(folder, problem, name, optimum, cap, cap_run):
+    """The ladder of one contender: levels 0, 1, 2, ... and then bisection before every target.
+
+    ``cap`` bounds the wall seconds of all runs together, ``cap_run`` those of a single run.
+    """
+    contender, result = CONTENDERS[name], Result(name)
+    child, started = Child(folder, problem, name), None
+
+    def left():
+        return cap - (time.perf_counter() - started)
+
+    def run(level):
+        budget = contender.budget(level)
+        for known in result.runs.values():
+            if known["budget"] == budget:
+                return False
+        result.runs[level] = child.ask(budget, max(0.1, min(cap_run, left())) + 5)
+        return True
+
+    try:
+        result.preparing = child.answer(300)["preparing"]
+        started = time.perf_counter()
+        result.note = _climb(contender, result, run, left, optimum, cap_run)
+        for target in TARGETS:
+            _refine(result, run, left, optimum, target)
+    except Failed as failure:
+        result.note = str(failure)
+    finally:
+        child.close()
+    return result
+
+
+def _climb(contender, result, run, left, optimum, cap_run):
+    """Double the budget until the last target is reached; says why it ended before."""
+    level = 0
+    while True:
+        if not run(level):
+            return "end of its budgets"
+        if result.relative(level, optimum) <= TARGETS[-1]:
+            return ""
+        known = sorted(result.runs)
+        if len(known) > 3:
+            spread = [result.runs[k]["F"] for k in known[-3:]]
+            if max(spread) - min(spread) <= STALLED * optimum:
+                return f"stands at {result.relative(level, optimum):.0e}"
+        room = min(left(), cap_run) / max(result.runs[level]["wall"], 1e-9)
+        step = 1.0
+        if contender.kind == EPOCHS and room < 2:
+            step = math.log2(max(room, 1e-9))
+            if step < RESOLUTION:
+                return f"out of time at {result.relative(level, optimum):.0e}"
+        elif left() <= 0:
+            return f"out of time at {result.relative(level, optimum):.0e}"
+        level += step
+
+
+def _refine(result, run, left, optimum, target):
+    """Bisect between the last budget that fails and the first that reaches the target."""
+    while True:
+        level, failing = result.first(target, optimum)
+        if level is None or failing is None or level - failing <= RESOLUTION + 1e-9:
+            return
+        if result.runs[level]["wall"] > left() or not run((level + failing) / 2):
+            return

@@ -1,0 +1,348 @@
+"""Losses of linear models: the value, slope and convex conjugate of one score per sample.
+
+All functions take the truth first. Margin losses expect ``y`` in {-1, +1} and are written with
+``m = y z``, where z is the score; losses of regression are written with ``r = z - y``.
+"""
+
+from abc import ABC, abstractmethod
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_scalar
+
+from ._validation import check_choice, check_positive
+
+__all__ = [
+    "Huber",
+    "LogLoss",
+    "Loss",
+    "ModifiedHuber",
+    "MultinomialLogLoss",
+    "SmoothHinge",
+    "SquaredEpsilonInsensitive",
+    "SquaredError",
+    "SquaredHinge",
+    "resolve_loss",
+]
+
+
+class Loss(BaseEstimator, ABC):
+    """Base class of the losses; convex and differentiable in the score.
+
+    ``task`` is "classification" or "regression"; ``smoothness`` is the largest second derivative in
+    the score; ``code`` and ``parameter`` are what compiled code knows of the loss.
+    """
+
+    parameter = 0.0
+
+    @property
+    @abstractmethod
+    def task(self):
+        """What the loss is for, "classification" or "regression"."""
+
+    @property
+    @abstractmethod
+    def smoothness(self):
+        """Largest second derivative in the score."""
+
+    @property
+    @abstractmethod
+    def _code_name(self):
+        """Name of the code in the kernels, looked up late because these import slowly."""
+
+    @property
+    def code(self):
+        """Integer by which compiled code knows the loss."""
+        from ._kernels import losses
+
+        return getattr(losses, self._code_name)
+
+    def check(self):
+        """Raise an error that names a bad parameter of the loss; done by `resolve_loss`."""
+
+    def value(self, y, z):
+        """Loss of every score.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Truth.
+        z : array-like of shape (n_samples,)
+            Scores; one column per class for `MultinomialLogLoss`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Losses, not averaged.
+        """
+        return self._apply("value", y, z)
+
+    def derivative(self, y, z):
+        """Derivative of the loss in every score.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Truth.
+        z : array-like of shape (n_samples,)
+            Scores; one column per class for `MultinomialLogLoss`.
+
+        Returns
+        -------
+        ndarray of the shape of z
+            Derivatives.
+        """
+        return self._apply("derivative", y, z)
+
+    def conjugate(self, y, s):
+        """Convex conjugate ``sup_z <s, z> - loss(y, z)`` of every sample.
+
+        Slopes that are outside its domain by no more than rounding, 1e-12, count as its edge.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Truth.
+        s : array-like of shape (n_samples,)
+            Slopes; one column per class for `MultinomialLogLoss`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Conjugates; infinite for slopes that the loss cannot have.
+        """
+        return self._apply("conjugate", y, s)
+
+    def _apply(self, quantity, y, x):
+        from ._kernels import losses
+
+        # Writable even though only read: the kernels are compiled for one kind of array.
+        y, x = (np.require(a, np.float64, "CW") for a in np.broadcast_arrays(y, x))
+        out = np.empty(x.shape)
+        kernel = getattr(losses, quantity + "s")
+        kernel(self.code, float(self.parameter), y.reshape(-1), x.reshape(-1), out.reshape(-1))
+        return out[()]
+
+
+class LogLoss(Loss):
+    """Logistic loss ``log(1 + exp(-m))``.
+
+    Examples
+    --------
+    >>> from sklearn_fw.losses import LogLoss
+    >>> LogLoss().derivative([1, -1], [0.0, 0.0])
+    array([-0.5,  0.5])
+    """
+
+    task = "classification"
+    smoothness = 0.25
+    _code_name = "LOG"
+
+
+class MultinomialLogLoss(Loss):
+    """Cross-entropy ``log(sum_k exp(z_k)) - z_y`` of the softmax of K scores.
+
+    The truth y is the index of the class, scores and slopes have shape (n_samples, K).
+    ``smoothness`` is 1/2, the largest eigenvalue that the Hessian can have.
+
+    Examples
+    --------
+    >>> from sklearn_fw.losses import MultinomialLogLoss
+    >>> MultinomialLogLoss().derivative([0], [[0.0, 0.0]])
+    array([[-0.5,  0.5]])
+    """
+
+    task = "classification"
+    smoothness = 0.5
+    _code_name = "SOFTMAX"
+
+    def _apply(self, quantity, y, x):
+        from ._kernels import losses
+
+        x = np.require(x, np.float64, "CW")
+        y, n_classes = np.asarray(y), x.shape[-1]
+        if y.shape != x.shape[:-1]:
+            raise ValueError(f"y has shape {y.shape}, expected {x.shape[:-1]}: one class per row")
+        label = np.require(y, np.int64, "CW")
+        # The kernel would read and write outside of its arrays.
+        if np.any((label != y) | (label < 0) | (label >= n_classes)):
+            raise ValueError(f"y must hold indices of classes, integers from 0 to {n_classes - 1}")
+        rows = x.reshape(-1, n_classes)
+        out = np.empty(rows.shape if quantity == "derivative" else len(rows))
+        getattr(losses, f"softmax_{quantity}s")(label.reshape(-1), rows, out)
+        return out.reshape(x.shape if quantity == "derivative" else y.shape)[()]
+
+
+class SquaredHinge(Loss):
+    """Squared hinge loss ``max(0, 1 - m)^2``."""
+
+    task = "classification"
+    smoothness = 2.0
+    _code_name = "SQUARED_HINGE"
+
+
+class SmoothHinge(Loss):
+    """Hinge loss with a rounded corner.
+
+    Zero for m >= 1, ``(1 - m)^2 / (2 gamma)`` down to m = 1 - gamma, ``1 - m - gamma / 2`` below.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Width of the rounded part, positive; ``smoothness`` is ``1 / gamma``.
+    """
+
+    task = "classification"
+    _code_name = "SMOOTH_HINGE"
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    @property
+    def parameter(self):
+        """The gamma."""
+        return self.gamma
+
+    @property
+    def smoothness(self):
+        """Largest second derivative in the score."""
+        return 1.0 / self.gamma
+
+    def check(self):
+        """Raise unless gamma is positive."""
+        check_positive(self.gamma, "gamma")
+
+
+class ModifiedHuber(Loss):
+    """Squared hinge loss ``max(0, 1 - m)^2`` for m >= -1, and its tangent ``-4 m`` below.
+
+    The scores, clipped to [-1, 1], estimate ``2 P(y = 1) - 1``.
+    """
+
+    task = "classification"
+    smoothness = 2.0
+    _code_name = "MODIFIED_HUBER"
+
+
+class SquaredError(Loss):
+    """Half the squared error, ``r^2 / 2``."""
+
+    task = "regression"
+    smoothness = 1.0
+    _code_name = "SQUARED_ERROR"
+
+
+class Huber(Loss):
+    """Squared error near zero and linear beyond, hence robust to outliers.
+
+    ``r^2 / 2`` for |r| <= delta, ``delta (|r| - delta / 2)`` beyond.
+
+    Parameters
+    ----------
+    delta : float, default=1.35
+        Largest residual that counts as a square, positive.
+    """
+
+    task = "regression"
+    smoothness = 1.0
+    _code_name = "HUBER"
+
+    def __init__(self, delta=1.35):
+        self.delta = delta
+
+    @property
+    def parameter(self):
+        """The delta."""
+        return self.delta
+
+    def check(self):
+        """Raise unless delta is positive."""
+        check_positive(self.delta, "delta")
+
+
+class SquaredEpsilonInsensitive(Loss):
+    """Squared error beyond a margin, ``max(0, |r| - epsilon)^2``.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Residuals up to here cost nothing; not negative.
+    """
+
+    task = "regression"
+    smoothness = 2.0
+    _code_name = "SQUARED_EPSILON_INSENSITIVE"
+
+    def __init__(self, epsilon=0.1):
+        self.epsilon = epsilon
+
+    @property
+    def parameter(self):
+        """The epsilon."""
+        return self.epsilon
+
+    def check(self):
+        """Raise unless epsilon is zero or positive."""
+        check_scalar(self.epsilon, "epsilon", Real, min_val=0)
+        if not np.isfinite(self.epsilon):
+            raise ValueError(f"epsilon must be finite, got {self.epsilon}")
+
+
+_NAMED = {
+    "log_loss": LogLoss,
+    "multinomial": MultinomialLogLoss,
+    "squared_hinge": SquaredHinge,
+    "smooth_hinge": SmoothHinge,
+    "modified_huber": ModifiedHuber,
+    "squared_error": SquaredError,
+    "huber": Huber,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+
+
+def resolve_loss(loss, task):
+    """Loss object of a name, checked.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        "log_loss", "multinomial", "squared_hinge", "smooth_hinge" or "modified_huber" for
+        classification; "squared_error", "huber" or "squared_epsilon_insensitive" for regression; or
+        an object of this module, to choose its parameter.
+    task : {"classification", "regression"}
+        What the loss must be for.
+
+    Returns
+    -------
+    Loss
+        The object that was given, or a new one with default parameters.
+
+    Raises
+    ------
+    ValueError
+        When there is no such loss for the task, or a parameter of the loss is out of range.
+
+    Examples
+    --------
+    >>> from sklearn_fw.losses import resolve_loss
+    >>> resolve_loss("huber", "regression")
+    Huber()
+    """
+    check_choice(task, "task", {"classification", "regression"})
+    fitting = [name for name, cls in _NAMED.items() if cls.task == task]
+    resolved = loss
+    if isinstance(loss, str):
+        resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
+    if not isinstance(resolved, Loss):
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
+            f"sklearn_fw.losses such as {_NAMED[fitting[-1]].__name__}(); got {loss!r}"
+        )
+    if resolved.task != task:
+        raise ValueError(
+            f"loss={loss!r} is for {resolved.task}; "
+            f"for {task} choose one of {', '.join(map(repr, fitting))}"
+        )
+    resolved.check()
+    return resolved

@@ -1,0 +1,428 @@
+"""Incremental methods: settings as estimators, runs as objects that the loop drives."""
+
+from abc import abstractmethod
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from .._validation import check_choice, check_positive
+from ._engines import LaggedEngine, make_engine
+
+__all__ = [
+    "Asaga",
+    "Hogwild",
+    "IncrementalSolver",
+    "LaggedSaga",
+    "Run",
+    "Saga",
+    "Sag",
+    "SparseSaga",
+    "Start",
+    "Svrg",
+]
+
+# Share of the largest row norm that the intercept adds to the smoothness: its curvature is large,
+# so it needs no long steps, and it should not shorten those of the features.
+INTERCEPT_SHARE = 0.1
+
+
+class Start(NamedTuple):
+    """Where a run begins; a memory is only meaningful for the same rows."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    memory: np.ndarray | None = None
+
+
+class IncrementalSolver(BaseEstimator):
+    """Settings of an incremental method; its parameters are grid keys ``solver__name``.
+
+    Parameters
+    ----------
+    step_size : {"auto", "theory"} or float, default="auto"
+        "auto" is 1 / (3 L) and "theory" the 1 / (5 L) of the convergence theorem, where L bounds
+        the second derivative of every term ``s_i loss(y_i, <w, x_i> + c)``.
+    sampling : {"shuffle", "uniform"}, default="shuffle"
+        Every row once per epoch in a new order, or independent draws as in the theory.
+    conditioning : {"auto", "diagonal"} or None, default="auto"
+        "diagonal" gives every column a step of its own, as if columns were scaled to the same
+        largest absolute value (dense ones centred when there is an intercept) while the penalty
+        stays that of the original columns; "auto" does so for dense X.
+    """
+
+    parallel = False  # whether more than one thread can work
+
+    def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
+        self.step_size = step_size
+        self.sampling = sampling
+        self.conditioning = conditioning
+
+    def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        """Begin on a `FiniteSum`: an object for `_loop.drive` with ``best`` and ``close()``.
+
+        ``tol`` is relative to the objective at zero coefficients.
+        """
+        self.check()
+        engine = self.make_engine(problem, n_workers if self.parallel else 1)
+        metric, center = self._scales(problem, engine)
+        gamma = self._gamma(problem, engine, metric, center)
+        engine.set_step(gamma, metric, center)
+        return self.make_run(problem, engine, tol=tol, rng=rng, start=start)
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        check_choice(self.sampling, "sampling", {"shuffle", "uniform"})
+        if self.conditioning is not None:
+            check_choice(self.conditioning, "conditioning", {"auto", "diagonal"})
+        if isinstance(self.step_size, str):
+            check_choice(self.step_size, "step_size", {"auto", "theory"})
+        elif isinstance(self.step_size, Real):
+            check_positive(self.step_size, "step_size")
+        else:
+            raise TypeError(f"step_size must be a string or a number, got {self.step_size!r}")
+
+    def make_engine(self, problem, n_workers):
+        """The layout on which the method runs."""
+        return make_engine(problem, n_workers)
+
+    @abstractmethod
+    def make_run(self, problem, engine, *, tol, rng, start):
+        """The object that makes the iterations."""
+
+    def _scales(self, problem, engine):
+        """Factors of the step per column, and what to subtract from the columns of dense rows."""
+        dense = not sp.issparse(problem.X)
+        if self.conditioning is None or (self.conditioning == "auto" and not dense):
+            return None, None
+        from .._kernels.rows import largest_entries
+
+        center = None
+        if dense and problem.fit_intercept:
+            weight = None if problem.weight is None else problem.weight
+            center = np.average(problem.X, axis=0, weights=weight).astype(np.float64)
+        largest = np.zeros(problem.n_columns)
+        largest_entries(problem.rows(center), problem.active, largest)
+        return 1.0 / np.square(np.where(largest > 0.0, largest, 1.0)), center
+
+    def _gamma(self, problem, engine, metric, center):
+        """Step sizes of columns and intercept."""
+        from .._kernels.rows import largest_norm
+
+        metric = engine.common(metric)
+        largest = largest_norm(problem.rows(center), problem.active, problem.weight, metric, 0.0)
+        heaviest = 1.0 if problem.weight is None else problem.weight.max()
+        share = 0.0
+        if problem.fit_intercept:
+            share = INTERCEPT_SHARE * largest / heaviest or 1.0
+        smoothness = problem.loss.smoothness * (largest + share * heaviest)
+        if isinstance(self.step_size, str):
+            gamma = 1.0 / ({"auto": 3.0, "theory": 5.0}[self.step_size] * (smoothness or 1.0))
+        else:
+            gamma = float(self.step_size)
+        return gamma, gamma * share
+
+
+class Run:
+    """What the runs of all methods share: certificates, and the decision when to make one.
+
+    An exact certificate costs as much as half an epoch. After an epoch of a method that keeps its
+    memory up to date, the memory itself is a dual point, which bounds the optimum for free; the
+    gap is estimated from how fast this bound still grows, and only when the estimate is small
+    enough is the exact one made. Exact certificates leave the memory at the slopes of the point
+    and its sum without rounding: the drift of the sum is measured and repaired.
+    """
+
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        self.problem, self.engine, self.settings = problem, engine, settings
+        self.tol, self.rng = tol, rng
+        self.best = None  # the certificate of the last exact check
+        self.memory_drift, self.n_updates = 0.0, 0
+        self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
+        self.order = problem.active.copy()
+        shape = problem.shape
+        first = np.zeros(shape) if start is None else start.coef.reshape(shape)
+        # Where no row touches a column its penalty alone decides, here and for good.
+        idle = engine.counts == 0
+        feasible = problem.penalty.prox(np.where(_like(idle, first), 0.0, first), 1.0)
+        first = feasible if start is None else np.where(_like(idle, first), feasible, first)
+        intercept = np.zeros(shape[1:]) if start is None else start.intercept.reshape(shape[1:])
+        memory = None if start is None else start.memory
+        total = None if memory is None else np.asarray(problem.X.T @ memory)
+        engine.move_to(first, intercept, memory, total)
+
+    def draw(self, size=None):
+        """Rows of an epoch, or ``size`` independent draws; valid until the next call."""
+        from .._kernels.random import draw, shuffle
+
+        if size is None and self.settings.sampling == "shuffle":
+            shuffle(self.order, self.seed)
+            return self.order
+        order = self.order if size is None else np.empty(size, self.order.dtype)
+        draw(self.problem.active, order, self.seed)
+        return order
+
+    def advance(self, order, refresh=True):
+        """Steps on the rows of ``order``."""
+        self.n_updates += order.size
+        return self.engine.run(order, refresh)
+
+    def certify(self):
+        """Exact certificate of the present point, which then is what the engine stands on."""
+        coef, intercept = self.engine.point()
+        self.best = self.problem.certify(coef, intercept)
+        return self._row(self.best.row(), certified=True)
+
+    def _row(self, row, certified):
+        return {**row, "certified": certified}
+
+    @property
+    def has_dual(self):
+        """Whether the certificate is a duality gap."""
+        return self.problem.has_dual
+
+    @property
+    def certificate(self):
+        """Name of the number that `tol` stops."""
+        return "dual_gap" if self.has_dual else "gradient_mapping"
+
+    @property
+    def threshold(self):
+        """Value of the certificate at which to stop."""
+        if self.has_dual:
+            return self.tol * self.problem.null_objective
+        return self.tol * self.problem.null_gradient_mapping
+
+    def close(self):
+        """End threads."""
+        self.engine.close()
+
+
+def _like(mask, array):
+    return mask if array.ndim == 1 else mask[:, None]
+
+
+class SagaRun(Run):
+    """Methods whose memory follows: SAGA, its sparse, lagged and asynchronous forms, SAG."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.duals = []
+        self.tries = 0
+
+    def step(self):
+        """An epoch; its certificate is exact if it may be the last."""
+        concave = self.advance(self.draw())
+        row = self._estimate(concave)
+        if row[self.certificate] <= self.threshold:
+            return self.certify()
+        return self._row(row, certified=False)
+
+    def certify(self):
+        """The exact certificate; memory and sum are those of the point afterwards."""
+        drifted = self.engine.total(), self.engine.memory
+        row = super().certify()
+        exact = np.asarray(self.problem.X.T @ drifted[1].reshape(self.best.memory.shape))
+        self.memory_drift = float(np.abs(exact - drifted[0]).max(initial=0.0))
+        self.engine.move_to(*self.best[3:])
+        self.duals.clear()
+        return row
+
+    def _estimate(self, concave):
+        problem = self.problem
+        if not self.has_dual:
+            coef, _ = self.engine.point()
+            total = self.engine.total()
+            mapping = problem.gradient_mapping_of(coef, total)
+            value = problem.penalty.value(coef)
+            objective = (concave + float(np.sum(total * coef)) + value) / problem.total_weight
+            return {"objective": objective, "gradient_mapping": mapping}
+        value, product, conjugate, t = self.engine.fenchel()
+        model = concave + product + value
+        # Scaled slopes: the conjugates of the losses are convex and at most zero at zero.
+        dual = t * concave - conjugate
+        gap = (model - dual + self._behind(dual)) / problem.total_weight
+        return {"objective": model / problem.total_weight, "dual_gap": gap}
+
+    def _behind(self, dual):
+        """How far primal and dual are from the optimum, if the dual goes on as it did."""
+        self.duals = [*self.duals[-2:], dual]
+        if len(self.duals) < 3:
+            return np.finfo(float).max if self.tol > 0 else 0.0
+        before, last = np.diff(self.duals)
+        if last <= 0.0:
+            return 0.0
+        rate = min(last / before, 0.9) if before > 0.0 else 0.9
+        return 2.0 * last * rate / (1.0 - rate)
+
+
+class SvrgRun(Run):
+    """Methods with the gradient of a snapshot, which is an exact certificate at the same time."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._snapshot()
+
+    def step(self):
+        """Steps on as many rows as the settings say, then a snapshot."""
+        n = self.problem.active.size
+        left = max(1, round(self.settings.n_inner * n))
+        while left > 0:
+            length = left
+            if self.settings.loopless:
+                length = min(left, int(self.rng.geometric(1.0 / n)))
+            self.advance(self.draw(None if length == n else length), refresh=False)
+            left -= length
+            if left > 0:
+                self._snapshot()
+        return self._snapshot()
+
+    def _snapshot(self):
+        row = self.certify()
+        self.engine.move_to(*self.best[3:])
+        return row
+
+
+class HogwildRun(Run):
+    """Plain stochastic gradients with a step that shrinks from epoch to epoch."""
+
+    epochs = 0
+
+    def step(self):
+        """An epoch and an exact certificate."""
+        gamma = self.engine.gamma
+        shrink = 1.0 + self.settings.decay * self.epochs
+        self.engine.set_step((gamma[0] / shrink, gamma[1] / shrink), *self._scales)
+        self.advance(self.draw(), refresh=False)
+        self.engine.set_step(gamma, *self._scales)
+        self.epochs += 1
+        return self.certify()
+
+    @property
+    def _scales(self):
+        return self.engine.metric, self.engine.center
+
+
+class SparseSaga(IncrementalSolver):
+    __doc__ = (
+        "Sparse proximal SAGA on one thread: a step costs the columns of one row.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
+
+
+class Asaga(SparseSaga):
+    __doc__ = (
+        "Asynchronous sparse proximal SAGA: `SparseSaga` on all threads, without locks.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+    parallel = True
+
+
+class Saga(SparseSaga):
+    __doc__ = (
+        "Dense proximal SAGA: every step moves all columns; the reference for the others.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    def make_engine(self, problem, n_workers):
+        """One block of all columns."""
+        return make_engine(problem, n_workers, dense=True)
+
+
+class LaggedSaga(SparseSaga):
+    __doc__ = (
+        "Dense SAGA at sparse cost: columns catch up when a row needs them; no bounds.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    def make_engine(self, problem, n_workers):
+        """Columns that catch up."""
+        return LaggedEngine(problem, 1.0)
+
+
+class Sag(SparseSaga):
+    __doc__ = (
+        "SAG: as `LaggedSaga` with a direction of less variance that is biased; smooth penalties.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    def make_engine(self, problem, n_workers):
+        """Columns that catch up, with the mean in the place of the difference."""
+        if problem.penalty.separable and problem.penalty.l1 > 0.0:
+            raise ValueError("solver='sag' needs a smooth penalty: use 'saga', or l1_ratio=0")
+        return LaggedEngine(problem, 1.0 / problem.n_rows)
+
+
+class Svrg(IncrementalSolver):
+    """SVRG with sparse steps: the memory is that of a snapshot.
+
+    Parameters
+    ----------
+    n_inner : float, default=1.0
+        Steps between snapshots, in epochs.
+    loopless : bool, default=False
+        Snapshots at random, once per epoch on average, besides those at the end of an iteration.
+    parallel : bool, default=False
+        Share the steps between threads (KROMAGNON).
+    step_size : {"auto", "theory"} or float, default="auto"
+        As `SparseSaga`.
+    sampling : {"shuffle", "uniform"}, default="shuffle"
+        As `SparseSaga`; parts of epochs are independent draws.
+    conditioning : {"auto", "diagonal"} or None, default="auto"
+        As `SparseSaga`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_inner=1.0,
+        loopless=False,
+        parallel=False,
+        step_size="auto",
+        sampling="shuffle",
+        conditioning="auto",
+    ):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.n_inner = n_inner
+        self.loopless = loopless
+        self.parallel = parallel
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        check_positive(self.n_inner, "n_inner")
+        if self.loopless and self.parallel:
+            raise ValueError("loopless snapshots at random moments need parallel=False")
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return SvrgRun(problem, engine, self, tol=tol, rng=rng, start=start)
+
+
+class Hogwild(IncrementalSolver):
+    """Stochastic proximal gradients on all threads without locks; low accuracy, for comparison.
+
+    Parameters
+    ----------
+    decay : float, default=0.5
+        In epoch t = 0, 1, ... steps are divided by ``1 + decay * t``; 0 keeps them.
+    step_size : {"auto", "theory"} or float, default="auto"
+        As `Asaga`.
+    sampling : {"shuffle", "uniform"}, default="shuffle"
+        As `Asaga`.
+    conditioning : {"auto", "diagonal"} or None, default="auto"
+        As `Asaga`.
+    """
+
+    parallel = True
+
+    def __init__(self, *, decay=0.5, step_size="auto", sampling="shuffle", conditioning="auto"):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.decay = decay
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return HogwildRun(problem, engine, self, tol=tol, rng=rng, start=start)

@@ -1,0 +1,29 @@
+"""Names of the incremental solvers."""
+
+from sklearn.base import clone
+
+from ._incremental import Asaga, Hogwild, IncrementalSolver, LaggedSaga, Sag, Saga, SparseSaga, Svrg
+
+__all__ = ["resolve_incremental_solver"]
+
+SOLVERS = {
+    "asaga": Asaga,
+    "hogwild": Hogwild,
+    "kromagnon": lambda: Svrg(parallel=True),
+    "lagged_saga": LaggedSaga,
+    "loopless_svrg": lambda: Svrg(loopless=True),
+    "sag": Sag,
+    "saga": Saga,
+    "sparse_saga": SparseSaga,
+    "svrg": Svrg,
+}
+
+
+def resolve_incremental_solver(solver):
+    """A solver object for a name, or a clone of a solver object."""
+    if isinstance(solver, IncrementalSolver):
+        return clone(solver)
+    if isinstance(solver, str) and solver in SOLVERS:
+        return SOLVERS[solver]()
+    known = ", ".join(repr(name) for name in sorted(SOLVERS))
+    raise ValueError(f"solver must be one of {known} or a solver object; got {solver!r}")

@@ -1,0 +1,104 @@
+"""Checks of the parameters of penalties."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from .._validation import check_choice
+
+__all__ = ["check_bound", "check_group_weights", "check_groups", "check_weight"]
+
+
+def check_weight(value, name):
+    """A finite number, zero or above, as a float."""
+    check_scalar(value, name, Real, min_val=0)
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value}")
+    return float(value)
+
+
+def check_bound(bound, name, n_features):
+    """One bound as a float, or an array of one per feature."""
+    array = np.asarray(bound, np.float64)
+    if array.shape not in ((), (n_features,)):
+        raise ValueError(
+            f"{name} has shape {array.shape}, expected () or ({n_features},): "
+            "one bound, or one per feature"
+        )
+    if np.any(np.isnan(array)):
+        raise ValueError(f"{name} must not be NaN; for no bound use infinity")
+    return array if array.ndim else float(array)
+
+
+def check_groups(groups, n_features):
+    """Block of every feature, numbered from 0 without gaps; -1 for none."""
+    try:
+        first = next(iter(groups), ())
+    except TypeError:
+        raise ValueError(
+            "groups must be a list of lists of feature numbers, or one label per feature; "
+            f"got {groups!r}"
+        ) from None
+    if np.ndim(first) == 0:
+        labels = _check_labels(np.asarray(groups), n_features)
+    else:
+        labels = np.full(n_features, -1)
+        for block, group in enumerate(groups):
+            members = _check_members(group, block, n_features)
+            taken = members[labels[members] >= 0]
+            if taken.size:
+                raise ValueError(
+                    f"groups overlap: feature {taken[0]} is in groups[{labels[taken[0]]}] and "
+                    f"groups[{block}]; keep it in one, or copy its column for the other"
+                )
+            labels[members] = block
+    if labels.max() < 0:
+        raise ValueError("groups has no group: leave out the penalty, or name some features")
+    return labels
+
+
+def _check_labels(labels, n_features):
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"groups must hold integer labels, got {labels.dtype}")
+    if labels.shape != (n_features,):
+        raise ValueError(
+            f"groups has {labels.size} labels, expected one for each of the {n_features} features; "
+            "use negative labels for features without penalty"
+        )
+    block = np.full(n_features, -1)
+    block[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)[1]
+    return block
+
+
+def _check_members(group, block, n_features):
+    members = np.asarray(group)
+    if members.size == 0:
+        raise ValueError(f"groups[{block}] is empty: leave it out")
+    if members.ndim != 1 or members.dtype.kind not in "iu":
+        raise ValueError(f"groups[{block}] must be a list of feature numbers, got {group!r}")
+    outside = members[(members < 0) | (members >= n_features)]
+    if outside.size:
+        raise ValueError(
+            f"groups[{block}] holds feature {outside[0]}: features are 0 to {n_features - 1}"
+        )
+    if np.unique(members).size < members.size:
+        raise ValueError(f"groups[{block}] holds a feature twice: name each once")
+    return members
+
+
+def check_group_weights(group_weights, labels):
+    """Weight of every block."""
+    sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
+    if isinstance(group_weights, str):
+        check_choice(group_weights, "group_weights", {"ones", "sqrt"})
+        return np.sqrt(sizes) if group_weights == "sqrt" else np.ones_like(sizes)
+    weights = np.asarray(group_weights, np.float64)
+    if weights.shape != sizes.shape:
+        raise ValueError(
+            f"group_weights has shape {weights.shape}, expected one weight for each of the "
+            f"{sizes.size} groups"
+        )
+    if not np.all((weights >= 0.0) & (weights < np.inf)):
+        raise ValueError("group_weights must be finite and not negative")
+    return weights

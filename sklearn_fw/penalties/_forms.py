@@ -1,0 +1,320 @@
+"""Bound penalties: what solvers use. `Penalty` says what each has."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+__all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "SimplexForm"]
+
+# A dual point outside of its domain by no more than rounding counts as its edge.
+TOLERANCE = 1e-12
+# Sums over long blocks round: constraints on them hold up to this fraction.
+FEASIBILITY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableForm:
+    """``l1 ||w||_1 + l2/2 ||w||^2`` on ``lower <= w <= upper``."""
+
+    l1: float = 0.0
+    l2: float = 0.0
+    lower: float | np.ndarray = -np.inf
+    upper: float | np.ndarray = np.inf
+
+    separable = True
+
+    @property
+    def strong_convexity(self):
+        return self.l2
+
+    def scaled(self, alpha):
+        return replace(self, l1=alpha * self.l1, l2=alpha * self.l2)
+
+    def value(self, w):
+        w = np.asarray(w, np.float64)
+        lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
+        if np.any((w < lower) | (w > upper)):
+            return np.inf
+        return float(self.l1 * np.abs(w).sum() + 0.5 * self.l2 * np.square(w).sum())
+
+    def prox(self, w, step):
+        w = np.asarray(w, np.float64)
+        lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
+        step = _per_feature(step, w)
+        return np.clip(_soft(w, step * self.l1) / (1.0 + step * self.l2), lower, upper)
+
+    def conjugate(self, v):
+        v = np.asarray(v, np.float64)
+        lower, upper = _per_feature(self.lower, v), _per_feature(self.upper, v)
+        slope = _soft(v, self.l1)
+        flat = np.abs(slope) <= TOLERANCE * self.l1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.clip(np.where(flat, 0.0, slope / self.l2), lower, upper)
+        if np.any(np.isinf(best)):
+            return np.inf
+        return float(np.sum(v * best - self.l1 * np.abs(best) - 0.5 * self.l2 * best * best))
+
+    def dual_scale(self, v):
+        if self.l2 > 0.0:
+            return 1.0
+        v = np.asarray(v, np.float64)
+        lower, upper = _per_feature(self.lower, v), _per_feature(self.upper, v)
+        unbounded = np.where(v > 0.0, upper, -lower) == np.inf
+        steepest = np.max(np.abs(v), where=unbounded, initial=0.0)
+        return 1.0 if steepest <= self.l1 else float(self.l1 / steepest)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockForm:
+    """What penalties of blocks share; features of label -1 have no penalty."""
+
+    labels: np.ndarray
+    weights: np.ndarray
+
+    separable = False
+    strong_convexity = 0.0
+
+    @property
+    def code(self):
+        from .._kernels import prox
+
+        return getattr(prox, self._code_name)
+
+    @cached_property
+    def start(self):
+        sizes = np.bincount(self.labels + 1, minlength=self.weights.size + 1)[1:]
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    @cached_property
+    def members(self):
+        return np.argsort(self.labels, kind="stable")[self.labels.size - self.start[-1] :]
+
+    def scaled(self, alpha):
+        return self
+
+    def conjugate(self, v):
+        v = np.asarray(v, np.float64)
+        return np.inf if np.any(v[self.labels < 0]) else float(self._conjugate(v))
+
+    def dual_scale(self, v):
+        v = np.asarray(v, np.float64)
+        return 0.0 if np.any(v[self.labels < 0]) else float(self._dual_scale(v))
+
+    def _dual_scale(self, v):
+        return 1.0
+
+    def _sums(self, u):
+        """Sum over every block; slot 0 gathers the features without penalty."""
+        u = u.sum(axis=1) if u.ndim == 2 else u
+        return np.bincount(self.labels + 1, weights=u, minlength=self.weights.size + 1)[1:]
+
+    def _norms(self, u):
+        return np.sqrt(self._sums(u * u))
+
+    def _largest(self, u):
+        u = u.max(axis=1) if u.ndim == 2 else u
+        return np.maximum.reduceat(u[self.members], self.start[:-1])
+
+    def _spread(self, per_block, free, w):
+        """Give every entry of w the number of its block, or ``free``, at index -1."""
+        return _per_feature(np.append(per_block, free)[self.labels], w)
+
+    def _steps(self, step):
+        """Step of every block."""
+        step = np.asarray(step, np.float64)
+        return step[self.members[self.start[:-1]]] if step.ndim else step
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLassoForm(BlockForm):
+    l1: float
+    l2: float
+    lg: float = 1.0
+
+    _code_name = "GROUP"
+
+    @property
+    def params(self):
+        return np.array([self.l1, self.l2, self.lg])
+
+    @property
+    def strong_convexity(self):
+        return self.l2 if self.labels.min() >= 0 else 0.0
+
+    def scaled(self, alpha):
+        return replace(self, l1=alpha * self.l1, l2=alpha * self.l2, lg=alpha * self.lg)
+
+    def value(self, w):
+        w = np.asarray(w, np.float64)
+        squares = self._sums(w * w)
+        value = self.lg * self.weights @ np.sqrt(squares) + 0.5 * self.l2 * squares.sum()
+        return float(value + self.l1 * self._sums(np.abs(w)).sum())
+
+    def prox(self, w, step):
+        w, steps = np.asarray(w, np.float64), self._steps(step)
+        x = _soft(w, self._spread(np.broadcast_to(steps * self.l1, self.weights.shape), 0.0, w))
+        norm, threshold = self._norms(x), steps * self.lg * self.weights
+        shrink = np.zeros_like(norm)
+        np.divide(norm - threshold, norm, out=shrink, where=norm > threshold)
+        return x * self._spread(shrink / (1.0 + steps * self.l2), 1.0, w)
+
+    def _conjugate(self, v):
+        excess = self._excess(self._norms(_soft(v, self.l1)))
+        if self.l2 > 0.0:
+            return np.square(excess).sum() / (2.0 * self.l2)
+        return np.inf if np.any(excess) else 0.0
+
+    def _excess(self, norm):
+        """How far the thresholded blocks are outside of their balls, forgiving rounding."""
+        limit = self.lg * self.weights
+        outside = norm - limit > TOLERANCE * (limit + self.l1)
+        return np.where(outside, norm - limit, 0.0)
+
+    def _dual_scale(self, v):
+        # Newton's method for ||soft(t v_B, l1)|| = lg weight_B: the norm is convex in t, so that
+        # from t = 1 all iterates stay above the root, and so does the smallest one of all blocks.
+        t = 1.0
+        while self.l2 == 0.0 and t > 0.0:
+            x = _soft(t * v, self.l1)
+            norm = self._norms(x)
+            excess = self._excess(norm)
+            outside = excess > 0.0
+            if not np.any(outside):
+                break
+            slope = self._sums(x * v)[outside] / norm[outside]
+            t = max(0.0, t - np.max(excess[outside] / slope))
+        return t
+
+
+@dataclass(frozen=True, eq=False)
+class L2BallForm(BlockForm):
+    radius: float
+
+    _code_name = "L2_BALL"
+
+    @property
+    def params(self):
+        return np.array([self.radius])
+
+    def value(self, w):
+        norm = self._norms(np.asarray(w, np.float64))
+        return 0.0 if np.all(norm <= self.radius * (1.0 + FEASIBILITY)) else np.inf
+
+    def prox(self, w, step):
+        w = np.asarray(w, np.float64)
+        return w * self._spread(self.radius / np.maximum(self._norms(w), self.radius), 1.0, w)
+
+    def _conjugate(self, v):
+        return self.radius * self._norms(v).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexForm(BlockForm):
+    radius: float
+
+    _code_name = "SIMPLEX"
+
+    @property
+    def params(self):
+        return np.array([self.radius])
+
+    def value(self, w):
+        w = np.asarray(w, np.float64)
+        far = np.abs(self._sums(w) - self.radius) > FEASIBILITY * self.radius
+        return np.inf if np.any(far) or np.any(w[self.labels >= 0] < 0.0) else 0.0
+
+    def prox(self, w, step):
+        # Michelot's method, all blocks at once: what lies below the threshold of a set can not be
+        # in the support, so the sets shrink until nothing lies below.
+        w = np.asarray(w, np.float64)
+        x = w - self._spread(self._largest(w), 0.0, w)
+        support, size = np.ones(w.shape, bool), 0
+        while size != np.count_nonzero(support):
+            size = np.count_nonzero(support)
+            total = self._sums(np.where(support, x, 0.0)) - self.radius
+            threshold = total / self._sums(support.astype(np.float64))
+            support &= x > self._spread(threshold, -np.inf, w)
+        return np.where(
+            _per_feature(self.labels >= 0, w),
+            np.maximum(x - self._spread(threshold, 0.0, w), 0.0),
+            w,
+        )
+
+    def _conjugate(self, v):
+        return self.radius * self._largest(v).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class PythonForm(BlockForm):
+    """A user's penalty times ``scale``."""
+
+    penalty: object
+    scale: float = 1.0
+
+    _code_name = "PYTHON"
+
+    @property
+    def params(self):
+        return np.array([self.scale])
+
+    def scaled(self, alpha):
+        return replace(self, scale=alpha * self.scale)
+
+    def value(self, w):
+        value = self._sum(self.penalty.block_value, w)
+        return value if np.isinf(value) else self.scale * value  # also where the scale is zero
+
+    def prox(self, w, step):
+        x = np.array(w, np.float64)
+        steps = np.broadcast_to(self._steps(step), self.weights.shape)
+        for block, members in enumerate(self._blocks):
+            u = x[members]
+            x[members] = self.block_prox(u.ravel(), steps[block], block).reshape(u.shape)
+        return x
+
+    def block_prox(self, u, step, block):
+        """Prox of one block, scaled; what compiled epochs call."""
+        x = np.asarray(self.penalty.block_prox(u, self.scale * step, block), np.float64)
+        if x.shape != u.shape:
+            raise ValueError(
+                f"block_prox of {type(self.penalty).__name__} returned shape {x.shape} for block "
+                f"{block}, expected {u.shape}"
+            )
+        return x
+
+    def _conjugate(self, v):
+        if self.scale == 0.0:
+            return np.inf if np.any(v) else 0.0  # nothing is known of the domain
+        return self.scale * self._sum(self.penalty.block_conjugate, v / self.scale)
+
+    def _dual_scale(self, v):
+        inside, outside = 0.0, 1.0
+        if self._conjugate(v) < np.inf:
+            return 1.0
+        for _ in range(53):  # to the last bit
+            middle = 0.5 * (inside + outside)
+            if self._conjugate(middle * v) < np.inf:
+                inside = middle
+            else:
+                outside = middle
+        return inside
+
+    @cached_property
+    def _blocks(self):
+        return np.split(self.members, self.start[1:-1])
+
+    def _sum(self, function, u):
+        u = np.asarray(u, np.float64)
+        blocks = enumerate(self._blocks)
+        return float(sum(function(u[members].ravel(), block) for block, members in blocks))
+
+
+def _soft(u, threshold):
+    return np.maximum(u - threshold, 0.0) - np.maximum(-u - threshold, 0.0)
+
+
+def _per_feature(a, w):
+    """Shape a number per feature, or one for all, so that it broadcasts with w."""
+    a = np.asarray(a)
+    return a[:, None] if a.ndim == 1 and w.ndim == 2 else a

@@ -1,0 +1,352 @@
+"""Losses against differences, brute-force conjugates and their asymptotes."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.base import clone
+
+from sklearn_fw._kernels import losses as kernels
+from sklearn_fw._kernels._jit import njit
+from sklearn_fw.losses import (
+    Huber,
+    LogLoss,
+    Loss,
+    ModifiedHuber,
+    MultinomialLogLoss,
+    SmoothHinge,
+    SquaredEpsilonInsensitive,
+    SquaredError,
+    SquaredHinge,
+    resolve_loss,
+)
+
+MARGIN = [LogLoss(), SquaredHinge(), SmoothHinge(), SmoothHinge(gamma=0.3), ModifiedHuber()]
+RESIDUAL = [SquaredError(), Huber(), Huber(delta=0.4), SquaredEpsilonInsensitive()]
+LOSSES = MARGIN + RESIDUAL
+
+# Slopes a loss can have in its margin, or in its residual.
+SLOPES = {
+    "LogLoss()": (-1, 0),
+    "SquaredHinge()": (-np.inf, 0),
+    "SmoothHinge()": (-1, 0),
+    "SmoothHinge(gamma=0.3)": (-1, 0),
+    "ModifiedHuber()": (-4, 0),
+    "Huber()": (-1.35, 1.35),
+    "Huber(delta=0.4)": (-0.4, 0.4),
+}
+
+# Plain formulas, right where nothing overflows.
+FORMULAS = {
+    "LogLoss()": lambda m: np.log(1 + np.exp(-m)),
+    "SquaredHinge()": lambda m: max(0, 1 - m) ** 2,
+    "SmoothHinge()": lambda m: 0.5 - m if m < 0 else max(0, 1 - m) ** 2 / 2,
+    "SmoothHinge(gamma=0.3)": lambda m: 0.85 - m if m < 0.7 else max(0, 1 - m) ** 2 / 0.6,
+    "ModifiedHuber()": lambda m: -4 * m if m < -1 else max(0, 1 - m) ** 2,
+    "SquaredError()": lambda r: r**2 / 2,
+    "Huber()": lambda r: r**2 / 2 if abs(r) < 1.35 else 1.35 * (abs(r) - 0.675),
+    "Huber(delta=0.4)": lambda r: r**2 / 2 if abs(r) < 0.4 else 0.4 * (abs(r) - 0.2),
+    "SquaredEpsilonInsensitive()": lambda r: max(0, abs(r) - 0.1) ** 2,
+}
+
+
+def truths(loss):
+    return (-1.0, 1.0) if loss.task == "classification" else (-0.7, 0.5)
+
+
+def scores():
+    """Scores whose margins and residuals keep away from the kinks of the derivatives."""
+    return 0.25 * np.arange(-16, 16) + 0.11
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_value_is_the_formula(loss):
+    for y in truths(loss):
+        argument = y * scores() if loss.task == "classification" else scores() - y
+        expected = [FORMULAS[repr(loss)](a) for a in argument]
+        np.testing.assert_allclose(loss.value(y, scores()), expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_derivative_is_that_of_the_value(loss):
+    h = 1e-3
+    for y in truths(loss):
+        f = [loss.value(y, scores() + k * h) for k in (-2, -1, 1, 2)]
+        expected = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h)
+        np.testing.assert_allclose(loss.derivative(y, scores()), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_smoothness_is_the_largest_second_derivative(loss):
+    z = np.linspace(-4, 4, 80001)
+    for y in truths(loss):
+        second = np.diff(loss.derivative(y, z)) / np.diff(z)
+        assert second.min() >= -1e-9
+        assert second.max() == pytest.approx(loss.smoothness, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_conjugate_is_the_supremum(loss, rng):
+    for y in truths(loss):
+        for slope in loss.derivative(y, rng.uniform(-3, 3, size=8)):
+
+            def gap(z, y=y, slope=slope):
+                return loss.value(y, z) - slope * z
+
+            best = minimize_scalar(gap, bounds=(-40, 40), method="bounded", options={"xatol": 1e-9})
+            assert loss.conjugate(y, slope) == pytest.approx(-best.fun, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_fenchel_young(loss, rng):
+    z = rng.uniform(-4, 4, size=50)
+    for y in truths(loss):
+        s = loss.derivative(y, z)
+        gap = loss.value(y, z)[:, None] + loss.conjugate(y, s)[None, :] - np.outer(z, s)
+        assert gap.min() >= -1e-12
+        np.testing.assert_allclose(np.diag(gap), 0.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_conjugate_is_finite_on_the_slopes(loss):
+    low, high = SLOPES.get(repr(loss), (-np.inf, np.inf))
+    for y in truths(loss):
+        sign = y if loss.task == "classification" else 1.0
+        for edge, outwards in ((low, -1), (high, 1)):
+            if np.isinf(edge):
+                assert np.isfinite(loss.conjugate(y, sign * outwards * 1e3))
+                continue
+            outside = edge + outwards * 1e-6
+            assert np.isfinite(loss.conjugate(y, sign * edge))
+            assert np.isfinite(loss.conjugate(y, sign * (edge + outwards * 3e-13)))
+            assert np.isinf(loss.conjugate(y, sign * outside))
+            # Why: the supremum is not attained, far scores do better and better.
+            z = sign * outwards * np.array([1e8, 1e9])
+            assert np.all(np.diff(sign * outside * z - loss.value(y, z)) > 100)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_far_scores(loss):
+    z = np.array([-1e4, 1e4])
+    for y in truths(loss):
+        value, slope = loss.value(y, z), loss.derivative(y, z)
+        assert np.all(np.isfinite(value))
+        argument = y * z if loss.task == "classification" else z - y
+        if not isinstance(loss, LogLoss):
+            expected = [FORMULAS[repr(loss)](a) for a in argument]
+            np.testing.assert_allclose(value, expected, rtol=1e-12, atol=0)
+        else:
+            np.testing.assert_array_equal(np.sort(value), [0.0, 1e4])
+            np.testing.assert_array_equal(np.sort(abs(slope)), [0.0, 1.0])
+    assert LogLoss().derivative(1, 700.0) == pytest.approx(-np.exp(-700), rel=1e-12)
+
+
+@njit
+def scalar_calls(code, param, y, z):
+    out = np.empty((3, z.size))
+    for i in range(z.size):
+        out[0, i] = kernels.value(code, param, y[i], z[i])
+        out[1, i] = kernels.derivative(code, param, y[i], z[i])
+        out[2, i] = kernels.conjugate(code, param, y[i], out[1, i])
+    return out
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_compiled_scalars_equal_arrays(loss, rng):
+    z = rng.normal(scale=3, size=40)
+    y = rng.choice(truths(loss), size=40)
+    value, slope, conjugate = scalar_calls(loss.code, loss.parameter, y, z)
+    np.testing.assert_array_equal(value, loss.value(y, z))
+    np.testing.assert_array_equal(slope, loss.derivative(y, z))
+    np.testing.assert_array_equal(conjugate, loss.conjugate(y, slope))
+    for kernel, compiled in ((kernels.value, value), (kernels.derivative, slope)):
+        plain = [kernel.py_func(loss.code, loss.parameter, *pair) for pair in zip(y, z)]
+        np.testing.assert_allclose(plain, compiled, rtol=1e-14, atol=1e-16)
+
+
+def test_shapes_and_broadcasting():
+    loss = SquaredError()
+    assert loss.value(1.0, 3.0) == 2.0
+    assert np.isscalar(loss.value(1.0, 3.0))
+    assert loss.value([[0.0], [1.0]], [1.0, 2.0, 3.0]).shape == (2, 3)
+    assert loss.derivative([], []).shape == (0,)
+    z = np.arange(8.0)[::2]
+    z.flags.writeable = False
+    np.testing.assert_array_equal(loss.derivative(np.float32(1), z), [-1, 1, 3, 5])
+
+
+# --- several classes ------------------------------------------------------------------
+
+SOFTMAX = MultinomialLogLoss()
+
+
+def test_softmax_derivative(rng):
+    h = 1e-3
+    z = rng.normal(scale=2, size=(6, 4))
+    y = np.array([0, 1, 2, 3, 0, 1])
+    for k in range(4):
+        step = h * np.eye(4)[k]
+        f = [SOFTMAX.value(y, z + j * step) for j in (-2, -1, 1, 2)]
+        expected = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h)
+        np.testing.assert_allclose(SOFTMAX.derivative(y, z)[:, k], expected, rtol=0, atol=1e-10)
+    plain = np.log(np.exp(z).sum(axis=1)) - z[np.arange(6), y]
+    np.testing.assert_allclose(SOFTMAX.value(y, z), plain, rtol=1e-13, atol=0)
+
+
+def test_softmax_smoothness(rng):
+    z = np.array([0.0, 0.0, -60.0])  # two classes share the probability: the largest eigenvalue
+    direction = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
+    h = 1e-5
+    change = SOFTMAX.derivative([0, 0], [z + h * direction, z - h * direction])
+    assert (change[0] - change[1]) @ direction / (2 * h) == pytest.approx(
+        SOFTMAX.smoothness, rel=1e-8
+    )
+    a, b = rng.normal(scale=2, size=(2, 500, 5))
+    y = np.zeros(500, int)
+    change = np.linalg.norm(SOFTMAX.derivative(y, a) - SOFTMAX.derivative(y, b), axis=1)
+    assert np.all(change <= SOFTMAX.smoothness * np.linalg.norm(a - b, axis=1))
+
+
+def test_softmax_conjugate(rng):
+    z = rng.normal(size=(20, 3))
+    y = rng.integers(3, size=20)
+    s = SOFTMAX.derivative(y, z)
+    conjugate = SOFTMAX.conjugate(y, s)
+    equality = SOFTMAX.value(y, z) + conjugate - np.sum(s * z, axis=1)
+    np.testing.assert_allclose(equality, 0.0, rtol=0, atol=1e-13)
+    far = SOFTMAX.value(y, z[::-1]) + conjugate - np.sum(s * z[::-1], axis=1)
+    assert far.min() >= -1e-13
+    for label, slope, found in zip(y[:5], s, conjugate):
+        best = minimize(
+            lambda z, label=label, slope=slope: SOFTMAX.value(label, z) - slope @ z, np.zeros(3)
+        )
+        assert found == pytest.approx(-best.fun, rel=0, abs=1e-8)
+
+
+def test_softmax_conjugate_outside():
+    assert SOFTMAX.conjugate(0, [-1.0, 1.0, 0.0]) == 0.0
+    assert SOFTMAX.conjugate(0, [-1.0 - 3e-13, 1.0, 3e-13]) == pytest.approx(0, abs=1e-10)
+    for slope in ([-1.1, 1.1, 0.0], [-0.5, 0.6, -0.1], [-0.5, 0.6, 0.0], [0.5, 0.0, 0.0]):
+        assert SOFTMAX.conjugate(0, slope) == np.inf
+
+
+def test_softmax_far_scores():
+    z = np.array([[1e4, 0.0, -1e4], [1e4, 0.0, -1e4]])
+    np.testing.assert_array_equal(SOFTMAX.value([0, 2], z), [0.0, 2e4])
+    np.testing.assert_array_equal(SOFTMAX.derivative([0, 2], z), [[0, 0, 0], [1, 0, -1]])
+    # Scores that classify well leave derivatives with all their digits.
+    slope = SOFTMAX.derivative(0, [40.0, 0.0, 0.0])
+    np.testing.assert_allclose(slope, np.exp(-40) * np.array([-2, 1, 1]), rtol=1e-14)
+    assert SOFTMAX.value(0, [40.0, 0.0, 0.0]) == pytest.approx(2 * np.exp(-40), rel=1e-14)
+
+
+def test_softmax_of_two_classes_is_the_log_loss(rng):
+    z = rng.normal(size=30)
+    two = np.column_stack([np.zeros(30), z])
+    y = rng.integers(2, size=30)
+    expected = LogLoss().value(2 * y - 1, z)
+    np.testing.assert_allclose(SOFTMAX.value(y, two), expected, rtol=1e-13)
+    expected = LogLoss().derivative(2 * y - 1, z)
+    np.testing.assert_allclose(SOFTMAX.derivative(y, two)[:, 1], expected, rtol=1e-13)
+
+
+@njit
+def softmax_calls(y, z):
+    slope = z.copy()
+    kernels.softmax_derivative(y, slope, slope)  # in place
+    return kernels.softmax_value(y, z), slope, kernels.softmax_conjugate(y, slope)
+
+
+def test_compiled_softmax_equals_arrays(rng):
+    for z in rng.normal(size=(5, 4)):
+        value, slope, conjugate = softmax_calls(2, z)
+        assert value == SOFTMAX.value(2, z)
+        np.testing.assert_array_equal(slope, SOFTMAX.derivative(2, z))
+        assert conjugate == SOFTMAX.conjugate(2, slope)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0, 3], "y must hold indices of classes, integers from 0 to 2"),
+        ([0, -1], "integers from 0 to 2"),
+        ([0, 0.5], "integers from 0 to 2"),
+        ([0], r"y has shape (1,), expected (2,): one class per row"),
+    ],
+)
+def test_softmax_refuses_what_is_no_class(y, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SOFTMAX.value(y, np.zeros((2, 3)))
+
+
+# --- names ----------------------------------------------------------------------------
+
+NAMES = {
+    "classification": {
+        "log_loss": LogLoss,
+        "multinomial": MultinomialLogLoss,
+        "squared_hinge": SquaredHinge,
+        "smooth_hinge": SmoothHinge,
+        "modified_huber": ModifiedHuber,
+    },
+    "regression": {
+        "squared_error": SquaredError,
+        "huber": Huber,
+        "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    },
+}
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_names(task):
+    for name, cls in NAMES[task].items():
+        loss = resolve_loss(name, task)
+        assert type(loss) is cls
+        assert resolve_loss(loss, task) is loss
+        assert loss.task == task
+
+
+def test_every_loss_has_its_own_code():
+    losses = [cls() for task in NAMES.values() for cls in task.values()]
+    assert sorted(loss.code for loss in losses) == list(range(8))
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, SOFTMAX], ids=repr)
+def test_losses_are_parameters(loss):
+    assert repr(clone(loss)) == repr(loss)
+    assert np.isfinite(loss.parameter)
+
+
+@pytest.mark.parametrize(
+    ("loss", "task", "message"),
+    [
+        ("hinge", "classification", "loss must be one of 'huber', 'log_loss', 'modified_huber'"),
+        ("huber", "classification", "loss='huber' is for regression; for classification choose"),
+        ("log_loss", "regression", "choose one of 'squared_error', 'huber', 'squared_epsilon"),
+        (SquaredError(), "classification", "loss=SquaredError() is for regression"),
+        (LogLoss, "classification", "an object of sklearn_fw.losses such as ModifiedHuber()"),
+        (None, "regression", "loss must be one of 'squared_error', 'huber'"),
+        (SmoothHinge(gamma=0), "classification", "gamma == 0, must be > 0"),
+        (SmoothHinge(gamma=np.inf), "classification", "gamma must be finite"),
+        (Huber(delta=-1), "regression", "delta == -1, must be > 0"),
+        (SquaredEpsilonInsensitive(epsilon=-1), "regression", "epsilon == -1, must be >= 0"),
+        (SquaredEpsilonInsensitive(epsilon=np.nan), "regression", "epsilon must be finite"),
+        ("log_loss", "ranking", "task must be one of 'classification', 'regression'"),
+    ],
+)
+def test_errors_name_parameter_and_remedy(loss, task, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        resolve_loss(loss, task)
+
+
+def test_zero_epsilon_is_twice_the_squared_error():
+    loss = resolve_loss(SquaredEpsilonInsensitive(epsilon=0), "regression")
+    np.testing.assert_allclose(
+        loss.value(1.0, scores()), 2 * SquaredError().value(1.0, scores()), rtol=1e-15
+    )
+
+
+def test_base_class_is_abstract():
+    with pytest.raises(TypeError, match="abstract"):
+        Loss()
