@@ -1,8 +1,15 @@
 """Structured prediction and projection-free optimization for scikit-learn, with certificates."""
 
 from .density import KernelStudentTDensity
+from .linear_model import AsagaClassifier, AsagaRegressor
 from .structured import StructuredSVM, regularization_path
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["KernelStudentTDensity", "StructuredSVM", "regularization_path"]
+__all__ = [
+    "AsagaClassifier",
+    "AsagaRegressor",
+    "KernelStudentTDensity",
+    "StructuredSVM",
+    "regularization_path",
+]

@@ -8,6 +8,7 @@ from sklearn.utils import check_scalar
 __all__ = [
     "check_choice",
     "check_integer",
+    "check_not_negative",
     "check_positive",
     "check_sample_weight",
     "check_time_limit",
@@ -17,6 +18,14 @@ __all__ = [
 def check_positive(value, name):
     """A finite real number above zero, as a float."""
     check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value}")
+    return float(value)
+
+
+def check_not_negative(value, name):
+    """A finite real number that is not below zero, as a float."""
+    check_scalar(value, name, Real, min_val=0)
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}")
     return float(value)

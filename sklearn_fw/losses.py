@@ -310,8 +310,8 @@ def resolve_loss(loss, task):
         "log_loss", "multinomial", "squared_hinge", "smooth_hinge" or "modified_huber" for
         classification; "squared_error", "huber" or "squared_epsilon_insensitive" for regression; or
         an object of this module, to choose its parameter.
-    task : {"classification", "regression"}
-        What the loss must be for.
+    task : {"classification", "regression"} or None
+        What the loss must be for; None for either.
 
     Returns
     -------
@@ -329,8 +329,9 @@ def resolve_loss(loss, task):
     >>> resolve_loss("huber", "regression")
     Huber()
     """
-    check_choice(task, "task", {"classification", "regression"})
-    fitting = [name for name, cls in _NAMED.items() if cls.task == task]
+    if task is not None:
+        check_choice(task, "task", {"classification", "regression"})
+    fitting = [name for name, cls in _NAMED.items() if task in (None, cls.task)]
     resolved = loss
     if isinstance(loss, str):
         resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
@@ -339,7 +340,7 @@ def resolve_loss(loss, task):
             f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
             f"sklearn_fw.losses such as {_NAMED[fitting[-1]].__name__}(); got {loss!r}"
         )
-    if resolved.task != task:
+    if task not in (None, resolved.task):
         raise ValueError(
             f"loss={loss!r} is for {resolved.task}; "
             f"for {task} choose one of {', '.join(map(repr, fitting))}"

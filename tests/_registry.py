@@ -5,9 +5,20 @@ arrays (`two_d=True`), the checks of structured estimators when it does not, and
 its documented attributes with those it has after `fit`. For example::
 
     from sklearn.datasets import load_iris
-    from sklearn_fw.structured import StructuredSVM
+    from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
+from sklearn_fw.structured import StructuredSVM
 
     CASES = [
+    Case("asaga", lambda: AsagaClassifier(), iris, two_d=True, absent={"feature_names_in_"}),
+    Case(
+        "asaga-ovr",
+        lambda: AsagaClassifier("squared_hinge", l1_ratio=0.5, max_iter=30),
+        iris,
+        two_d=True,
+        absent={"feature_names_in_"},
+    ),
+    Case("asaga-regressor", lambda: AsagaRegressor(), numbers, two_d=True,
+         absent={"feature_names_in_"}),
         Case("multiclass", lambda: StructuredSVM(max_iter=50), iris, two_d=True),
         Case("chain", lambda: StructuredSVM(model="chain"), words, absent={"classes_"}),
     ]
@@ -67,6 +78,12 @@ def candidates():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 3)) for _ in range(10)]
     return X, [int((x @ [1.0, 2.0, 3.0]).argmax()) for x in X]
+
+
+def numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    return X, X @ [1.0, -2.0, 0.0, 3.0] + rng.normal(size=30)
 
 
 def points():

@@ -18,6 +18,7 @@ ROOMS = [
     "_callbacks",
     "_result",
     "_loop",
+    "_threads",
     "losses",
     "task_losses",
     "penalties",

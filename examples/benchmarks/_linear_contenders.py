@@ -34,6 +34,7 @@ class Contender:
     l2: bool = True
     max_columns: int | None = None
     threads: int = 1
+    compiles: bool = False  # in every call
 
     def budget(self, level):
         """What ``solve`` gets at a level of the ladder."""
@@ -298,17 +299,15 @@ def _contenders():
         yield Contender(
             f"lightning SAGA, {step_size}", "sklearn-contrib-lightning", lightning_saga(step_size)
         )
-    yield Contender("copt SAGA", "copt", copt_saga, copt_data)
+    yield Contender("copt SAGA", "copt", copt_saga, copt_data, compiles=True)
     for name in ("AndersonCD", "ProxNewton"):
         yield Contender(
-            f"skglm {name}", "skglm", skglm_solver(name), by_columns, kind=TOL, first=1e-2,
+            f"skglm {name}", "skglm", skglm_solver(name), by_columns, kind=TOL, first=1e-3,
             last=1e-14,
         )  # fmt: skip
     for name in ("auto", "qning-miso", "catalyst-svrg"):
         yield Contender(f"cyanure {name}", "cyanure", cyanure_solver(name))
-    yield Contender(
-        "adelie", "adelie", adelie_grpnet, by_columns, kind=TOL, first=1e-4, last=1e-14
-    )
+    yield Contender("adelie", "adelie", adelie_grpnet, by_columns, kind=TOL, first=1e-4, last=1e-14)
 
 
 CONTENDERS = {contender.name: contender for contender in _contenders()}

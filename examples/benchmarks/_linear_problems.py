@@ -273,9 +273,7 @@ def _coordinate_descent(H, g, w, l1, max_rounds=2_000):
         support = np.flatnonzero(sign)
         exact = -w
         rest = g + H @ exact
-        exact[support] += np.linalg.solve(
-            H[np.ix_(support, support)], -(rest + l1 * sign)[support]
-        )
+        exact[support] += np.linalg.solve(H[np.ix_(support, support)], -(rest + l1 * sign)[support])
         slopes = np.abs(g + H @ exact)
         slopes[support] = 0.0
         if (np.sign(w + exact)[support] == sign[support]).all() and slopes.max() <= l1 * (1 + 1e-9):

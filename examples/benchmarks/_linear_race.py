@@ -9,14 +9,14 @@ import time
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
-from _linear_contenders import CONTENDERS, EPOCHS, Unavailable
+from _linear_contenders import CONTENDERS, EPOCHS, TOL, Unavailable
 from _linear_problems import load_data, make_objective
-from _report import THREADS, Clock, peak_memory
+from _report import THREADS, Clock, cpu_of, peak_memory
 
 TARGETS = (1e-3, 1e-6, 1e-9)
 RESOLUTION = 0.25  # of the levels: 2**0.25 = 1.19 in iterations, 10**0.25 = 1.78 in tolerance
 SHORT, REPEAT = 0.2, 3  # runs below so many seconds are repeated
-STALLED = 1e-13
+STALLED, STALLED_RUNS = 1e-13, {EPOCHS: 3, TOL: 5}  # so many equal values in a row are the end
 
 
 class Failed(Exception):
@@ -30,6 +30,7 @@ class Result:
     name: str
     runs: dict = field(default_factory=dict)  # level -> dict of cpu, wall, F, budget, nonzeros
     preparing: float = 0.0
+    compiling: float = 0.0
     note: str = ""
 
     def relative(self, level, optimum):
@@ -52,15 +53,18 @@ def _serve(connection, folder, problem, name):
     """Answer budgets with runs until the parent closes the connection."""
     contender = CONTENDERS[name]
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    with open(os.devnull, "w") as nowhere:  # cyanure prints from compiled code
+        os.dup2(nowhere.fileno(), 1)
     try:
         X, y = load_data(folder)
         objective = make_objective(problem, len(y))
         _warm_up(contender, X, objective.l1_ratio)
         with Clock() as preparing:
             data = contender.prepare(X, y)
-        connection.send({"preparing": preparing.cpu, "memory": peak_memory()})
-        while (budget := connection.recv()) is not None:
-            connection.send(_run(contender, data, X, y, objective, budget))
+        compiling = _compiling(contender, X, y, objective)
+        connection.send({"preparing": preparing.cpu, "compiling": compiling})
+        while True:
+            connection.send(_run(contender, data, X, y, objective, connection.recv(), compiling))
     except EOFError:
         pass
     except (Unavailable, ImportError) as error:
@@ -85,7 +89,15 @@ def _warm_up(contender, X, l1_ratio):
     contender.solve(contender.prepare(tiny, y), objective, budget)
 
 
-def _run(contender, data, X, y, objective, budget):
+def _compiling(contender, X, y, objective):
+    """CPU seconds that every call spends on compilation, where nothing is kept: one epoch, 2 rows."""
+    if not contender.compiles:
+        return 0.0
+    rows = contender.prepare(X[:2], y[:2])
+    return min(cpu_of(lambda: contender.solve(rows, objective, 1), REPEAT))
+
+
+def _run(contender, data, X, y, objective, budget, compiling):
     import numpy as np
 
     clocks = []
@@ -95,8 +107,8 @@ def _run(contender, data, X, y, objective, budget):
         clocks.append(clock)
     w = np.asarray(w, dtype=np.float64).ravel()
     return {
-        "cpu": min(clock.cpu for clock in clocks),
-        "wall": min(clock.wall for clock in clocks),
+        "cpu": min(clock.cpu for clock in clocks) - compiling,
+        "wall": min(clock.wall for clock in clocks) - compiling,
         "F": objective.value(X, y, w) if np.isfinite(w).all() else math.inf,
         "nonzeros": int(np.count_nonzero(w)),
         "memory": peak_memory(),
@@ -162,7 +174,7 @@ def race(folder, problem, name, optimum, cap, cap_run):
         return True
 
     try:
-        result.preparing = child.answer(300)["preparing"]
+        vars(result).update(child.answer(300))
         started = time.perf_counter()
         result.note = _climb(contender, result, run, left, optimum, cap_run)
         for target in TARGETS:
@@ -183,8 +195,9 @@ def _climb(contender, result, run, left, optimum, cap_run):
         if result.relative(level, optimum) <= TARGETS[-1]:
             return ""
         known = sorted(result.runs)
-        if len(known) > 3:
-            spread = [result.runs[k]["F"] for k in known[-3:]]
+        last = STALLED_RUNS[contender.kind]
+        if len(known) > last:
+            spread = [result.runs[k]["F"] for k in known[-last:]]
             if max(spread) - min(spread) <= STALLED * optimum:
                 return f"stands at {result.relative(level, optimum):.0e}"
         room = min(left(), cap_run) / max(result.runs[level]["wall"], 1e-9)

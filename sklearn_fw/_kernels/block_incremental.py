@@ -97,13 +97,18 @@ def differentiate(target, i, z, g):
 
 
 @inner
-def prox(blocks, separable, block, step, u, work, call):
-    """Prox of one block in place; ``call`` is the compiled face of a user's Python method."""
-    n_outputs = u.size // (blocks.start[block + 1] - blocks.start[block])
+def prox(blocks, separable, block, steps, u, work, call):
+    """Prox of one block in place; ``call`` is the compiled face of a user's Python method.
+
+    The columns of a block have the same step unless they are penalised one by one.
+    """
+    first, last = blocks.start[block], blocks.start[block + 1]
+    n_outputs = u.size // (last - first)
+    step = steps[blocks.members[first]]
     if blocks.code == ELEMENTWISE:
         for q in range(u.size):
-            j = blocks.members[blocks.start[block] + q // n_outputs]
-            u[q] = proximal(u[q], step, separable, separable.bounds, j)
+            j = blocks.members[first + q // n_outputs]
+            u[q] = proximal(u[q], steps[j], separable, separable.bounds, j)
     elif blocks.code == PYTHON:
         if call is not None and blocks.weight[block] >= 0.0:
             call(block, step, u.ctypes, u.size)
@@ -185,15 +190,15 @@ def move(b, blocks, separable, now, gamma, metric, scratch, call):
     n_outputs = now.x.shape[1]
     first, last = blocks.start[b], blocks.start[b + 1]
     u = scratch.u[: (last - first) * n_outputs]
-    step = now.step[blocks.members[first]]
     for q in range(first, last):
         j = blocks.members[q]
+        step = now.step[j]
         pull = gamma_of(gamma, metric, j) * scratch.spread[j]
         for c in range(n_outputs):
             u[(q - first) * n_outputs + c] = (
-                now.x[j, c] - pull * scratch.change[c] - step * now.total[j, c]
+                now.x[j, c] - pull * scratch.change[c] - now.step[j] * now.total[j, c]
             )
-    prox(blocks, separable, b, step, u, scratch.work, call)
+    prox(blocks, separable, b, now.step, u, scratch.work, call)
     for q in range(first, last):
         for c in range(n_outputs):
             now.x[blocks.members[q], c] = u[(q - first) * n_outputs + c]

@@ -58,7 +58,7 @@ def _whole(x):
 
 
 @njit
-def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, metric, last):
+def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull, metric, last):
     """Make a dense step on each row of ``order``.
 
     Parameters
@@ -71,6 +71,8 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, me
         Iterate and A, changed in place; the last entry is the intercept.
     memory : (n_rows,) float64 array
         Changed in place.
+    n : int
+        Number of rows with weight: a step takes a share 1 / n of A.
     gamma : tuple of two floats
         Step sizes of the columns and of the intercept; 0 leaves the intercept out.
     pull : float
@@ -86,7 +88,6 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, gamma, pull, me
         As `incremental.epoch`.
     """
     d = x.size - 1
-    n = memory.size
     concave = 0.0
     last[:] = 0
     for t in range(order.size):

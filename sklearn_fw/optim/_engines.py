@@ -46,7 +46,7 @@ class Engine(ABC):
     def set_step(self, gamma, metric, center):
         """Fix the step sizes of columns and intercept, factors per column (None: ones), and what
         is subtracted from dense rows (None: nothing)."""
-        self.gamma, self.metric, self.center = gamma, metric, center
+        self.gamma, self.metric, self.center = gamma, self.common(metric), center
         self.rows = self.problem.rows(center)
         self._write_steps()
 
@@ -70,7 +70,7 @@ class Engine(ABC):
             intercept = intercept + self.center @ coef
         self._put_point(coef, intercept)
         if memory is not None:
-            self.memory[...] = memory
+            self.memory[...] = memory.reshape(self.memory.shape)
             mass = memory.sum(axis=0)
             if self.center is not None:
                 total = total - np.multiply.outer(self.center, mass)
@@ -283,7 +283,7 @@ class BlockEngine(Engine):
         self.counts = counts[label]
 
     def common(self, metric):
-        if metric is None or self.separable is not EMPTY:
+        if metric is None or self.problem.penalty.separable:
             return metric
         # The prox of a block has one step: its columns take the smallest of their factors.
         smallest = np.full(self.blocks.start.size - 1, np.inf)
@@ -325,11 +325,6 @@ class BlockEngine(Engine):
         shape = self.problem.shape
         return self.now.total[:-1].reshape(shape), self.now.total[-1].reshape(shape[1:])
 
-    def move_to(self, coef, intercept, memory=None, total=None):
-        if memory is not None:
-            memory = memory.reshape(self.memory.shape)
-        super().move_to(coef, intercept, memory, total)
-
 
 class LaggedEngine(Engine):
     """Dense SAGA and SAG whose columns catch up when a row needs them; one worker."""
@@ -357,7 +352,7 @@ class LaggedEngine(Engine):
 
         return lagged_epoch(
             self.rows, self.target, self.penalty, order, self.x, self.sum, self.memory,
-            self.gamma, self.pull, self.metric, self.last,
+            self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
         )  # fmt: skip
 
     def _put_point(self, coef, intercept):

@@ -11,6 +11,9 @@ from ..losses import MultinomialLogLoss
 
 __all__ = ["Certificate", "FiniteSum"]
 
+# Rows of float32 that are converted at a time.
+PART = 1 << 13
+
 
 class Certificate(NamedTuple):
     """What is known of a point; objective and gap of the mean form, gap None without a dual."""
@@ -102,7 +105,24 @@ class FiniteSum:
 
     def scores(self, coef, intercept):
         """``X w + c``, one product with X."""
-        return self.X @ coef + intercept
+        scores = np.empty((self.n_rows, *self.shape[1:]))
+        if not coef.any():
+            scores[...] = intercept
+            return scores
+        for part in self._parts():
+            scores[part] = self.X[part] @ coef
+        scores += intercept
+        return scores
+
+    def gradient(self, slopes):
+        """``X^T slopes``, one product with X."""
+        return sum(np.asarray(self.X[part].T @ slopes[part]) for part in self._parts())
+
+    def _parts(self):
+        """Rows that a product takes at once: all, or few where X would be copied to float64."""
+        if self.X.dtype == np.float64:
+            return [slice(None)]
+        return [slice(i, i + PART) for i in range(0, self.n_rows, PART)]
 
     def weighted(self, values):
         """Values of rows (or their vectors) times the weights."""
@@ -116,16 +136,10 @@ class FiniteSum:
         return float(self.weighted(losses).sum() + self.penalty.value(coef))
 
     @cached_property
-    def null_objective(self):
-        """Mean form at zero coefficients: the scale of ``tol``."""
+    def null(self):
+        """Certificate of zero coefficients: the scale of ``tol``, and where runs begin."""
         zero = self.penalty.prox(np.zeros(self.shape), 1.0)
-        return self.certify(zero, np.zeros(self.shape[1:])).objective
-
-    @cached_property
-    def null_gradient_mapping(self):
-        """Gradient mapping at zero coefficients, the scale of ``tol`` without a dual."""
-        zero = self.penalty.prox(np.zeros(self.shape), 1.0)
-        return self.certify(zero, np.zeros(self.shape[1:])).gradient_mapping
+        return self.certify(zero, np.zeros(self.shape[1:]))
 
     @cached_property
     def has_dual(self):
@@ -152,7 +166,7 @@ class FiniteSum:
             intercept = intercept + shift
             scores += shift
         slopes = self.weighted(self.loss.derivative(self.y, scores))
-        total = np.asarray(self.X.T @ slopes)
+        total = self.gradient(slopes)
         primal = self.objective_at(coef, scores)
         gap = None
         if self.has_dual:

@@ -17,8 +17,8 @@ __all__ = [
     "IncrementalSolver",
     "LaggedSaga",
     "Run",
-    "Saga",
     "Sag",
+    "Saga",
     "SparseSaga",
     "Start",
     "Svrg",
@@ -143,15 +143,14 @@ class Run:
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
         self.order = problem.active.copy()
         shape = problem.shape
-        first = np.zeros(shape) if start is None else start.coef.reshape(shape)
-        # Where no row touches a column its penalty alone decides, here and for good.
-        idle = engine.counts == 0
-        feasible = problem.penalty.prox(np.where(_like(idle, first), 0.0, first), 1.0)
-        first = feasible if start is None else np.where(_like(idle, first), feasible, first)
-        intercept = np.zeros(shape[1:]) if start is None else start.intercept.reshape(shape[1:])
-        memory = None if start is None else start.memory
-        total = None if memory is None else np.asarray(problem.X.T @ memory)
-        engine.move_to(first, intercept, memory, total)
+        coef, intercept, memory = problem.null.coef, problem.null.intercept, None
+        if start is not None:
+            # Where no row touches a column its penalty alone decides, here and for good.
+            idle = _like(engine.counts == 0, coef)
+            coef = np.where(idle, coef, start.coef.reshape(shape))
+            intercept, memory = start.intercept.reshape(shape[1:]), start.memory
+        total = None if memory is None else problem.gradient(memory)
+        engine.move_to(coef, intercept, memory, total)
 
     def draw(self, size=None):
         """Rows of an epoch, or ``size`` independent draws; valid until the next call."""
@@ -179,6 +178,11 @@ class Run:
         return {**row, "certified": certified}
 
     @property
+    def step_size(self):
+        """Step size of the columns."""
+        return self.engine.gamma[0]
+
+    @property
     def has_dual(self):
         """Whether the certificate is a duality gap."""
         return self.problem.has_dual
@@ -192,8 +196,8 @@ class Run:
     def threshold(self):
         """Value of the certificate at which to stop."""
         if self.has_dual:
-            return self.tol * self.problem.null_objective
-        return self.tol * self.problem.null_gradient_mapping
+            return self.tol * self.problem.null.objective
+        return self.tol * self.problem.null.gradient_mapping
 
     def close(self):
         """End threads."""
@@ -224,7 +228,7 @@ class SagaRun(Run):
         """The exact certificate; memory and sum are those of the point afterwards."""
         drifted = self.engine.total(), self.engine.memory
         row = super().certify()
-        exact = np.asarray(self.problem.X.T @ drifted[1].reshape(self.best.memory.shape))
+        exact = self.problem.gradient(drifted[1].reshape(self.best.memory.shape))
         self.memory_drift = float(np.abs(exact - drifted[0]).max(initial=0.0))
         self.engine.move_to(*self.best[3:])
         self.duals.clear()
@@ -355,7 +359,7 @@ class Sag(SparseSaga):
         """Columns that catch up, with the mean in the place of the difference."""
         if problem.penalty.separable and problem.penalty.l1 > 0.0:
             raise ValueError("solver='sag' needs a smooth penalty: use 'saga', or l1_ratio=0")
-        return LaggedEngine(problem, 1.0 / problem.n_rows)
+        return LaggedEngine(problem, 1.0 / problem.active.size)
 
 
 class Svrg(IncrementalSolver):

@@ -1,12 +1,188 @@
-"""Regularised linear models as a function call."""
+"""Regularised linear models as a function call, and what estimators share with it."""
 
+import warnings
 from contextlib import closing
 
 import numpy as np
+from scipy.optimize import OptimizeResult
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from .._loop import drive
+from .._result import Status
+from .._threads import n_threads
+from .._validation import (
+    check_integer,
+    check_not_negative,
+    check_sample_weight,
+    check_time_limit,
+)
+from ..losses import MultinomialLogLoss, resolve_loss
+from ..penalties import resolve_penalty
+from ._finite_sum import FiniteSum
+from ._incremental import Start
+from ._solvers import resolve_incremental_solver
 
-__all__ = ["solve"]
+__all__ = ["check_rows", "convergence_advice", "minimize_saga", "solve"]
+
+
+def minimize_saga(
+    X,
+    y,
+    *,
+    loss="log_loss",
+    penalty="elasticnet",
+    alpha=None,
+    l1_ratio=0.0,
+    sample_weight=None,
+    fit_intercept=False,
+    solver="asaga",
+    x0=None,
+    max_iter=100,
+    tol=1e-4,
+    time_limit=None,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Minimise a regularised mean of losses of linear scores, to a certified accuracy.
+
+    Minimises over w and, with ``fit_intercept``, over c, with weights s_i (one by default)::
+
+        sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i + alpha * penalty(w)
+
+    Parameters
+    ----------
+    X : {array-like, CSR matrix} of shape (n_samples, n_features)
+        Rows; C-ordered float32 or float64 arrays and CSR matrices without duplicate entries are
+        not copied.
+    y : array-like of shape (n_samples,)
+        Truth: -1 and +1 for losses of a margin, class indices for "multinomial", numbers else.
+    loss : str or Loss, default="log_loss"
+        A name or an object of `sklearn_fw.losses`.
+    penalty : "elasticnet", None or Penalty, default="elasticnet"
+        "elasticnet" is ``l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2``; an object of
+        `sklearn_fw.penalties`, or your own.
+    alpha : float or None, default=None
+        Weight of the penalty, not negative; None means 1 / n_samples.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm, in [0, 1].
+    sample_weight : array-like of shape (n_samples,), default=None
+        Factors of the losses.
+    fit_intercept : bool, default=False
+        Whether there is a c; it is not penalised.
+    solver : str or solver object, default="asaga"
+        See `sklearn_fw.linear_model.AsagaClassifier`.
+    x0 : array-like of shape (n_features,) or (n_features, n_classes), default=None
+        Where to start; None means zero.
+    max_iter : int, default=100
+        Largest number of epochs (steps on n_samples rows, all threads together).
+    tol : float, default=1e-4
+        Stop when the certificate is at most ``tol`` times what it is at w = 0: the duality gap
+        against the objective there, or without a dual the gradient mapping.
+    time_limit : float or None, default=None
+        Seconds after which no new epoch begins.
+    n_jobs : int or None, default=None
+        Threads; None means 1 and -1 all that this process may use, which is also the most.
+    random_state : int, RandomState or None, default=None
+        Orders of the rows. Results are reproducible to the bit with one thread only.
+    verbose : int, default=0
+        Log a line per epoch.
+
+    Returns
+    -------
+    result : OptimizeResult
+        ``x``, ``intercept``, ``fun`` (objective), ``dual_gap`` (None without a dual),
+        ``gradient_mapping``, ``nit`` (epochs), ``n_updates`` (steps), ``success``, ``status``,
+        ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (how far the running
+        sum of the memory had drifted before the last repair) and ``history`` (dict of arrays).
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, NaN or infinity in the data, labels a loss cannot take.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before ``tol`` is reached; names the certificate.
+
+    See Also
+    --------
+    sklearn_fw.linear_model.AsagaClassifier : The same as an estimator.
+
+    Notes
+    -----
+    An epoch costs O(nnz) and memory beyond X is about 3 n + 6 d numbers for one output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import minimize_saga
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> result = minimize_saga(X, [1.0, 2.0, 3.0], loss="squared_error", alpha=0.1, tol=1e-10)
+    >>> result.x.round(3)
+    array([1.675, 0.906])
+    >>> result.dual_gap < 1e-9
+    True
+    """
+    X = check_rows(check_array(X, **ROWS))
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(X, y)
+    loss = resolve_loss(loss, None)
+    n_outputs = _check_truth(loss, y)
+    weight = check_sample_weight(sample_weight, y.size)
+    alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
+    bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
+    problem = FiniteSum(
+        X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,
+        weight=None if sample_weight is None else weight, n_outputs=n_outputs,
+    )  # fmt: skip
+    start = None
+    if x0 is not None:
+        x0 = check_array(x0, ensure_2d=False, dtype=np.float64, input_name="x0")
+        if x0.shape != problem.shape:
+            raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
+        start = Start(x0, np.zeros(problem.shape[1:]))
+    run, status, n_iter, history = solve(
+        problem, resolve_incremental_solver(solver), tol=check_not_negative(tol, "tol"),
+        max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
+        n_workers=n_threads(n_jobs), start=start, time_limit=check_time_limit(time_limit),
+        verbose=verbose,
+    )  # fmt: skip
+    if status is not Status.CONVERGED:
+        warnings.warn(convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=2)
+    best = run.best
+    return OptimizeResult(
+        x=best.coef, intercept=best.intercept, fun=best.objective, dual_gap=best.dual_gap,
+        gradient_mapping=best.gradient_mapping, nit=n_iter, n_updates=run.n_updates,
+        success=status is Status.CONVERGED, status=status.name.lower(), message=status.value,
+        memory=best.memory, memory_drift=run.memory_drift,
+        history={name: np.array(values) for name, values in history.items()},
+    )  # fmt: skip
+
+
+# What `check_array` is to make of X: nothing is copied that kernels can read as it is.
+ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+def check_rows(X):
+    """Validated X without entries that stand twice in a row, which would count as two."""
+    if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_truth(loss, y):
+    """Number of outputs for a loss whose truths are valid."""
+    if isinstance(loss, MultinomialLogLoss):
+        if y.min() < 0 or np.any(y != np.floor(y)):
+            raise ValueError("y must hold class indices 0, 1, ... for loss='multinomial'")
+        return int(y.max()) + 1
+    if loss.task == "classification" and not np.all(np.isin(y, [-1.0, 1.0])):
+        raise ValueError(f"y must hold -1 and +1 for {loss}")
+    return None
 
 
 def solve(
@@ -23,20 +199,18 @@ def solve(
     end=None,
     verbose=0,
 ):
-    """Run a solver on a `FiniteSum`; the run, how it ended, its iterations and history."""
+    """Run a solver on a `FiniteSum`: the run, how it ended, its iterations and history."""
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
     with closing(run):
         status, n_iter, history = drive(
-            run,
-            tol=run.threshold,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            begin=begin,
-            end=end,
-            verbose=verbose,
-        )
+            run, tol=run.threshold, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
+            begin=begin, end=None if end is None else lambda: end(run),
+        )  # fmt: skip
     return run, status, n_iter, history
 
 
-def minimize_saga():
-    pass
+def convergence_advice(run, status, n_iter):
+    """Why a run is not as accurate as asked, in numbers, and what to do."""
+    value = run.best.dual_gap if run.has_dual else run.best.gradient_mapping
+    name = "duality gap" if run.has_dual else "gradient mapping"
+    return f"{name} {value:.3g} > {run.threshold:.3g} after {n_iter} epochs: {status.value}"

@@ -14,9 +14,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._kernels import block_rules
 from .._kernels.block_rules import AWAY, FW, PAIRWISE
+from .._threads import chunks
 from ._blocks import Blocks, Sweep
 from ._checked_model import Answer, CheckedModel, SparseVector, union
-from ._threads import chunks
 
 
 class BlackBoxBlocks(Blocks):

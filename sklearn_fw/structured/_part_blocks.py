@@ -15,9 +15,9 @@ from .._kernels.block_rules import (
     table_is_full,
 )
 from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value, labels_value
+from .._threads import chunks, n_threads
 from ..inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
-from ._threads import chunks, n_threads
 from .models._pairwise import Graph, augmented_argmax, pairwise_scores
 
 # Oracles whose loop is inside the compiled pass; any other object is called from Python.

@@ -5,11 +5,13 @@ from itertools import pairwise
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._kernels._jit import thread_limit
+__all__ = ["chunks", "n_threads"]
 
 
 def n_threads(n_jobs):
-    """Threads for compiled loops."""
+    """Threads for compiled loops, at most the processors that this process may use."""
+    from ._kernels._jit import thread_limit
+
     return min(effective_n_jobs(n_jobs), thread_limit())
 
 

@@ -1,0 +1,221 @@
+"""What the linear classifier and the linear regressor share: fits of one problem or several."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
+from .._result import Status
+from .._threads import n_threads
+from .._validation import check_integer, check_not_negative, check_sample_weight, check_time_limit
+from ..optim._finite_sum import FiniteSum
+from ..optim._incremental import Start
+from ..optim._minimize_saga import ROWS, check_rows, convergence_advice, solve
+from ..optim._solvers import resolve_incremental_solver
+from ..penalties import resolve_penalty
+
+__all__ = ["AsagaModel"]
+
+# Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
+CALLER = 3 + HAS_CALLBACKS
+
+
+class AsagaModel(CallbackSupportMixin, BaseEstimator):
+    """Base of the estimators; subclasses say which problems a fit consists of."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Train to the accuracy ``tol`` or to the end of the budget.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs. C-ordered float32 or float64 arrays and CSR matrices without duplicate entries
+            are not copied.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several targets for regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y, weight = self._check(X, y, sample_weight)
+        settings = self._settings()
+        problems = self._problems(X, y, weight)
+        starts = self._starts(problems)
+        rng = check_random_state(self.random_state)
+        tasks = FitTasks(
+            self, X, y, max_subtasks=self.max_iter * len(problems), sample_weight=sample_weight
+        )
+        runs = []
+        for problem, start in zip(problems, starts, strict=True):
+            # Callbacks see the outputs that are finished, and zeros for the others.
+            def end(run, done=tuple(runs)):
+                return tasks.end(lambda: self._snapshot([*done, run], len(problems)))
+
+            run, *how = solve(
+                problem, self.solver_, rng=rng, start=start, begin=tasks.begin, end=end, **settings
+            )
+            runs.append(run)
+            self._record(len(runs) - 1, run, *how)
+        self._store(problems, runs)
+        tasks.finish()
+        return self
+
+    def _settings(self):
+        """Checked parameters of the loop."""
+        self.solver_ = resolve_incremental_solver(self.solver)
+        self._ended = []
+        return {
+            "tol": check_not_negative(self.tol, "tol"),
+            "max_iter": check_integer(self.max_iter, "max_iter", 1),
+            "time_limit": check_time_limit(self.time_limit),
+            "n_workers": n_threads(self.n_jobs),
+            "verbose": self.verbose,
+        }
+
+    def _check(self, X, y, sample_weight, reset=True):
+        """Validated data; weights are None when all are one."""
+        X, y = validate_data(
+            self, X, y, reset=reset, accept_large_sparse=True, multi_output=self._multi_output,
+            y_numeric=self._multi_output, **ROWS,
+        )  # fmt: skip
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, X.shape[0])
+        return check_rows(X), y, weight
+
+    def _problem(self, X, y, weight, loss, strength, n_outputs=None):
+        """One objective in the sum form, whose penalty has the factor ``strength``."""
+        bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
+        return FiniteSum(
+            X, np.ascontiguousarray(y, dtype=np.float64), loss, bound.scaled(strength),
+            weight=weight, fit_intercept=self.fit_intercept, n_outputs=n_outputs,
+        )  # fmt: skip
+
+    def _starts(self, problems):
+        """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
+        starts = getattr(self, "_warm", None) if self.warm_start else None
+        if starts is None or len(starts) != len(problems):
+            return [None] * len(problems)
+        return [_fitting(start, problem) for start, problem in zip(starts, problems, strict=True)]
+
+    def _snapshot(self, runs, n_problems):
+        """Fitted attributes in the middle of a fit, for callbacks."""
+        points = [run.engine.point() for run in runs]
+        points += [tuple(np.zeros_like(a) for a in points[0])] * (n_problems - len(points))
+        coef, intercept = _stack(points)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return fitted | {"coef_": coef, "intercept_": intercept}
+
+    def _record(self, k, run, status, n_iter, history):
+        self._ended.append((status, n_iter, history))
+        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0:
+            warnings.warn(
+                convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=CALLER
+            )
+
+    def _store(self, problems, runs):
+        bests = [run.best for run in runs]
+        self.coef_, self.intercept_ = _stack([(best.coef, best.intercept) for best in bests])
+        ended, self._ended = self._ended, None
+        self.n_iter_ = max(n_iter for _, n_iter, _ in ended)
+        self.n_updates_ = sum(run.n_updates for run in runs)
+        self.converged_ = all(status is Status.CONVERGED for status, _, _ in ended)
+        self.status_ = max((status for status, _, _ in ended), key=list(Status).index).name.lower()
+        self.objective_ = _only([best.objective for best in bests])
+        gaps = [best.dual_gap for best in bests]
+        self.dual_gap_ = None if None in gaps else max(gaps)
+        self.gradient_mapping_ = max(best.gradient_mapping for best in bests)
+        self.memory_drift_ = max(run.memory_drift for run in runs)
+        self.step_size_ = _only([run.step_size for run in runs])
+        self.history_ = _join([history for _, _, history in ended])
+        self._warm = None
+        if self.warm_start:
+            self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
+
+    def __getstate__(self):
+        state = super().__getstate__().copy()
+        if not self.warm_start:
+            state.pop("_warm", None)
+        state.pop("_ended", None)
+        return state
+
+    # ---- prediction ------------------------------------------------------------------------------
+
+    def _scores(self, X):
+        """Scores (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **{**ROWS, "order": None})
+        coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
+        return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+
+    def sparsify(self):
+        """Store ``coef_`` as a CSR matrix: less memory when most coefficients are zero.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self):
+        """Undo `sparsify`.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _fitting(start, problem):
+    """The start, without what has another shape now."""
+    if start.coef.shape != problem.shape:
+        return None
+    rows = (problem.n_rows, *problem.shape[1:])
+    return start if start.memory.shape == rows else start._replace(memory=None)
+
+
+def _stack(points):
+    """``coef_`` (n_outputs, n_features) and ``intercept_`` (n_outputs,) of one or more problems."""
+    coef = np.vstack([np.atleast_2d(coef.T) for coef, _ in points])
+    return np.ascontiguousarray(coef), np.concatenate([np.atleast_1d(c) for _, c in points])
+
+
+def _only(values):
+    """The value of the one problem, or an array of those of several."""
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _join(histories):
+    """Histories one after the other; "output" tells several apart."""
+    joined = {
+        name: np.concatenate([np.asarray(history[name]) for history in histories])
+        for name in histories[0]
+    }
+    if len(histories) > 1:
+        lengths = [len(history["n_iter"]) for history in histories]
+        joined["output"] = np.repeat(np.arange(len(histories)), lengths)
+    return joined

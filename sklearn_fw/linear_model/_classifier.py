@@ -1,0 +1,316 @@
+"""The linear classifier."""
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._validation import check_choice, check_positive
+from ..losses import LogLoss, ModifiedHuber, MultinomialLogLoss, resolve_loss
+from ._base import AsagaModel
+
+__all__ = ["AsagaClassifier"]
+
+
+def _has_probabilities(estimator):
+    loss = resolve_loss(estimator.loss, "classification")
+    if isinstance(loss, LogLoss | ModifiedHuber | MultinomialLogLoss):
+        return True
+    raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
+
+
+class AsagaClassifier(ClassifierMixin, AsagaModel):
+    """Linear classifier trained by asynchronous sparse SAGA to a certified duality gap.
+
+    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+
+        C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
+
+    which for the default loss is the objective of scikit-learn's LogisticRegression. Choose it for
+    many rows with few entries each, when the answer has to be accurate, when the features are
+    badly scaled, or for penalties of groups and constraints.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="log_loss"
+        "log_loss", "multinomial", "squared_hinge" (the loss of LinearSVC), "smooth_hinge",
+        "modified_huber", or an object of `sklearn_fw.losses`.
+    C : float, default=1.0
+        Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm in the elastic net, in [0, 1].
+    penalty : "elasticnet", None or Penalty, default="elasticnet"
+        In the place of the elastic net: an object of `sklearn_fw.penalties` (groups, bounds, ball,
+        simplex, your own), with factor 1 / C as well.
+    multi_class : {"auto", "ovr", "multinomial"}, default="auto"
+        For more than two classes: one problem per class against the rest, or one problem with the
+        loss "multinomial". "auto" is "multinomial" for "log_loss", as in LogisticRegression, and
+        "ovr" for the other losses.
+    solver : str or solver object, default="asaga"
+        "asaga" (all of ``n_jobs`` threads), "sparse_saga" (the same with one thread), "saga",
+        "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", "hogwild", "q_saga", "n_saga",
+        "shared_n_saga", "epsilon_n_saga", "fista", "asyspcd"; an object of `sklearn_fw.optim` for
+        other settings, which are then grid keys ``solver__step_size``.
+    fit_intercept : bool, default=True
+        Whether there is a c; it is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses per class.
+    max_iter : int, default=100
+        Largest number of epochs, of n_samples steps each, all threads together.
+    tol : float, default=1e-4
+        Stop when ``dual_gap_`` is at most ``tol`` times the objective at w = 0; for penalties
+        without a dual, when ``gradient_mapping_`` is at most ``tol`` times its value there.
+    time_limit : float or None, default=None
+        Seconds per problem after which no new epoch begins.
+    n_jobs : int or None, default=None
+        Threads; None means 1 and -1 all that this process may use, which is also the most.
+    warm_start : bool, default=False
+        Begin where the last fit ended, with its memory of slopes.
+    random_state : int, RandomState or None, default=None
+        Orders of the rows. Results are reproducible to the bit with one thread only.
+    verbose : int, default=0
+        Log a line per epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray or CSR matrix of shape (1, n_features) or (n_classes, n_features)
+        Weights; sparse after `sparsify`.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X had names that are all strings.
+    solver_ : solver object
+        The solver that was used.
+    dual_gap_ : float or None
+        How far the mean form of the objective, ``mean loss + penalty / (C sum_i s_i)``, can be
+        from its optimum; computed at ``coef_``. The largest of several problems, None where the
+        penalty has no dual.
+    gradient_mapping_ : float
+        Largest entry of the gradient mapping at ``coef_``.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean form of the objective.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    status_ : str
+        How the fit ended.
+    n_iter_ : int
+        Epochs made (the most of several problems).
+    n_updates_ : int
+        Steps made.
+    step_size_ : float or ndarray of shape (n_classes,)
+        Step size of the columns.
+    memory_drift_ : float
+        How far the running sum of the memory was from the memory before its last repair.
+    history_ : dict of str to ndarray
+        One row per epoch: "n_iter", "time" (seconds), "objective", "dual_gap" (or
+        "gradient_mapping" alone) and "certified": estimates made from the memory are not, rows
+        computed from X are, and the last row always is. "output" numbers several problems.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, NaN or infinity in the data, a class without weight.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before ``tol`` is reached; names the certificate.
+
+    See Also
+    --------
+    AsagaRegressor : The same for numbers.
+    sklearn_fw.optim.minimize_saga : The same as a function.
+    sklearn.linear_model.LogisticRegression : One thread, penalties l1, l2 and elastic net.
+
+    Notes
+    -----
+    An epoch costs O(nnz); memory beyond X is about 3 n + 6 d numbers for two classes.
+
+    Where several threads work, each keeps the columns that most rows touch in a copy of its own
+    and its own part of the sum of the memory, so that one addition is never lost and no atomic
+    addition is needed; the papers add atomically, which on two cores is slower than one thread.
+
+    References
+    ----------
+    .. [1] R. Leblond, F. Pedregosa, S. Lacoste-Julien, "ASAGA: asynchronous parallel SAGA",
+       AISTATS 2017: eq. (3), Algorithm 2.
+    .. [2] F. Pedregosa, R. Leblond, S. Lacoste-Julien, "Breaking the nonsmooth barrier: a scalable
+       parallel method for composite optimization", NIPS 2017: eq. (SPS), Algorithm 2. The ridge is
+       in the prox here, which keeps rare columns stable.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import AsagaClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AsagaClassifier(tol=1e-6, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.dual_gap_ < 1e-5
+    (True, True)
+    """
+
+    _multi_output = False
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        C=1.0,
+        l1_ratio=0.0,
+        penalty="elasticnet",
+        multi_class="auto",
+        solver="asaga",
+        fit_intercept=True,
+        class_weight=None,
+        max_iter=100,
+        tol=1e-4,
+        time_limit=None,
+        n_jobs=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.penalty = penalty
+        self.multi_class = multi_class
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _problems(self, X, y, weight):
+        loss = resolve_loss(self.loss, "classification")
+        check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
+        strength = 1.0 / check_positive(self.C, "C")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        n_classes = self.classes_.size
+        if n_classes < 2:
+            raise ValueError(
+                f"y has one class, {self.classes_[0]!r}; a classifier needs samples of at least two"
+            )
+        if self.class_weight is not None:
+            factors = compute_sample_weight(self.class_weight, y)
+            weight = factors if weight is None else weight * factors
+        if weight is not None:
+            empty = np.bincount(codes, weights=weight, minlength=n_classes) == 0
+            if empty.any():
+                raise ValueError(
+                    f"class {self.classes_[empty][0]!r} has no sample of positive weight: leave "
+                    f"it out of y, or see sample_weight and class_weight"
+                )
+        if self._is_multinomial(loss, n_classes):
+            loss = MultinomialLogLoss()
+            return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]
+        positives = [1] if n_classes == 2 else range(n_classes)
+        return [
+            self._problem(X, np.where(codes == k, 1.0, -1.0), weight, loss, strength)
+            for k in positives
+        ]
+
+    def _is_multinomial(self, loss, n_classes):
+        if isinstance(loss, MultinomialLogLoss):
+            if self.multi_class == "ovr":
+                raise ValueError("multi_class='ovr' needs a loss of one score: loss='log_loss'")
+            return True
+        if self.multi_class == "multinomial" and not isinstance(loss, LogLoss):
+            raise ValueError(
+                f"multi_class='multinomial' needs loss='log_loss', got loss={self.loss!r}"
+            )
+        return n_classes > 2 and isinstance(loss, LogLoss) and self.multi_class != "ovr"
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive for ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return scores.ravel()
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X):
+        """Class labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels of highest score.
+        """
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
+        -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Rows sum to one.
+        """
+        scores = self.decision_function(X)
+        loss = resolve_loss(self.loss, "classification")
+        if scores.ndim == 2 and self._is_multinomial(loss, scores.shape[1]):
+            return softmax(scores, axis=1)
+        positive = (
+            (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
+            if isinstance(loss, ModifiedHuber)
+            else expit(scores)
+        )
+        if positive.ndim == 1:
+            return np.column_stack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        # All scores at most -1 (modified_huber): nothing speaks for any class.
+        return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, positive.shape[1])
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms.
+        """
+        return np.log(self.predict_proba(X))
