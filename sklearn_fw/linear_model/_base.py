@@ -71,10 +71,40 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         tasks.finish()
         return self
 
+    def partial_fit(self, X, y, classes=None, sample_weight=None, rows=None):
+        """One epoch over a part of the data; the other parts are remembered by their slopes.
+
+        The objective is that of all rows seen so far. Of the rows that are not at hand the method
+        keeps one number each and the sum of their gradients, so that going through all parts again
+        and again, with ``rows``, leads where `fit` on all of them leads. Nothing is certified.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs of this part.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets.
+        classes : array-like of shape (n_classes,), default=None
+            All labels; needed in the first call of a classifier.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses, the same in every visit of a row.
+        rows : slice or array-like of int of shape (n_samples,), default=None
+            Which rows of the whole data these are, numbered from 0 in the order of their first
+            visit; None means rows that were not seen before.
+
+        Returns
+        -------
+        self : object
+            The estimator, with ``coef_`` and ``intercept_`` after the epoch.
+        """
+        from ._partial import partial_fit
+
+        return partial_fit(self, X, y, classes, sample_weight, rows)
+
     def _settings(self):
         """Checked parameters of the loop."""
         self.solver_ = resolve_incremental_solver(self.solver)
-        self._ended = []
+        self._ended, self._stream = [], None
         return {
             "tol": check_not_negative(self.tol, "tol"),
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
@@ -126,7 +156,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
 
     def _store(self, problems, runs):
         bests = [run.best for run in runs]
-        self.coef_, self.intercept_ = _stack([(best.coef, best.intercept) for best in bests])
+        self._set_points([(best.coef, best.intercept) for best in bests])
         ended, self._ended = self._ended, None
         self.n_iter_ = max(n_iter for _, n_iter, _ in ended)
         self.n_updates_ = sum(run.n_updates for run in runs)
@@ -142,6 +172,9 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         self._warm = None
         if self.warm_start:
             self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
+
+    def _set_points(self, points):
+        self.coef_, self.intercept_ = _stack(points)
 
     def __getstate__(self):
         state = super().__getstate__().copy()

@@ -192,9 +192,6 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         self.verbose = verbose
 
     def _problems(self, X, y, weight):
-        loss = resolve_loss(self.loss, "classification")
-        check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
-        strength = 1.0 / check_positive(self.C, "C")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         n_classes = self.classes_.size
@@ -202,9 +199,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             raise ValueError(
                 f"y has one class, {self.classes_[0]!r}; a classifier needs samples of at least two"
             )
-        if self.class_weight is not None:
-            factors = compute_sample_weight(self.class_weight, y)
-            weight = factors if weight is None else weight * factors
+        weight = self._with_class_weight(y, weight)
         if weight is not None:
             empty = np.bincount(codes, weights=weight, minlength=n_classes) == 0
             if empty.any():
@@ -212,6 +207,40 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
                     f"class {self.classes_[empty][0]!r} has no sample of positive weight: leave "
                     f"it out of y, or see sample_weight and class_weight"
                 )
+        return self._class_problems(X, codes, weight)
+
+    def _part_problems(self, X, y, weight, total_weight):
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
+        codes = np.searchsorted(self.classes_, y)
+        unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
+        if unknown.any():
+            raise ValueError(f"y has the label {y[unknown][0]!r}, which is not in classes")
+        return self._class_problems(X, codes, self._with_class_weight(y, weight))
+
+    def _name_classes(self, y, classes, first):
+        """Fix the labels in the first part of a fit by parts, and compare them in the others."""
+        check_classification_targets(y)
+        if first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit")
+        if first:
+            self.classes_ = np.unique(classes)
+            if self.classes_.size < 2:
+                raise ValueError(f"classes must name at least two labels, got {self.classes_}")
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
+
+    def _with_class_weight(self, y, weight):
+        if self.class_weight is None:
+            return weight
+        factors = compute_sample_weight(self.class_weight, y)
+        return factors if weight is None else weight * factors
+
+    def _class_problems(self, X, codes, weight):
+        loss = resolve_loss(self.loss, "classification")
+        check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
+        strength = 1.0 / check_positive(self.C, "C")
+        n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()
             return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]

@@ -157,15 +157,21 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         self.verbose = verbose
 
     def _problems(self, X, y, weight):
+        return self._part_problems(X, y, weight, X.shape[0] if weight is None else weight.sum())
+
+    def _part_problems(self, X, y, weight, total_weight):
         loss = resolve_loss(self.loss, "regression")
-        total = X.shape[0] if weight is None else weight.sum()
-        strength = check_not_negative(self.alpha, "alpha") * total
+        strength = check_not_negative(self.alpha, "alpha") * total_weight
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T
         return [self._problem(X, target, weight, loss, strength) for target in targets]
 
-    def _store(self, problems, runs):
-        super()._store(problems, runs)
+    def _name_classes(self, y, classes, first):
+        if classes is not None:
+            raise ValueError("classes is for classifiers; leave it out")
+
+    def _set_points(self, points):
+        super()._set_points(points)
         if self._one_target:
             self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 

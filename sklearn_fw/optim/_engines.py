@@ -40,7 +40,7 @@ class Engine(ABC):
         self.crew = Crew(n_workers)
         self.target = problem.target()
         self.memory = np.zeros((problem.n_rows, *problem.shape[1:]))
-        self.counts = problem.counts
+        self.counts, self.n_rows = problem.counts, problem.active.size
         self.gamma = self.metric = None
 
     def set_step(self, gamma, metric, center):
@@ -49,6 +49,11 @@ class Engine(ABC):
         self.gamma, self.metric, self.center = gamma, self.common(metric), center
         self.rows = self.problem.rows(center)
         self._write_steps()
+
+    def join(self, seen):
+        """Take the rows of the problem as a part of more rows, see `Seen`."""
+        self.counts = seen.counts + self.counts if seen.adds else seen.counts
+        self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
 
     def common(self, metric):
         """Factors of the step as the engine can use them."""
@@ -61,17 +66,17 @@ class Engine(ABC):
         np.divide(self.gamma[0], np.append(self.counts, 1.0), out=shares, where=used)
         if self.metric is not None:
             shares[:-1] *= self.metric
-        shares[-1] = self.gamma[1] / self.problem.active.size
+        shares[-1] = self.gamma[1] / self.n_rows
         return shares
 
-    def move_to(self, coef, intercept, memory=None, total=None):
-        """Go to a point of the problem, with memory and ``X^T memory`` if they are known."""
+    def move_to(self, coef, intercept, memory=None, total=None, mass=None):
+        """Go to a point of the problem, with memory, ``X^T memory`` and ``sum_i memory_i``."""
         if self.center is not None:
             intercept = intercept + self.center @ coef
         self._put_point(coef, intercept)
         if memory is not None:
             self.memory[...] = memory.reshape(self.memory.shape)
-            mass = memory.sum(axis=0)
+            mass = memory.sum(axis=0) if mass is None else mass
             if self.center is not None:
                 total = total - np.multiply.outer(self.center, mass)
             self._put_total(total, mass)
@@ -89,6 +94,10 @@ class Engine(ABC):
         if self.center is not None:
             total = total + np.multiply.outer(self.center, mass)
         return total
+
+    def mass(self):
+        """Sum of the memory as the steps have kept it."""
+        return np.array(self._get_total()[1])
 
     def close(self):
         """End all threads."""

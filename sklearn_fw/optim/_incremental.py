@@ -19,6 +19,7 @@ __all__ = [
     "Run",
     "Sag",
     "Saga",
+    "Seen",
     "SparseSaga",
     "Start",
     "Svrg",
@@ -29,12 +30,23 @@ __all__ = [
 INTERCEPT_SHARE = 0.1
 
 
+class Seen(NamedTuple):
+    """All rows of a sum of which a run visits a part: what the other rows contribute."""
+
+    counts: np.ndarray  # rows before that touch each column (or its block)
+    n_rows: int  # number of rows before
+    adds: bool  # whether the rows of the run come on top of these
+    total: np.ndarray  # X^T memory of all rows
+    mass: np.ndarray  # sum of the memory of all rows
+
+
 class Start(NamedTuple):
     """Where a run begins; a memory is only meaningful for the same rows."""
 
     coef: np.ndarray
     intercept: np.ndarray
     memory: np.ndarray | None = None
+    seen: Seen | None = None  # None: the rows of the run are all rows
 
 
 class IncrementalSolver(BaseEstimator):
@@ -54,6 +66,7 @@ class IncrementalSolver(BaseEstimator):
     """
 
     parallel = False  # whether more than one thread can work
+    keeps_memory = False  # whether it can go on with rows that it has left
 
     def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
         self.step_size = step_size
@@ -67,6 +80,8 @@ class IncrementalSolver(BaseEstimator):
         """
         self.check()
         engine = self.make_engine(problem, n_workers if self.parallel else 1)
+        if start is not None and start.seen is not None:
+            engine.join(start.seen)
         metric, center = self._scales(problem, engine)
         gamma = self._gamma(problem, engine, metric, center)
         engine.set_step(gamma, metric, center)
@@ -143,14 +158,19 @@ class Run:
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
         self.order = problem.active.copy()
         shape = problem.shape
-        coef, intercept, memory = problem.null.coef, problem.null.intercept, None
-        if start is not None:
-            # Where no row touches a column its penalty alone decides, here and for good.
-            idle = _like(engine.counts == 0, coef)
-            coef = np.where(idle, coef, start.coef.reshape(shape))
-            intercept, memory = start.intercept.reshape(shape[1:]), start.memory
-        total = None if memory is None else problem.gradient(memory)
-        engine.move_to(coef, intercept, memory, total)
+        if start is None:
+            engine.move_to(problem.null.coef, problem.null.intercept)
+            return
+        # Where no row touches a column its penalty alone decides, here and for good.
+        idle = _like(engine.counts == 0, start.coef)
+        resting = problem.penalty.prox(np.zeros(shape), 1.0)
+        coef = np.where(idle, resting, start.coef.reshape(shape))
+        total, mass = None, None
+        if start.seen is not None:
+            total, mass = start.seen.total, start.seen.mass
+        elif start.memory is not None:
+            total = problem.gradient(start.memory)
+        engine.move_to(coef, start.intercept.reshape(shape[1:]), start.memory, total, mass)
 
     def draw(self, size=None):
         """Rows of an epoch, or ``size`` independent draws; valid until the next call."""
@@ -315,6 +335,8 @@ class SparseSaga(IncrementalSolver):
         + IncrementalSolver.__doc__.split("\n", 1)[1]
     )
 
+    keeps_memory = True
+
     def make_run(self, problem, engine, *, tol, rng, start):
         return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
 
@@ -333,6 +355,8 @@ class Saga(SparseSaga):
         + IncrementalSolver.__doc__.split("\n", 1)[1]
     )
 
+    keeps_memory = False
+
     def make_engine(self, problem, n_workers):
         """One block of all columns."""
         return make_engine(problem, n_workers, dense=True)
@@ -344,6 +368,8 @@ class LaggedSaga(SparseSaga):
         + IncrementalSolver.__doc__.split("\n", 1)[1]
     )
 
+    keeps_memory = False
+
     def make_engine(self, problem, n_workers):
         """Columns that catch up."""
         return LaggedEngine(problem, 1.0)
@@ -354,6 +380,8 @@ class Sag(SparseSaga):
         "SAG: as `LaggedSaga` with a direction of less variance that is biased; smooth penalties.\n"
         + IncrementalSolver.__doc__.split("\n", 1)[1]
     )
+
+    keeps_memory = False
 
     def make_engine(self, problem, n_workers):
         """Columns that catch up, with the mean in the place of the difference."""

@@ -1,0 +1,414 @@
+"""Incremental methods: every layout makes the step of the paper, whose properties hold."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from _linear_referees import LOSSES, SlowSaga, minimize_linear
+from sklearn_fw.losses import resolve_loss
+from sklearn_fw.optim._engines import BlockEngine, LaggedEngine, SeparableEngine
+from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.optim._minimize_saga import solve
+from sklearn_fw.optim._solvers import resolve_incremental_solver
+from sklearn_fw.penalties import (
+    L1,
+    L2,
+    BlockSeparable,
+    Box,
+    ElasticNet,
+    GroupLasso,
+    NonNegative,
+    Simplex,
+    resolve_penalty,
+)
+
+N, D = 40, 9
+GROUPS = [[0, 5, 2], [1, 3], [4, 6, 8]]  # 7 is in none
+
+
+class Quantile(BlockSeparable):
+    """``2 u`` above zero and ``-u`` below, entry by entry."""
+
+    def block_value(self, u, block):
+        return float(np.maximum(2 * u, -u).sum())
+
+    def block_prox(self, u, step, block):
+        return np.maximum(u - 2 * step, 0) + np.minimum(u + step, 0)
+
+    def block_conjugate(self, v, block):
+        return 0.0 if np.all((v <= 2 + 1e-12) & (v >= -1 - 1e-12)) else np.inf
+
+
+def make_data(loss, seed=0, *, density=0.4, n_classes=3):
+    """Rows with an empty one and an empty column, and truths as the loss takes them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, D)) * (rng.random((N, D)) < density)
+    X[3] = 0.0
+    X[:, 4] = 0.0
+    z = 2 * X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(N) + 0.3
+    if loss == "multinomial":
+        return X, np.digitize(z, [-0.5, 1.0][: n_classes - 1]).astype(float)
+    return X, np.sign(z) if resolve_loss(loss, None).task == "classification" else z
+
+
+def make_problem(loss, penalty, *, dense=False, weighted=False, intercept=False, alpha=0.05):
+    X, y = make_data(loss)
+    weight = np.random.default_rng(5).integers(0, 4, N).astype(float) if weighted else None
+    total = N if weight is None else weight.sum()
+    bound = penalty.bind(D).scaled(alpha * total)
+    return FiniteSum(
+        X if dense else sp.csr_matrix(X), y, resolve_loss(loss, None), bound, weight=weight,
+        fit_intercept=intercept, n_outputs=3 if loss == "multinomial" else None,
+    )  # fmt: skip
+
+
+def dense_rows(problem):
+    return problem.X.toarray() if sp.issparse(problem.X) else problem.X
+
+
+def blocks_of(penalty):
+    """Block of every column; columns without penalty are blocks of their own."""
+    if penalty.separable:
+        return np.arange(D)
+    alone = np.arange(D) + 100
+    return np.where(penalty.labels >= 0, penalty.labels, alone)
+
+
+def referee(problem, loss):
+    return minimize_linear(
+        dense_rows(problem), problem.y, loss, problem.penalty.value, problem.penalty.prox,
+        weight=problem.weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
+    )  # fmt: skip
+
+
+def step_of(problem, fraction=3.0):
+    """A step size that is safe, with a tenth of the rows' norm as the share of the intercept."""
+    largest = np.square(dense_rows(problem)).sum(axis=1).max()
+    heaviest = 1.0 if problem.weight is None else problem.weight.max()
+    gamma = 1.0 / (fraction * 1.1 * largest * heaviest * problem.loss.smoothness)
+    return gamma, gamma * 0.1 * largest if problem.fit_intercept else 0.0
+
+
+# ---- the step ------------------------------------------------------------------------------------
+
+STEPS = {
+    "l2": ("log_loss", L2(), {}),
+    "elastic net, intercept": ("squared_error", ElasticNet(), {"intercept": True}),
+    "weights": ("squared_hinge", ElasticNet(), {"weighted": True, "intercept": True}),
+    "box": ("huber", Box(-0.2, 0.3, l1=0.2), {"intercept": True}),
+    "nothing": ("modified_huber", resolve_penalty(None), {}),
+    "dense": ("smooth_hinge", L1(), {"dense": True, "intercept": True}),
+    "groups": ("log_loss", GroupLasso(GROUPS, l1=0.1), {"intercept": True}),
+    "dense groups": ("squared_error", GroupLasso(GROUPS, l2=0.2), {"dense": True}),
+    "simplex": ("squared_error", Simplex(groups=GROUPS), {"weighted": True}),
+    "user": ("squared_epsilon_insensitive", Quantile([[0, 1], [2], [7, 8]]), {}),
+    "outputs": ("multinomial", ElasticNet(), {"intercept": True, "weighted": True}),
+    "groups of outputs": ("multinomial", GroupLasso(GROUPS), {"intercept": True}),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("conditioned", [False, True])
+def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
+    loss, penalty, options = STEPS[name]
+    problem = make_problem(loss, penalty, **options)
+    X, rng = dense_rows(problem), np.random.default_rng(1)
+    dense = not sp.issparse(problem.X)
+    center = X.mean(axis=0) if conditioned and dense and problem.fit_intercept else None
+    seen = X if center is None else X - center
+    metric, gamma = None, step_of(problem)
+    engines = {"block": BlockEngine(problem, 1)}
+    if problem.penalty.separable and problem.n_outputs is None:
+        engines["separable"] = SeparableEngine(problem, 1)
+    if problem.penalty.separable:
+        engines["dense"] = BlockEngine(problem, 1, dense=True)
+    if "separable" in engines and name != "box":
+        engines["lagged"] = LaggedEngine(problem, 1.0)
+    if conditioned:
+        gamma = gamma[0] / 2, gamma[1] / 2
+        metric = rng.uniform(0.2, 2.0, D)
+        metric = engines["block"].common(metric)
+    sparse = None if dense else blocks_of(problem.penalty)  # a dense row touches all columns
+    whole = None if dense else np.zeros(D)
+    labels = {"block": sparse, "separable": sparse, "dense": whole, "lagged": None}
+    slow = {
+        kind: SlowSaga(
+            seen, problem.y, loss, problem.penalty, labels[kind], *gamma, metric=metric,
+            weight=problem.weight, n_outputs=problem.n_outputs,
+        )
+        for kind in engines
+    }  # fmt: skip
+    for engine in engines.values():
+        engine.set_step(gamma, metric, center)
+    for length in (1, 1, 7, 60):
+        order = rng.choice(problem.active, length)
+        for method in slow.values():
+            for i in order:
+                method.visit(i)
+        for kind, engine in engines.items():
+            engine.run(order)
+            expected = slow[kind]
+            coef, intercept = engine.point()
+            shift = 0.0 if center is None else center @ expected.x
+            total = X.T @ expected.memory
+            close = {"rtol": 0, "atol": 1e-12, "err_msg": kind}
+            np.testing.assert_allclose(coef, expected.x, **close)
+            np.testing.assert_allclose(intercept, expected.c - shift, **close)
+            np.testing.assert_allclose(engine.total(), total, **{**close, "atol": 1e-11})
+            memory = engine.memory.reshape(expected.memory.shape)
+            np.testing.assert_allclose(memory, expected.memory, **close)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_no_row_moves_the_optimum(name):
+    # Fails for every wrong weighting of the prox, of the mean or of the counts.
+    loss, penalty, options = STEPS[name]
+    problem = make_problem(loss, penalty, **options)
+    coef, intercept, _ = referee(problem, loss)
+    at = problem.certify(coef, intercept)
+    gamma = step_of(problem)
+    kinds = [lambda: BlockEngine(problem, 1)]
+    if problem.penalty.separable:
+        kinds.append(lambda: BlockEngine(problem, 1, dense=True))
+        if problem.n_outputs is None:
+            kinds.append(lambda: SeparableEngine(problem, 1))
+            if name != "box":
+                kinds.append(lambda: LaggedEngine(problem, 1.0))
+    for kind in kinds:
+        engine = kind()
+        engine.set_step(gamma, None, None)
+        for i in problem.active:
+            engine.move_to(*at[3:])
+            engine.run(np.array([i], dtype=problem.active.dtype))
+            moved, moved_intercept = engine.point()
+            np.testing.assert_allclose(moved, at.coef, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(moved_intercept, at.intercept, rtol=0, atol=1e-12)
+
+
+def test_mean_step_is_a_gradient_step():
+    problem = make_problem("log_loss", resolve_penalty(None), alpha=0.0)
+    X, rng, gamma = dense_rows(problem), np.random.default_rng(2), 0.1
+    x, memory = rng.standard_normal(D), rng.standard_normal(N)
+    x[4] = 0.0  # the column without entries
+    for engine in (SeparableEngine(problem, 1), BlockEngine(problem, 1)):
+        engine.set_step((gamma, 0.0), None, None)
+        steps = []
+        for i in range(N):
+            engine.move_to(x, np.float64(0.0), memory, X.T @ memory)
+            engine.run(np.array([i], dtype=np.int32))
+            steps.append(engine.point()[0] - x)
+        gradient = X.T @ LOSSES["log_loss"][1](problem.y, X @ x)
+        np.testing.assert_allclose(np.mean(steps, axis=0), -gamma * gradient / N, atol=1e-15)
+
+
+def test_counts_and_shares():
+    # What the visits of all rows make of a full step is one full step, for every block.
+    for penalty in (L1(), GroupLasso(GROUPS)):
+        problem = make_problem("log_loss", penalty, weighted=True)
+        engine = BlockEngine(problem, 1)
+        engine.set_step((0.5, 0.0), None, None)
+        labels, used = blocks_of(problem.penalty), dense_rows(problem)[problem.active] != 0
+        for v in range(D):
+            touching = np.any(used[:, labels == labels[v]], axis=1).sum()
+            assert engine.counts[v] == touching
+            assert engine.shares()[v] * touching == pytest.approx(0.5 if touching else 0.0)
+
+
+def test_single_groups_are_l1():
+    alone = make_problem("log_loss", GroupLasso(np.arange(D), group_weights="ones"))
+    one = make_problem("log_loss", L1())
+    first, second = BlockEngine(alone, 1), SeparableEngine(one, 1)
+    order = np.random.default_rng(3).integers(0, N, 100).astype(np.int32)
+    for engine in (first, second):
+        engine.set_step((0.2, 0.0), None, None)
+        engine.run(order)
+    np.testing.assert_allclose(first.point()[0], second.point()[0], rtol=0, atol=1e-14)
+
+
+def test_fenchel_of_the_fast_layout_is_that_of_the_penalty():
+    rng = np.random.default_rng(4)
+    for penalty in (L2(), L1(), ElasticNet(), Box(-1, 1, l1=0.1), Box(0, np.inf, l1=0.1)):
+        problem = make_problem("log_loss", penalty, intercept=True)
+        fast, slow = SeparableEngine(problem, 1), BlockEngine(problem, 1)
+        coef = problem.penalty.prox(rng.standard_normal(D), 0.1)
+        memory = rng.standard_normal(N)
+        values = []
+        for engine in (fast, slow):
+            engine.set_step((0.1, 0.1), None, None)
+            engine.move_to(coef, np.float64(0.3), memory, problem.X.T @ memory)
+            values.append(engine.fenchel())
+        np.testing.assert_allclose(values[0], values[1], rtol=1e-12, atol=1e-12, err_msg=penalty)
+
+
+# ---- workers -------------------------------------------------------------------------------------
+
+
+def test_workers_in_turn_make_the_steps_of_one():
+    # Two workers, the second of which begins when the first has ended, see the same numbers.
+    problem = make_problem("log_loss", Box(-0.4, 0.4, l1=0.05), intercept=True, weighted=True)
+    alone, team = SeparableEngine(problem, 1), SeparableEngine(problem, 2)
+    assert 1 < team.hot.size < D + 1  # columns of both kinds
+    team.crew.run = lambda work, order: sum(
+        work(part, worker) for worker, part in enumerate(np.array_split(order, 2))
+    )
+    gamma = step_of(problem)
+    for engine in (alone, team):
+        engine.set_step(gamma, None, None)
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        order = rng.choice(problem.active, 70)
+        concave = [engine.run(order) for engine in (alone, team)]
+        assert concave[0] == pytest.approx(concave[1], rel=1e-12)
+        np.testing.assert_allclose(alone.memory, team.memory, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(alone.total(), team.total(), rtol=0, atol=1e-12)
+        # Where copies are merged the team makes one more proximal step.
+        coef, intercept = alone.point()
+        share, total = alone.shares(), alone.total()
+        merged = problem.penalty.prox(coef - share[:D] * total, np.maximum(share[:D], 1e-300))
+        expected = np.where(np.isin(np.arange(D), team.hot), merged, coef)
+        np.testing.assert_allclose(team.point()[0], expected, rtol=0, atol=1e-13)
+        mass = alone.memory.sum()
+        assert team.point()[1] == pytest.approx(intercept - share[D] * mass, abs=1e-13)
+        for engine in (alone, team):
+            engine.move_to(expected, intercept)
+
+
+@pytest.mark.parametrize("name", ["weights", "dense", "groups", "outputs", "user"])
+def test_threads_keep_the_memory_and_its_sum_together(name):
+    loss, penalty, options = STEPS[name]
+    problem = make_problem(loss, penalty, **options)
+    kinds = [BlockEngine(problem, 2)]
+    if problem.penalty.separable and problem.n_outputs is None:
+        kinds.append(SeparableEngine(problem, 2))
+    rng, gamma = np.random.default_rng(7), step_of(problem)
+    for engine in kinds:
+        engine.set_step((gamma[0] / 4, gamma[1] / 4), None, None)
+        for _ in range(5):
+            engine.run(rng.choice(problem.active, 2000))
+        memory = engine.memory.reshape(N, *problem.shape[1:])
+        exact = problem.X.T @ memory
+        np.testing.assert_allclose(engine.total(), exact, rtol=0, atol=1e-10)
+        assert np.all(np.isfinite(engine.point()[0]))
+        engine.close()
+
+
+def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0, start=None):
+    """Run and return the last certificate."""
+    if isinstance(solver, str):
+        solver = resolve_incremental_solver(solver)
+    run, *_ = solve(
+        problem, solver, tol=tol, max_iter=max_iter, rng=np.random.RandomState(seed),
+        n_workers=n_workers, start=start,
+    )  # fmt: skip
+    return run.best
+
+
+@pytest.mark.parametrize("name", ["l2", "weights", "box", "dense", "groups", "outputs", "user"])
+@pytest.mark.parametrize("solver", ["asaga", "kromagnon"])
+def test_threads_reach_the_optimum(name, solver):
+    loss, penalty, options = STEPS[name]
+    problem = make_problem(loss, penalty, **options)
+    coef, intercept, objective = referee(problem, loss)
+    best = certified(problem, solver, n_workers=2)
+    assert best.objective == pytest.approx(objective, rel=1e-9, abs=1e-11)
+    np.testing.assert_allclose(best.coef, coef, rtol=0, atol=2e-5)
+    assert best.coef.shape == problem.shape
+    assert np.shape(best.intercept) == problem.shape[1:]
+
+
+def test_drift_is_measured():
+    problem = make_problem("log_loss", ElasticNet())
+    solver = resolve_incremental_solver("asaga")
+    run = solver.start(problem, tol=0.0, rng=np.random.RandomState(0), n_workers=2)
+    for _ in range(20):
+        run.step()
+    run.certify()
+    assert 0.0 <= run.memory_drift < 1e-12
+    run.engine.state[0, 2] += 1.0  # an addition that got lost
+    run.certify()
+    assert run.memory_drift == pytest.approx(1.0)
+    assert run.memory_drift > (run.certify(), run.memory_drift)[1]  # and is repaired
+    run.close()
+
+
+# ---- theory --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_rate_of_the_theorem(l1):
+    rng = np.random.default_rng(8)
+    n, d = 60, 5
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    y = X @ [1.0, -1.0, 0.5, 0.0, 0.0] + 0.1 * rng.standard_normal(n)
+    penalty = Box(-np.inf, np.inf, l1=l1).bind(d)
+    problem = FiniteSum(sp.csr_matrix(X), y, resolve_loss("squared_error", None), penalty)
+    best, _, _ = minimize_linear(X, y, "squared_error", penalty.value, penalty.prox)
+    largest = np.square(X).sum(axis=1).max()
+    kappa = largest / np.linalg.eigvalsh(X.T @ X / n)[0]
+    slopes = (X @ best - y)[:, None] * X
+    # Starting memory zero, as the methods do.
+    constant = best @ best + np.square(slopes).sum() / (5 * largest**2)
+    rate = min(1 / n, 1 / kappa) / 5
+    solver = resolve_incremental_solver("sparse_saga").set_params(
+        step_size="theory", sampling="uniform"
+    )
+    distance = np.zeros((20, 15))
+    for seed in range(20):
+        run = solver.start(problem, tol=0.0, rng=np.random.RandomState(seed))
+        assert run.engine.gamma[0] == pytest.approx(1 / (5 * largest))
+        for epoch in range(15):
+            run.step()
+            distance[seed, epoch] = np.sum((run.engine.point()[0] - best) ** 2)
+    bound = constant * (1 - rate) ** (n * np.arange(1, 16))
+    assert np.all(distance.mean(axis=0) <= bound)
+    assert np.all(np.diff(distance.mean(axis=0)) < 0)
+
+
+# ---- conditioning --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [ElasticNet(), GroupLasso([[0, 3], [1], [2]]), Box(-0.1, 2)])
+@pytest.mark.parametrize("solver", ["asaga", "saga", "svrg", "lagged_saga"])
+def test_conditioning_keeps_the_objective(penalty, solver):
+    if solver in ("saga", "lagged_saga") and not isinstance(penalty, ElasticNet):
+        return
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((50, 4)) * [1.0, 30.0, 0.02, 1.0] + [0.0, 100.0, 0.0, -5.0]
+    y = np.sign(X[:, 0] + (X[:, 1] - 100) / 30 + 50 * X[:, 2] + 0.2)
+    weight = rng.uniform(0.1, 2, 50)
+    bound = penalty.bind(4).scaled(0.5)
+    centred = X - np.average(X, axis=0, weights=weight)  # the same optimum, found sooner
+    _, _, objective = minimize_linear(
+        centred, y, "log_loss", bound.value, bound.prox, weight=weight, fit_intercept=True
+    )
+    problem = FiniteSum(
+        X, y, resolve_loss("log_loss", None), bound, weight=weight, fit_intercept=True
+    )
+    best = certified(problem, solver, tol=1e-10)
+    assert best.objective == pytest.approx(objective, rel=1e-8)
+    slow = resolve_incremental_solver(solver).set_params(conditioning=None)
+    assert certified(problem, slow, tol=1e-10, max_iter=20).objective > best.objective
+
+
+def test_a_run_goes_on_where_another_ended():
+    from sklearn_fw.optim._incremental import Start
+
+    problem = make_problem("log_loss", ElasticNet(), intercept=True)
+    best = certified(problem, "asaga", tol=1e-9)
+    solver = resolve_incremental_solver("asaga")
+    start = Start(best.coef, best.intercept, best.memory)
+    run, _, n_iter, _ = solve(
+        problem, solver, tol=1e-8, max_iter=50, rng=np.random.RandomState(0), start=start
+    )
+    assert n_iter <= 3
+    assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
+
+
+def test_nonnegative_least_squares():
+    from scipy.optimize import nnls
+
+    rng = np.random.default_rng(10)
+    X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
+    problem = FiniteSum(X, y, resolve_loss("squared_error", None), NonNegative().bind(6))
+    best = certified(problem, "asaga")
+    np.testing.assert_allclose(best.coef, nnls(X, y)[0], rtol=0, atol=1e-7)
