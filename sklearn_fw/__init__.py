@@ -2,7 +2,8 @@
 
 from .density import KernelStudentTDensity
 from .linear_model import AsagaClassifier, AsagaRegressor
-from .structured import StructuredSVM, regularization_path
+from .model_selection import regularization_path
+from .structured import StructuredSVM
 
 __version__ = "0.1.0.dev0"
 

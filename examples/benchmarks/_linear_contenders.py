@@ -293,7 +293,7 @@ def _contenders():
     for code, what in ((0, "primal"), (7, "dual")):
         yield Contender(
             f"liblinear {what}", "liblinear-official", liblinear_solver(code), liblinear_problem,
-            kind=TOL, first=1.0, last=1e-14, elastic_net=False,
+            kind=TOL, first=1.0 if code == 0 else 1e3, last=1e-14, elastic_net=False,
         )  # fmt: skip
     for step_size in ("auto", "line-search"):
         yield Contender(

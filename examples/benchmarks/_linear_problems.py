@@ -11,8 +11,8 @@ DATA = ("generator", "20news", "a9a", "covtype", "covtype_raw")
 OBJECTIVES = {"l2": (0.0, 1.0), "elastic_net": (0.5, 1.0), "sparse": (0.5, 10.0)}
 TEXTS = {
     "generator": "made here: power-law columns, rows of norm 1, labels of a noisy linear model",
-    "20news": "20 newsgroups, the by-date training texts; TF-IDF of words and word pairs; comp.* and "
-    "sci.* against the rest",
+    "20news": "20 newsgroups, the by-date training texts; TF-IDF of words and word pairs, "
+    "logarithms of counts; the nine groups comp.* and sci.* against the rest",
     "a9a": "census records, one-hot, training part",
     "covtype": "forest cover type, class 2 against the rest; dense, columns standardised",
     "covtype_raw": "the same, columns as they come",

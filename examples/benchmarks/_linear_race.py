@@ -55,6 +55,7 @@ def _serve(connection, folder, problem, name):
     os.environ.update(dict.fromkeys(THREADS, "1"))
     with open(os.devnull, "w") as nowhere:  # cyanure prints from compiled code
         os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
     try:
         X, y = load_data(folder)
         objective = make_objective(problem, len(y))
@@ -90,7 +91,7 @@ def _warm_up(contender, X, l1_ratio):
 
 
 def _compiling(contender, X, y, objective):
-    """CPU seconds that every call spends on compilation, where nothing is kept: one epoch, 2 rows."""
+    """CPU seconds of compilation in every call, where nothing is kept: one epoch on two rows."""
     if not contender.compiles:
         return 0.0
     rows = contender.prepare(X[:2], y[:2])

@@ -22,7 +22,7 @@ import numpy as np
 
 from ._jit import inner, njit
 from .atomics import exchange
-from .losses import LOG, derivative, value
+from .losses import LOG, TOLERANCE, derivative, value
 from .prox import prox_separable
 from .rows import entry, extent, fetch_ahead
 
@@ -220,16 +220,20 @@ def meet(state, me, team):
 
 
 @njit
-def fenchel(state, n_columns, n_workers, penalty):
-    """Numbers of the Fenchel-Young gap of the penalty at x and -A, in one sweep.
+def fenchel(state, n_columns, n_workers, penalty, step):
+    """The penalty at x and at -A, in one sweep.
 
     Returns
     -------
-    value, product, conjugate, steepest : float
-        ``penalty(x)``, ``<A, x>``, ``penalty*(-A)`` (0 for entries where it is infinite) and the
-        largest slope of those entries; the intercept counts in the product only.
+    value, product, conjugate : float
+        ``penalty(x)``, ``<A, x>`` (with the intercept) and ``penalty*(-A)``, which has 0 for the
+        entries where it is infinite.
+    steepest : float
+        Largest |A_v| of those entries.
+    mapping : float
+        Largest entry of ``(x - prox(x - step A)) / step``.
     """
-    value, product, conjugate, steepest = 0.0, 0.0, 0.0, 0.0
+    value, product, conjugate, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(n_columns + 1):
         slope = 0.0
         for worker in range(n_workers):
@@ -244,14 +248,16 @@ def fenchel(state, n_columns, n_workers, penalty):
             steepest = max(steepest, abs(slope))
         else:
             conjugate += -slope * best - penalty.l1 * abs(best) - 0.5 * penalty.l2 * best * best
-    return value, product, conjugate, steepest
+        moved = proximal(x - step * slope, step, penalty, penalty.bounds, j)
+        mapping = max(mapping, abs(x - moved))
+    return value, product, conjugate, steepest, mapping / step
 
 
 @inner
 def best_response(v, penalty, bounds, j):
     """``argmax_x v x - penalty(x)``, and whether it is infinite."""
     excess = max(v - penalty.l1, 0.0) - max(-v - penalty.l1, 0.0)
-    if excess == 0.0:
+    if abs(excess) <= TOLERANCE * penalty.l1:
         best = 0.0
     elif penalty.l2 > 0.0:
         best = excess / penalty.l2

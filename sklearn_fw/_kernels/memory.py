@@ -89,9 +89,7 @@ def fetch_row(rows, i):
 
 
 @njit
-def memory_epoch(
-    rows, target, penalty, order, state, memory, gamma, metric, links, sharing, slots
-):
+def memory_epoch(rows, target, penalty, order, state, memory, gamma, metric, links, sharing, slots):
     """Make a step on each row of ``order`` and refresh the slots of its neighbours.
 
     While slots are empty the sum A stands for the mean over the others only.

@@ -106,3 +106,16 @@ def count_blocks(rows, active, label, counts, last):
             if last[b] != i:
                 last[b] = i
                 counts[b] += 1
+
+
+@njit
+def repeats(rows, n_rows, last):
+    """Whether a column stands twice in a row; ``last`` (n_columns,) holds -1 everywhere."""
+    for i in range(n_rows):
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            if last[j] == i:
+                return True
+            last[j] = i
+    return False

@@ -1,6 +1,7 @@
 """Linear models by incremental gradients: parallel, for sparse data, with certificates."""
 
 from ._classifier import AsagaClassifier
+from ._path import LinearPath
 from ._regressor import AsagaRegressor
 
-__all__ = ["AsagaClassifier", "AsagaRegressor"]
+__all__ = ["AsagaClassifier", "AsagaRegressor", "LinearPath"]

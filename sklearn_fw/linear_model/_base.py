@@ -19,6 +19,7 @@ from ..optim._incremental import Start
 from ..optim._minimize_saga import ROWS, check_rows, convergence_advice, solve
 from ..optim._solvers import resolve_incremental_solver
 from ..penalties import resolve_penalty
+from ._path import linear_path
 
 __all__ = ["AsagaModel"]
 
@@ -100,6 +101,10 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         from ._partial import partial_fit
 
         return partial_fit(self, X, y, classes, sample_weight, rows)
+
+    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+        """See `regularization_path`."""
+        return linear_path(self, X, y, sample_weight=sample_weight, **options)
 
     def _settings(self):
         """Checked parameters of the loop."""

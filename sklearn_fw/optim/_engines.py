@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ._crew import Crew
+from ._finite_sum import Pair
 
 __all__ = ["BlockEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
 
@@ -70,12 +71,15 @@ class Engine(ABC):
         return shares
 
     def move_to(self, coef, intercept, memory=None, total=None, mass=None):
-        """Go to a point of the problem, with memory, ``X^T memory`` and ``sum_i memory_i``."""
+        """Go to a point of the problem, with memory, ``X^T memory`` and ``sum_i memory_i``.
+
+        The memory is taken as it is, not copied: the steps will write to it.
+        """
         if self.center is not None:
             intercept = intercept + self.center @ coef
         self._put_point(coef, intercept)
         if memory is not None:
-            self.memory[...] = memory.reshape(self.memory.shape)
+            self.memory = memory.reshape(self.memory.shape)
             mass = memory.sum(axis=0) if mass is None else mass
             if self.center is not None:
                 total = total - np.multiply.outer(self.center, mass)
@@ -104,13 +108,9 @@ class Engine(ABC):
         self.crew.close()
 
     def fenchel(self):
-        """``penalty(w)``, ``<A, w>``, ``penalty*(-t A)`` and t, the largest with a finite value."""
-        penalty, (coef, intercept), (total, mass) = (
-            self.problem.penalty, self._get_point(), self._get_total(),
-        )  # fmt: skip
-        t = penalty.dual_scale(-total)
-        product = float(np.sum(total * coef) + np.sum(mass * intercept))
-        return penalty.value(coef), product, penalty.conjugate(-t * total), t
+        """The `Pair` of the present point and the present A."""
+        (coef, intercept), (total, mass) = self._get_point(), self._get_total()
+        return self.problem.pair(coef, intercept, total, mass)
 
     @abstractmethod
     def _write_steps(self):
@@ -204,14 +204,16 @@ class SeparableEngine(Engine):
     def fenchel(self):
         from .._kernels.incremental import fenchel
 
-        value, product, conjugate, steepest = fenchel(
-            self.state, self.problem.n_columns, self.crew.size, self.penalty
-        )
-        if steepest == 0.0:
-            return value, product, conjugate, 1.0
-        if self.penalty.bounds is not None:
-            return super().fenchel()
-        return value, product, 0.0, self.penalty.l1 / steepest
+        value, product, conjugate, steepest, mapping = fenchel(
+            self.state, self.problem.n_columns, self.crew.size, self.penalty,
+            self.problem.unit_step,
+        )  # fmt: skip
+        scale = 1.0
+        if steepest > 0.0:
+            if self.penalty.bounds is not None:
+                return super().fenchel()
+            conjugate, scale = 0.0, self.penalty.l1 / steepest
+        return Pair(value, product, conjugate, scale, mapping)
 
     def _put_point(self, coef, intercept):
         self.state[: self.problem.n_columns, 0] = coef

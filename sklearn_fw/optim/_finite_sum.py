@@ -9,10 +9,10 @@ from scipy.optimize import root_scalar
 
 from ..losses import MultinomialLogLoss
 
-__all__ = ["Certificate", "FiniteSum"]
+__all__ = ["Certificate", "FiniteSum", "Pair"]
 
-# Rows of float32 that are converted at a time.
-PART = 1 << 13
+# Rows that temporary arrays are made for at a time.
+PART = 1 << 16
 
 
 class Certificate(NamedTuple):
@@ -33,6 +33,16 @@ class Certificate(NamedTuple):
             "dual_gap": self.dual_gap,
             "gradient_mapping": self.gradient_mapping,
         }
+
+
+class Pair(NamedTuple):
+    """A penalty P at a point w and at minus the gradient A of the losses, of the sum form."""
+
+    value: float  # P(w)
+    product: float  # <A, w>, and of the intercept
+    conjugate: float  # P*(-scale A)
+    scale: float  # the largest number in [0, 1] for which that is finite
+    mapping: float  # largest entry of the gradient mapping
 
 
 class FiniteSum:
@@ -64,7 +74,7 @@ class FiniteSum:
         self.n_rows, self.n_columns = X.shape
         self.n_outputs = n_outputs
         used = np.arange(self.n_rows) if weight is None else np.flatnonzero(weight)
-        # Half the memory where it suffices; the orders of all epochs take their type from here.
+        # Half the memory where it suffices; runs shuffle this array.
         self.active = used.astype(np.int32 if self.n_rows < 2**31 else np.int64)
         self.total_weight = float(self.n_rows if weight is None else weight.sum())
 
@@ -109,31 +119,46 @@ class FiniteSum:
         if not coef.any():
             scores[...] = intercept
             return scores
-        for part in self._parts():
-            scores[part] = self.X[part] @ coef
+        for part, X in self._products():
+            scores[part] = X @ coef
         scores += intercept
         return scores
 
     def gradient(self, slopes):
         """``X^T slopes``, one product with X."""
-        return sum(np.asarray(self.X[part].T @ slopes[part]) for part in self._parts())
+        return sum(np.asarray(X.T @ slopes[part]) for part, X in self._products())
 
-    def _parts(self):
-        """Rows that a product takes at once: all, or few where X would be copied to float64."""
+    def _products(self):
+        """Rows that a product takes at once: all, or few where it would convert X to float64."""
         if self.X.dtype == np.float64:
-            return [slice(None)]
-        return [slice(i, i + PART) for i in range(0, self.n_rows, PART)]
+            return [(slice(None), self.X)]
+        return ((part, self.X[part]) for part in self._parts(PART // 8))
 
-    def weighted(self, values):
-        """Values of rows (or their vectors) times the weights."""
+    def _parts(self, size=None):
+        size = size or PART
+        return [slice(i, i + size) for i in range(0, self.n_rows, size)]
+
+    def _weighted(self, values, part):
+        """Values of the rows of a part (or their vectors) times the weights."""
         if self.weight is None:
             return values
-        return values * (self.weight if values.ndim == 1 else self.weight[:, None])
+        weight = self.weight[part]
+        return values * (weight if values.ndim == 1 else weight[:, None])
 
-    def objective_at(self, coef, scores):
-        """The sum form at a point whose scores are known."""
-        losses = self.loss.value(self.y, scores)
-        return float(self.weighted(losses).sum() + self.penalty.value(coef))
+    def loss_sum(self, scores, shift=0.0):
+        """Sum of the weighted losses."""
+        return float(
+            sum(
+                self._weighted(self.loss.value(self.y[part], scores[part] + shift), part).sum()
+                for part in self._parts()
+            )
+        )
+
+    def slopes(self, scores, shift=0.0):
+        """Derivatives of the weighted losses, part after part."""
+        for part in self._parts():
+            slopes = self.loss.derivative(self.y[part], scores[part] + shift)
+            yield part, self._weighted(slopes, part)
 
     @cached_property
     def null(self):
@@ -144,51 +169,67 @@ class FiniteSum:
     @cached_property
     def has_dual(self):
         """Whether slopes of the losses give a bound: not where the penalty cannot bound w."""
-        rng = np.random.default_rng(0)
+        v = np.random.default_rng(0).standard_normal(self.shape)
         try:
-            return self.penalty.dual_scale(rng.standard_normal(self.shape)) > 0.0
+            # Both signs: a coefficient may have a bound on one side only.
+            return min(self.penalty.dual_scale(v), self.penalty.dual_scale(-v)) > 0.0
         except NotImplementedError:  # a user's penalty without conjugate
             return False
 
     # ---- certificate -----------------------------------------------------------------------------
 
-    def certify(self, coef, intercept):
+    def certify(self, coef, intercept, stand=None):
         """The point with its best intercept, its objective and how far it can be from the optimum.
 
         The slopes ``s`` of the losses at the point are dual variables: every ``t s`` with t in
         [0, 1] bounds the optimum from below by ``-sum_i loss_i*(t s_i) - penalty*(-t X^T s)``,
         and t is the largest number for which that is finite. An intercept asks for slopes with
         sum zero, which is what its optimum is. Costs two products with X.
+
+        ``stand(coef, intercept, slopes, total)`` gives the `Pair` if there is a cheaper way.
         """
         scores = self.scores(coef, intercept)
         if self.fit_intercept:
             shift = self._best_shift(scores)
             intercept = intercept + shift
             scores += shift
-        slopes = self.weighted(self.loss.derivative(self.y, scores))
+        losses = self.loss_sum(scores)
+        slopes = scores  # the same memory: n numbers are what a certificate may take
+        for part, values in self.slopes(scores):
+            slopes[part] = values
         total = self.gradient(slopes)
-        primal = self.objective_at(coef, scores)
+        pair = (stand or self._pair)(coef, intercept, slopes, total)
         gap = None
-        if self.has_dual:
-            t = self.penalty.dual_scale(-total)
-            dual = -self._conjugate(t * slopes) - self.penalty.conjugate(-t * total)
+        if self.has_dual and pair.scale == 1.0:
+            # By Fenchel-Young equality of the losses at their slopes, without cancellation.
+            gap = pair.value + pair.product + pair.conjugate
+        elif self.has_dual:
+            dual = -self._conjugate(slopes, pair.scale) - pair.conjugate
+            gap = losses + pair.value - dual
+        if gap is not None:
             # Rounding of sums of n terms can put the bound above the value at the optimum.
-            gap = max(primal - dual, 0.0) / self.total_weight if np.isfinite(dual) else None
+            gap = max(gap, 0.0) / self.total_weight
         return Certificate(
-            primal / self.total_weight, gap, self._gradient_mapping(coef, total),
+            (losses + pair.value) / self.total_weight, gap, pair.mapping / self.total_weight,
             coef, intercept, slopes, total,
         )  # fmt: skip
 
-    def gradient_mapping_of(self, coef, total):
-        """Largest entry of ``L (w - prox_{h / L}(w - g / L))``, g the gradient of the mean loss."""
-        return self._gradient_mapping(coef, total)
+    def _pair(self, coef, intercept, slopes, total):
+        return self.pair(coef, intercept, total, slopes.sum(axis=0))
 
-    def _gradient_mapping(self, coef, total):
-        # In the sum form one over its smoothness is a step; the mapping is the same in both forms.
-        step = 1.0 / max(self.smoothness * self.active.size, np.finfo(float).tiny)
-        moved = self.penalty.prox(coef - step * total, step)
-        size = np.abs(coef - moved).max(initial=0.0)
-        return float(size / step / self.total_weight)
+    def pair(self, coef, intercept, total, mass):
+        """The penalty at a point and at minus the gradient; ``mass`` is that of the intercept."""
+        scale = self.penalty.dual_scale(-total) if self.has_dual else 1.0
+        product = float(np.sum(total * coef) + np.sum(mass * intercept))
+        conjugate = self.penalty.conjugate(-scale * total) if self.has_dual else np.inf
+        moved = self.penalty.prox(coef - self.unit_step * total, self.unit_step)
+        mapping = np.abs(coef - moved).max(initial=0.0) / self.unit_step
+        return Pair(self.penalty.value(coef), product, conjugate, scale, float(mapping))
+
+    @property
+    def unit_step(self):
+        """One over the smoothness of the sum: the step of the gradient mapping."""
+        return 1.0 / max(self.smoothness * self.active.size, np.finfo(float).tiny)
 
     @cached_property
     def smoothness(self):
@@ -197,13 +238,20 @@ class FiniteSum:
 
         return self.loss.smoothness * largest_norm(self.rows(), self.active, self.weight, None, 0.0)
 
-    def _conjugate(self, slopes):
-        """``sum_i (s_i loss_i)*(slopes_i)``."""
-        if self.weight is None:
-            return float(self.loss.conjugate(self.y, slopes).sum())
-        weight, slopes = self.weight[self.active], slopes[self.active]
-        unweighted = slopes / (weight if slopes.ndim == 1 else weight[:, None])
-        return float(weight @ self.loss.conjugate(self.y[self.active], unweighted))
+    def _conjugate(self, slopes, scale):
+        """``sum_i (s_i loss_i)*(scale slopes_i)``."""
+        total = 0.0
+        for part in self._parts():
+            y, values = self.y[part], scale * slopes[part]
+            if self.weight is not None:
+                weight = self.weight[part]
+                used = weight > 0.0
+                y, weight, values = y[used], weight[used], values[used]
+                values /= weight if values.ndim == 1 else weight[:, None]
+                total += weight @ self.loss.conjugate(y, values)
+            else:
+                total += self.loss.conjugate(y, values).sum()
+        return float(total)
 
     def _best_shift(self, scores):
         """What to add to the intercepts to minimise the objective with w fixed."""
@@ -211,7 +259,7 @@ class FiniteSum:
             return self._best_shifts(scores)
 
         def slope(shift):
-            return float(self.weighted(self.loss.derivative(self.y, scores + shift)).sum())
+            return float(sum(values.sum() for _, values in self.slopes(scores, shift)))
 
         now = slope(0.0)
         if now == 0.0:
@@ -228,18 +276,36 @@ class FiniteSum:
         return float(root_scalar(slope, bracket=bracket, method="brentq", xtol=1e-300).root)
 
     def _best_shifts(self, scores):
-        """The same for one intercept per class, by Newton's method."""
-        shift = np.zeros(scores.shape[1])
-        for _ in range(20):
-            slopes = self.loss.derivative(self.y, scores + shift)
-            gradient = self.weighted(slopes).sum(axis=0)
-            if np.abs(gradient).max() <= 1e-15 * self.total_weight:
+        """The same for one intercept per class: Newton's method, damped as long as it is far."""
+        n_classes = scores.shape[1]
+        # Equal shifts of all classes change nothing: this term keeps the steps free of them.
+        ones = np.full((n_classes, n_classes), self.total_weight)
+        shift, reach = np.zeros(n_classes), 1.0
+        value = self.loss_sum(scores)
+        for _ in range(100):
+            gradient, hessian = self._curvature(scores, shift)
+            steepest = np.abs(gradient).max()
+            if steepest <= 1e-15 * self.total_weight:
                 break
-            p = slopes.copy()
-            p[np.arange(self.n_rows), self.y.astype(np.intp)] += 1.0
-            weighted = self.weighted(p)
-            hessian = np.diag(weighted.sum(axis=0)) - weighted.T @ p
-            # Equal shifts of all classes change nothing: the least-squares step leaves them out.
-            move = np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0]
-            shift -= move / max(1.0, np.abs(move).max())
+            while reach > 1e-8:
+                damping = steepest / reach * np.eye(n_classes)
+                trial = shift - np.linalg.solve(hessian + ones + damping, gradient)
+                trial_value = self.loss_sum(scores, trial)
+                if trial_value <= value * (1.0 + 1e-14):
+                    break
+                reach /= 8.0
+            else:
+                break
+            shift, value, reach = trial, trial_value, 4.0 * reach
         return shift
+
+    def _curvature(self, scores, shift):
+        """Gradient and Hessian of the softmax losses in the intercepts."""
+        gradient, hessian = np.zeros(shift.size), np.zeros((shift.size, shift.size))
+        for part in self._parts():
+            p = self.loss.derivative(self.y[part], scores[part] + shift)
+            gradient += self._weighted(p, part).sum(axis=0)
+            p[np.arange(len(p)), self.y[part].astype(np.intp)] += 1.0  # now probabilities
+            weighted = self._weighted(p, part)
+            hessian += np.diag(weighted.sum(axis=0)) - weighted.T @ p
+        return gradient, hessian

@@ -156,7 +156,7 @@ class Run:
         self.best = None  # the certificate of the last exact check
         self.memory_drift, self.n_updates = 0.0, 0
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
-        self.order = problem.active.copy()
+        self.order = problem.active  # shuffled in place
         shape = problem.shape
         if start is None:
             engine.move_to(problem.null.coef, problem.null.intercept)
@@ -179,7 +179,7 @@ class Run:
         if size is None and self.settings.sampling == "shuffle":
             shuffle(self.order, self.seed)
             return self.order
-        order = self.order if size is None else np.empty(size, self.order.dtype)
+        order = np.empty(self.order.size if size is None else size, self.order.dtype)
         draw(self.problem.active, order, self.seed)
         return order
 
@@ -191,8 +191,13 @@ class Run:
     def certify(self):
         """Exact certificate of the present point, which then is what the engine stands on."""
         coef, intercept = self.engine.point()
-        self.best = self.problem.certify(coef, intercept)
+        self.best = self.problem.certify(coef, intercept, self._stand)
         return self._row(self.best.row(), certified=True)
+
+    def _stand(self, coef, intercept, slopes, total):
+        """Take the point with its slopes as memory, and say what the penalty is there."""
+        self.engine.move_to(coef, intercept, slopes, total)
+        return self.engine.fenchel()
 
     def _row(self, row, certified):
         return {**row, "certified": certified}
@@ -246,35 +251,28 @@ class SagaRun(Run):
 
     def certify(self):
         """The exact certificate; memory and sum are those of the point afterwards."""
-        drifted = self.engine.total(), self.engine.memory
-        row = super().certify()
-        exact = self.problem.gradient(drifted[1].reshape(self.best.memory.shape))
-        self.memory_drift = float(np.abs(exact - drifted[0]).max(initial=0.0))
-        self.engine.move_to(*self.best[3:])
+        kept = self.engine.total()
+        exact = self.problem.gradient(self.engine.memory.reshape(-1, *self.problem.shape[1:]))
+        self.memory_drift = float(np.abs(np.subtract(exact, kept, out=exact)).max(initial=0.0))
         self.duals.clear()
-        return row
+        return super().certify()
 
     def _estimate(self, concave):
-        problem = self.problem
+        pair, scale = self.engine.fenchel(), self.problem.total_weight
+        model = concave + pair.product + pair.value
+        row = {"objective": model / scale, "gradient_mapping": pair.mapping / scale}
         if not self.has_dual:
-            coef, _ = self.engine.point()
-            total = self.engine.total()
-            mapping = problem.gradient_mapping_of(coef, total)
-            value = problem.penalty.value(coef)
-            objective = (concave + float(np.sum(total * coef)) + value) / problem.total_weight
-            return {"objective": objective, "gradient_mapping": mapping}
-        value, product, conjugate, t = self.engine.fenchel()
-        model = concave + product + value
+            return row
         # Scaled slopes: the conjugates of the losses are convex and at most zero at zero.
-        dual = t * concave - conjugate
-        gap = (model - dual + self._behind(dual)) / problem.total_weight
-        return {"objective": model / problem.total_weight, "dual_gap": gap}
+        dual = pair.scale * concave - pair.conjugate
+        row["dual_gap"] = (model - dual + self._behind(dual)) / scale
+        return row
 
     def _behind(self, dual):
         """How far primal and dual are from the optimum, if the dual goes on as it did."""
         self.duals = [*self.duals[-2:], dual]
         if len(self.duals) < 3:
-            return np.finfo(float).max if self.tol > 0 else 0.0
+            return 1e300 * self.problem.total_weight if self.tol > 0 else 0.0
         before, last = np.diff(self.duals)
         if last <= 0.0:
             return 0.0
@@ -287,7 +285,7 @@ class SvrgRun(Run):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._snapshot()
+        self.certify()
 
     def step(self):
         """Steps on as many rows as the settings say, then a snapshot."""
@@ -300,13 +298,8 @@ class SvrgRun(Run):
             self.advance(self.draw(None if length == n else length), refresh=False)
             left -= length
             if left > 0:
-                self._snapshot()
-        return self._snapshot()
-
-    def _snapshot(self):
-        row = self.certify()
-        self.engine.move_to(*self.best[3:])
-        return row
+                self.certify()
+        return self.certify()
 
 
 class HogwildRun(Run):
@@ -323,6 +316,10 @@ class HogwildRun(Run):
         self.engine.set_step(gamma, *self._scales)
         self.epochs += 1
         return self.certify()
+
+    def _stand(self, coef, intercept, slopes, total):
+        self.engine.move_to(coef, intercept)  # no memory
+        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
 
     @property
     def _scales(self):

@@ -4,6 +4,7 @@ import warnings
 from contextlib import closing
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state
@@ -167,8 +168,13 @@ ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
 def check_rows(X):
-    """Validated X without entries that stand twice in a row, which would count as two."""
-    if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
+    """Validated X, copied only if an entry stands twice in a row: sums must not count it twice."""
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    from .._kernels.rows import Rows, repeats
+
+    rows = Rows(X.data, X.indices, X.indptr, 0, None)
+    if repeats(rows, X.shape[0], np.full(X.shape[1], -1, dtype=np.int64)):
         X = X.copy()
         X.sum_duplicates()
     return X

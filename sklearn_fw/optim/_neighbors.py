@@ -15,10 +15,11 @@ METHODS = ("auto", "exact", "lsh", "rp_tree")
 
 # Brute force costs rows^2 * columns; a search tree is fast in few columns.
 MUCH, FEW_COLUMNS = 2e11, 15
-# Trees, and tables with their number of projections: recall 0.9 of clustered rows and more.
+# Trees, and tables with their number of projections: of 5000 clustered rows they find 0.92 and 0.76
+# of the 20 nearest in 20 columns, of Gaussian rows 0.67 both.
 N_TREES, N_TABLES, N_PROJECTIONS = 10, 10, 6
 # Width of the bins of a projection, in median distances of the nearest neighbours of a sample.
-BIN_WIDTH, SAMPLE = 4.0, 1000
+BIN_WIDTH, SAMPLE = 6.0, 1000
 # Numbers that a step of a search handles at a time.
 BLOCK = 1 << 21
 
@@ -106,7 +107,18 @@ def neighbor_graph(X, y, n_neighbors, *, method="auto", random_state=None):
     else:
         parents = given_parents(method, X, q)
     _put_itself_first(parents)
-    return _assemble(X, labels, parents)
+    return graph_of_parents(X, labels, parents)
+
+
+def graph_of_parents(X, labels, parents):
+    """The graph with these parents; labels None means that all are equal."""
+    n, q = parents.shape
+    distances = row_distances(X, np.arange(n), parents)
+    if labels is not None:
+        distances[labels[parents] != labels[:, None]] = np.inf
+    order = np.argsort(parents, axis=None, kind="stable")
+    indptr = np.append(0, np.cumsum(np.bincount(parents.reshape(-1), minlength=n)))
+    return NeighborGraph(parents, distances, indptr, order // q, distances.reshape(-1)[order])
 
 
 def given_parents(method, X, n_neighbors):
@@ -145,16 +157,6 @@ def row_distances(X, rows, others):
             apart = X[right].astype(np.float64, copy=False) - X[left][:, None]
             out[part] = np.sqrt(np.einsum("nkd,nkd->nk", apart, apart))
     return out
-
-
-def _assemble(X, labels, parents):
-    """The graph with these parents."""
-    n, q = parents.shape
-    distances = row_distances(X, np.arange(n), parents)
-    distances[labels[parents] != labels[:, None]] = np.inf
-    order = np.argsort(parents, axis=None, kind="stable")
-    indptr = np.append(0, np.cumsum(np.bincount(parents.reshape(-1), minlength=n)))
-    return NeighborGraph(parents, distances, indptr, order // q, distances.reshape(-1)[order])
 
 
 def _put_itself_first(parents):

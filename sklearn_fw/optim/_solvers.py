@@ -3,17 +3,22 @@
 from sklearn.base import clone
 
 from ._incremental import Asaga, Hogwild, IncrementalSolver, LaggedSaga, Sag, Saga, SparseSaga, Svrg
+from ._neighbor_saga import NeighborSaga
 
 __all__ = ["resolve_incremental_solver"]
 
 SOLVERS = {
     "asaga": Asaga,
+    "epsilon_n_saga": lambda: NeighborSaga(variant="epsilon_n_saga"),
     "hogwild": Hogwild,
     "kromagnon": lambda: Svrg(parallel=True),
     "lagged_saga": LaggedSaga,
     "loopless_svrg": lambda: Svrg(loopless=True),
+    "n_saga": lambda: NeighborSaga(variant="n_saga"),
+    "q_saga": lambda: NeighborSaga(variant="q_saga"),
     "sag": Sag,
     "saga": Saga,
+    "shared_n_saga": lambda: NeighborSaga(variant="shared_n_saga"),
     "sparse_saga": SparseSaga,
     "svrg": Svrg,
 }

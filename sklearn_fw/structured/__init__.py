@@ -1,7 +1,12 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
-from ._displays import ConvergenceDisplay, RegularizationPathDisplay
-from ._path import RegularizationPath, regularization_path
+from ..model_selection import (
+    RegularizationPath,
+    RegularizationPathDisplay,
+    regularization_path,
+)
+from ._displays import ConvergenceDisplay
+from ._path import StructuredPath
 from ._svm import StructuredSVM
 from ._svm_cv import StructuredSVMCV
 from .models import (
@@ -25,6 +30,7 @@ __all__ = [
     "RegularizationPath",
     "RegularizationPathDisplay",
     "StructuredModel",
+    "StructuredPath",
     "StructuredSVM",
     "StructuredSVMCV",
     "Subgradient",

@@ -8,19 +8,21 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
 from .._loop import drive
 from .._result import Status
 from .._validation import check_choice, check_integer, check_positive, check_time_limit
-from ._svm import StructuredSVM
+from ..model_selection import RegularizationPath
 from .solvers import BlockFrankWolfe, resolve_solver
 
-__all__ = ["RegularizationPath", "regularization_path"]
+__all__ = ["StructuredPath", "structured_path"]
+
+# Frames from `structured_path` to who called `regularization_path`.
+CALLER = 4
 
 
-class RegularizationPath:
+class StructuredPath(RegularizationPath):
     """Weights for every value of C, each within ``eps`` of the optimum of its problem.
 
     Made by `regularization_path`. The weights ``coefs_[j]`` serve all C from ``Cs_[j]`` up to
@@ -48,7 +50,7 @@ class RegularizationPath:
     ----------
     lambdas_ : ndarray of shape (n_breakpoints,)
         Decreasing; lam = 1 / (C n).
-    Cs_ : ndarray of shape (n_breakpoints,)
+    Cs_, values_ : ndarray of shape (n_breakpoints,)
         Increasing.
     coefs_ : ndarray of shape (n_breakpoints, n_weights)
         Weights.
@@ -93,17 +95,15 @@ class RegularizationPath:
         n_oracle_calls,
         certified,
     ):
-        self.estimator = estimator
         self.lambdas_ = np.array(lambdas)
-        self.coefs_ = np.array(coefs)
-        self.gaps_ = np.array(gaps)
         self.eps = eps
         self.certified = certified
         self.terminated_by_ = terminated_by
         self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
         self._scale = 1.0 / (estimator.lam_ * estimator.C)
-        self.Cs_ = 1.0 / (self.lambdas_ * self._scale)
+        super().__init__(estimator, 1.0 / (self.lambdas_ * self._scale), coefs, gaps)
+        self.Cs_ = self.values_
         self.lam_end_ = lam_end
         self.C_end_ = math.inf if lam_end == 0 else 1.0 / (lam_end * self._scale)
 
@@ -134,13 +134,13 @@ class RegularizationPath:
         j = int(np.searchsorted(self.Cs_, C * (1 + 1e-12), side="right")) - 1
         return self.coefs_[j] if j >= 0 else self.coefs_[0] * (C / self.Cs_[0])
 
-    def estimator_at(self, C):
+    def estimator_at(self, value):
         """A fitted estimator with the weights for one value of C.
 
         Parameters
         ----------
-        C : float
-            Positive, at most ``C_end_``.
+        value : float
+            C, positive, at most ``C_end_``.
 
         Returns
         -------
@@ -148,50 +148,13 @@ class RegularizationPath:
             Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
         fitted = copy.copy(self.estimator)
-        fitted.C, fitted.coef_ = C, self.coef_at(C)
-        fitted.lam_ = 1.0 / (C * self._scale)
+        fitted.C, fitted.coef_ = value, self.coef_at(value)
+        fitted.lam_ = 1.0 / (value * self._scale)
         fitted.dual_gap_ = self.eps if self.certified else None
         return fitted
 
-    def predict(self, X, at):
-        """Outputs for one value of C.
 
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        at : float
-            Value of C.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Outputs, as `StructuredSVM.predict` gives them.
-        """
-        return self.estimator_at(at).predict(X)
-
-    def score_path(self, X, y, scoring=None):
-        """Scores of the weights of every breakpoint on other data.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            Outputs.
-        scoring : callable or None, default=None
-            ``scoring(estimator, X, y)``; None uses the estimator's score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_breakpoints,)
-            Since predictions do not change between breakpoints, the scores of all C.
-        """
-        scorer = check_scoring(self.estimator, scoring)
-        return np.array([scorer(self.estimator_at(C), X, y) for C in self.Cs_])
-
-
-def regularization_path(
+def structured_path(
     estimator,
     X,
     y,
@@ -204,79 +167,11 @@ def regularization_path(
     max_breakpoints=None,
     time_limit=None,
 ):
-    """Solve a structured SVM for all values of C at once, with accuracy ``eps`` everywhere.
+    """See `regularization_path`.
 
     Starts where the solution is known in closed form and lowers lam = 1 / (C n) as far as the
     current weights stay ``eps``-optimal, then solves on to ``kappa * eps`` from there.
-
-    Parameters
-    ----------
-    estimator : StructuredSVM
-        Model, oracle, solver (one of the block-coordinate family), ``max_iter`` (passes per
-        breakpoint), ``random_state`` and ``n_jobs`` are taken from it; ``C`` and ``tol`` are not.
-    X : array-like, list, object array or Packed of n_samples inputs
-        Inputs.
-    y : array-like, list, object array or Packed of n_samples outputs
-        Outputs.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Factors of the losses.
-    eps : float, default=0.1
-        Accuracy, in units of the task loss.
-    kappa : float or None, default=None
-        Fraction of ``eps`` to which each problem is solved, in (0, 1); None means 0.9 in exact and
-        0.7 in heuristic mode. Larger values give fewer passes between more breakpoints.
-    C_max : float or None, default=None
-        Where to stop; None goes on to lam = 1e-5.
-    mode : {"exact", "heuristic"}, default="exact"
-        "exact" makes a gap pass at every breakpoint, and the guarantee holds; "heuristic" trusts
-        the last known gaps: fewer oracle calls, no guarantee.
-    max_breakpoints : int or None, default=None
-        Largest number of breakpoints.
-    time_limit : float or None, default=None
-        Seconds after which no new breakpoint is started.
-
-    Returns
-    -------
-    path : RegularizationPath
-        Breakpoints and weights.
-
-    Raises
-    ------
-    ValueError
-        For parameters out of range, or bounds on the weights that are not a cone (each lower
-        bound 0 or none, no upper bounds).
-
-    Warns
-    -----
-    ConvergenceWarning
-        When ``max_iter`` passes do not suffice for a breakpoint; the path ends there.
-
-    See Also
-    --------
-    StructuredSVMCV : Chooses C by cross-validation along the path.
-
-    Notes
-    -----
-    In exact mode at most ``1 + log(lam_max / lam_min) * mean_i max L_i / (eps (1 - kappa))``
-    breakpoints. Memory: one weight vector per breakpoint.
-
-    References
-    ----------
-    .. [1] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
-       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Section 4, Algorithms 6
-       and 7 (with the stopping condition of Algorithm 7 the right way round), Proposition 1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_fw import StructuredSVM, regularization_path
-    >>> X, y = load_iris(return_X_y=True)
-    >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
-    >>> path.predict(X[:3], at=0.5).tolist()
-    [0, 0, 0]
     """
-    if not isinstance(estimator, StructuredSVM):
-        raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
     check_positive(eps, "eps")
     check_choice(mode, "mode", {"exact", "heuristic"})
     kappa = (
@@ -312,7 +207,7 @@ def regularization_path(
                 f"the path ends at lam = {blocks.lam:.3g}: {estimator.max_iter} passes missed "
                 f"a gap of kappa * eps = {kappa * eps:.3g}; increase max_iter or eps",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=CALLER,
             )
             ended, lam_end = "max_iter", blocks.lam
             break
@@ -345,7 +240,7 @@ def regularization_path(
         raise RuntimeError("no breakpoint was reached: increase max_iter or eps")
     from .._kernels.block_rules import CALLS
 
-    return RegularizationPath(
+    return StructuredPath(
         fitted, lambdas, coefs, gaps, lam_end=lam_end, eps=eps, terminated_by=ended,
         n_oracle_calls=int(blocks.counts[CALLS]), certified=mode == "exact",
     )  # fmt: skip

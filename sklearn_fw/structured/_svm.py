@@ -16,6 +16,7 @@ from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
 from ._items import collect, length_of, take
+from ._path import structured_path
 from .models import MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
@@ -271,6 +272,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
         self.oracle_ = None
         return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs), lam
+
+    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+        """See `regularization_path`."""
+        return structured_path(self, X, y, sample_weight=sample_weight, **options)
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""

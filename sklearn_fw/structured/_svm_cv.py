@@ -7,8 +7,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from ..model_selection import regularization_path
 from ._items import length_of, take
-from ._path import regularization_path
 from ._svm import StructuredSVM
 
 __all__ = ["StructuredSVMCV"]
@@ -51,7 +51,7 @@ class StructuredSVMCV(BaseEstimator):
         Upper ends of the pieces on which all folds have constant predictions, decreasing.
     scores_ : ndarray of shape (n_pieces, n_folds)
         Scores on the held-out part.
-    paths_ : list of RegularizationPath
+    paths_ : list of StructuredPath
         Path of each fold.
     classes_ : ndarray
         Labels, if the model has them.

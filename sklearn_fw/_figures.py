@@ -1,0 +1,19 @@
+"""Where displays draw; matplotlib is imported when one is drawn."""
+
+import numpy as np
+
+__all__ = ["new_figure"]
+
+
+def new_figure(display, ax, n_panels=1):
+    """Figure and axes to draw into: those given, or new ones."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f'{type(display).__name__} needs matplotlib: pip install "sklearn-fw[plot]"'
+        ) from error
+    if ax is not None:
+        return np.ravel(np.asarray(ax, dtype=object))[0].figure, ax
+    height = 1.4 + 2.4 * n_panels if n_panels > 1 else 4.8
+    return plt.subplots(n_panels, sharex=True, figsize=(6.4, height), layout="constrained")

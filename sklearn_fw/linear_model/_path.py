@@ -1,0 +1,249 @@
+"""Regularization paths of the linear models: warm starts along a grid."""
+
+import copy
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, column_or_1d
+
+from .._result import Status
+from .._validation import check_integer, check_not_negative, check_positive
+from ..model_selection import RegularizationPath
+from ..optim._finite_sum import FiniteSum
+from ..optim._incremental import Start
+from ..optim._minimize_saga import convergence_advice, solve
+
+__all__ = ["LinearPath", "linear_path"]
+
+# Frames from `linear_path` to who called `regularization_path`.
+CALLER = 4
+# Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
+WIDE = 1e4, 1e-4
+# How much stronger than needed the strongest is: more than rounding.
+MARGIN = 1e-10
+
+
+class LinearPath(RegularizationPath):
+    """Fits of a linear model for a grid of values of C or alpha, each to the accuracy ``tol``.
+
+    Made by `regularization_path`.
+
+    Parameters
+    ----------
+    estimator : AsagaClassifier or AsagaRegressor
+        The estimator whose path this is.
+    values : array-like of shape (n_values,)
+        The grid, from strong to weak regularization.
+    fits : list of dict
+        Fitted attributes of every value.
+    n_iters : array-like of shape (n_values,)
+        Epochs.
+
+    Attributes
+    ----------
+    param_name : {"C", "alpha"}
+        Parameter of the estimator.
+    grid_option : {"Cs", "alphas"}
+        Option of `regularization_path` for the grid.
+    values_ : ndarray of shape (n_values,)
+        The grid: C increasing, or alpha decreasing.
+    coefs_ : ndarray of shape (n_values, n_features) or (n_values, n_outputs, n_features)
+        ``coef_`` for every value.
+    intercepts_ : ndarray of shape (n_values,) or (n_values, n_outputs)
+        ``intercept_`` for every value.
+    gaps_ : ndarray of shape (n_values,)
+        ``dual_gap_`` for every value, NaN where the penalty has no dual.
+    n_iters_ : ndarray of shape (n_values,)
+        Epochs made for every value, those of all outputs together.
+
+    See Also
+    --------
+    sklearn_fw.model_selection.cross_validate_path : Chooses a value.
+    sklearn.linear_model.enet_path : Coordinate descent, squared error only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw import AsagaClassifier, regularization_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = regularization_path(AsagaClassifier(l1_ratio=1.0), X, y, Cs=[0.1, 1.0, 10.0])
+    >>> path.coefs_.shape
+    (3, 3, 4)
+    >>> path.estimator_at(10.0).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(self, estimator, values, fits, n_iters):
+        self._fits = [{k: v for k, v in fit.items() if k != "coef_"} for fit in fits]
+        gaps = [np.nan if fit["dual_gap_"] is None else fit["dual_gap_"] for fit in fits]
+        super().__init__(estimator, values, [fit["coef_"] for fit in fits], gaps)
+        self.param_name = _param_name(estimator)
+        self.grid_option = self.param_name + "s"
+        self.intercepts_ = np.array([fit["intercept_"] for fit in fits])
+        self.n_iters_ = np.asarray(n_iters)
+
+    def estimator_at(self, value):
+        """The fitted estimator of a value of the grid.
+
+        Parameters
+        ----------
+        value : float
+            One of ``values_``, up to rounding.
+
+        Returns
+        -------
+        estimator : AsagaClassifier or AsagaRegressor
+            With ``C`` or ``alpha`` set and all fitted attributes.
+
+        Raises
+        ------
+        ValueError
+            When the value is not in the grid; names its neighbours.
+        """
+        name = self.param_name
+        (places,) = np.nonzero(np.isclose(self.values_, value, rtol=1e-9, atol=0.0))
+        if not places.size:
+            below, above = self.values_[self.values_ < value], self.values_[self.values_ > value]
+            near = [f"{v:.9g}" for v in (*np.sort(below)[-1:], *np.sort(above)[:1])]
+            raise ValueError(
+                f"{name} = {value!r} is not on the path, there is no solution between "
+                f"{name} = {' and '.join(near)}: take one of the path's values_, or compute it "
+                f"with this one in {self.grid_option}"
+            )
+        fitted = copy.copy(self.estimator)
+        vars(fitted).update(self._fits[places[0]], coef_=self.coefs_[places[0]].copy())
+        return fitted
+
+
+def linear_path(
+    estimator, X, y, *, sample_weight=None, Cs=None, alphas=None, n_values=30, ratio=1e-3
+):
+    """See `regularization_path`."""
+    model = clone(estimator)
+    name = _param_name(model)
+    grid, other = (Cs, alphas) if name == "C" else (alphas, Cs)
+    if other is not None:
+        raise TypeError(f"the path of {type(model).__name__} is one over {name}: give {name}s")
+    grid = None if grid is None else _check_grid(grid, name)
+    check_integer(n_values, "n_values", 1)
+    if not check_positive(ratio, "ratio") < 1.0:
+        raise ValueError(f"ratio must be below 1, got {ratio}")
+    X, y, weight = model._check(X, y, sample_weight)
+    settings = model._settings()
+    setattr(model, name, 1.0)  # the strength 1, by which others are multiplied
+    units = model._problems(X, y, weight)
+    setattr(model, name, getattr(estimator, name))
+    if estimator.penalty is None or units[0].penalty.scaled(2.0) is units[0].penalty:
+        raise ValueError(f"there is no path over {name}: penalty={estimator.penalty!r} has none")
+    if grid is None:
+        grid = _make_grid(units, n_values, ratio)
+        grid = 1.0 / grid if name == "C" else grid
+
+    rng = check_random_state(model.random_state)
+    # The optimum for strong penalties, with its memory.
+    starts = [Start(p.null.coef, p.null.intercept, p.null.memory.copy()) for p in units]
+    fits, n_iters, missed = [], [], []
+    for value in grid:
+        fitted = copy.copy(model)
+        setattr(fitted, name, float(value))
+        strength = 1.0 / value if name == "C" else value
+        problems = [_scaled(problem, strength) for problem in units]
+        fitted._ended, runs = [], []
+        for problem, start in zip(problems, starts, strict=True):
+            run, status, n_iter, history = solve(
+                problem, model.solver_, rng=rng, start=start, **settings
+            )
+            fitted._ended.append((status, n_iter, history))
+            runs.append(run)
+            if status in (Status.MAX_ITER, Status.TIME_LIMIT) and model.tol > 0:
+                missed.append((value, _excess(run), convergence_advice(run, status, n_iter)))
+        n_iters.append(sum(n_iter for _, n_iter, _ in fitted._ended))
+        fitted._store(problems, runs)
+        fits.append(vars(fitted) | {"_warm": None})
+        # No penalty is in the memory: it serves the next problem as it is.
+        starts = [Start(run.best.coef, run.best.intercept, run.best.memory) for run in runs]
+    if missed:
+        _warn(missed, grid, name)
+    return LinearPath(model, grid, fits, n_iters)
+
+
+def _param_name(estimator):
+    return "C" if "C" in estimator.get_params(deep=False) else "alpha"
+
+
+def _check_grid(grid, name):
+    """Values of a grid that was given, from strong to weak regularization."""
+    values = np.unique(column_or_1d(np.asarray(grid, dtype=float)))
+    if not values.size:
+        raise ValueError(f"{name}s must hold at least one value")
+    check = check_positive if name == "C" else check_not_negative
+    for value in values:
+        check(value, f"every one of {name}s")
+    return values if name == "C" else values[::-1]
+
+
+def _make_grid(units, n_values, ratio):
+    """Strengths from the one that makes all coefficients zero downwards."""
+    strongest = [_zero_strength(problem) for problem in units]
+    if None in strongest or max(strongest) == 0.0:
+        return np.geomspace(*WIDE, n_values)
+    strongest = max(strongest) * (1.0 + MARGIN)
+    return np.geomspace(strongest, ratio * strongest, n_values)
+
+
+def _zero_strength(problem):
+    """Smallest factor of the penalty for which zero coefficients are optimal, None without one.
+
+    They are if a proximal step from them, with the gradient there, stays; the length of the step
+    is of no importance.
+    """
+    if problem.null.coef.any():
+        return None
+    total = problem.null.total
+
+    def stays(strength):
+        return not problem.penalty.scaled(strength).prox(-total, 1.0).any()
+
+    largest = float(np.abs(total).max(initial=0.0))
+    strong = 1.0
+    while not stays(strong):
+        strong *= 16.0
+        # Weights of the l1 norm and of groups below this share of the penalty are rounding.
+        if strong > 1e16 * max(largest, 1.0):
+            return None
+    weak = strong / 16.0
+    while stays(weak):
+        strong, weak = weak, weak / 16.0
+        if weak < 1e-300:
+            return 0.0
+    while strong > weak * (1.0 + 0.01 * MARGIN):
+        middle = float(np.sqrt(strong * weak))
+        strong, weak = (middle, weak) if stays(middle) else (strong, middle)
+    return strong
+
+
+def _scaled(problem, strength):
+    """The problem with another factor of the penalty."""
+    return FiniteSum(
+        problem.X, problem.y, problem.loss, problem.penalty.scaled(strength),
+        weight=problem.weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
+    )  # fmt: skip
+
+
+def _excess(run):
+    """How many times the certificate is larger than it should be."""
+    value = run.best.dual_gap if run.has_dual else run.best.gradient_mapping
+    return value / run.threshold
+
+
+def _warn(missed, grid, name):
+    values = sorted({value for value, _, _ in missed})
+    worst, _, advice = max(missed, key=lambda miss: miss[1])
+    warnings.warn(
+        f"{len(values)} of {len(grid)} values of {name}, from {values[0]:.3g} to {values[-1]:.3g}, "
+        f"missed tol; the worst is {name} = {worst:.3g}: {advice}",
+        ConvergenceWarning,
+        stacklevel=CALLER,
+    )

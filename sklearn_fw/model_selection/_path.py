@@ -1,0 +1,209 @@
+"""The regularization path: one function and one interface for all families."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.metrics import check_scoring
+
+__all__ = ["RegularizationPath", "regularization_path"]
+
+
+class RegularizationPath(ABC):
+    """Solutions of an estimator from strong to weak regularization; the base of all paths.
+
+    Made by `regularization_path`. A class of your own says what `estimator_at` is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator whose path this is.
+    values : array-like of shape (n_values,)
+        Values of its parameter.
+    coefs : array-like of shape (n_values, ...)
+        Coefficients.
+    gaps : array-like of shape (n_values,)
+        Duality gaps.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The estimator whose path this is.
+    param_name : str
+        Name of its parameter that says how strong the regularization is, "C" or "alpha".
+    grid_option : str or None
+        Option of `regularization_path` that asks for given values. None for a path that chooses
+        its breakpoints itself; such a solution serves all values up to the next breakpoint.
+    values_ : ndarray of shape (n_values,)
+        Values of the parameter, from strong to weak regularization.
+    coefs_ : ndarray of shape (n_values, ...)
+        Coefficients as in the estimator, with one more axis in front.
+    gaps_ : ndarray of shape (n_values,)
+        Duality gaps; NaN where the problem has none.
+
+    See Also
+    --------
+    regularization_path : Makes it.
+    RegularizationPathDisplay : Draws it.
+    """
+
+    param_name = "C"
+    grid_option = None
+
+    def __init__(self, estimator, values, coefs, gaps):
+        self.estimator = estimator
+        self.values_ = np.asarray(values, dtype=float)
+        self.coefs_ = np.asarray(coefs)
+        self.gaps_ = np.asarray(gaps, dtype=float)
+
+    @abstractmethod
+    def estimator_at(self, value):
+        """A fitted estimator for one value of the parameter.
+
+        Parameters
+        ----------
+        value : float
+            Value of the parameter.
+
+        Returns
+        -------
+        estimator : estimator
+            Ready to predict.
+        """
+
+    def predict(self, X, at):
+        """Predictions for one value of the parameter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} or list of n_samples inputs
+            Inputs as the estimator takes them.
+        at : float
+            Value of the parameter.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            What the estimator predicts.
+        """
+        return self.estimator_at(at).predict(X)
+
+    def score_path(self, X, y, scoring=None):
+        """Scores of all solutions on other data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} or list of n_samples inputs
+            Inputs as the estimator takes them.
+        y : array-like or list of n_samples outputs
+            Truth.
+        scoring : str, callable or None, default=None
+            Name of a scorer or ``scoring(estimator, X, y)``; None uses the estimator's score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_values,)
+            One score per entry of ``values_``.
+        """
+        scorer = check_scoring(self.estimator, scoring)
+        return np.array([scorer(self.estimator_at(value), X, y) for value in self.values_])
+
+
+def regularization_path(estimator, X, y, *, sample_weight=None, **options):
+    """Solve a problem for many strengths of regularization in one run.
+
+    Each solution starts from the one before, from strong to weak regularization, which takes far
+    less work than as many fits. Every solution has a certificate.
+
+    Parameters
+    ----------
+    estimator : StructuredSVM, AsagaClassifier, AsagaRegressor or one with a path of its own
+        Settings of the problem and of the solver; it is not changed.
+    X : {array-like, sparse matrix} or list of n_samples inputs
+        Inputs as the estimator takes them.
+    y : array-like or list of n_samples outputs
+        Outputs as the estimator takes them.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Factors of the losses.
+    **options : dict
+        Options of the kind of path.
+
+        For `StructuredSVM`, whose path holds for every C up to ``C_max`` with accuracy ``eps``:
+
+        - eps : float, default=0.1; accuracy, in units of the task loss.
+        - kappa : float or None, default=None; fraction of ``eps`` to which each problem is solved,
+          in (0, 1). None means 0.9 in exact and 0.7 in heuristic mode. Larger values give fewer
+          passes between more breakpoints.
+        - C_max : float or None, default=None; where to stop. None goes on to 1 / (C n) = 1e-5.
+        - mode : {"exact", "heuristic"}, default="exact"; "exact" makes a gap pass at every
+          breakpoint, and the guarantee holds; "heuristic" trusts the last known gaps: fewer oracle
+          calls, no guarantee.
+        - max_breakpoints : int or None, default=None; largest number of breakpoints.
+        - time_limit : float or None, default=None; seconds after which no breakpoint is begun.
+
+        For `AsagaClassifier` and `AsagaRegressor`, whose path is a grid:
+
+        - Cs (classifier) or alphas (regressor) : array-like of shape (n_values,), default=None;
+          the grid, in any order. None makes one.
+        - n_values : int, default=30; size of the grid that is made.
+        - ratio : float, default=1e-3; the grid that is made goes on a log scale from the strength
+          at which all coefficients become zero down to ``ratio`` times it. Where no strength does
+          that (no l1 or group penalty, or columns without penalty) it goes from C = 1e-4 to 1e4,
+          or from alpha = 1e4 to 1e-4.
+
+    Returns
+    -------
+    path : RegularizationPath
+        `sklearn_fw.structured.StructuredPath` or `sklearn_fw.linear_model.LinearPath`.
+
+    Raises
+    ------
+    TypeError
+        When the estimator has no path, or not with these options.
+    ValueError
+        For parameters out of range, and what the estimator's ``fit`` refuses.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` does not suffice. The structured path ends there; the linear one goes on.
+
+    See Also
+    --------
+    cross_validate_path : Chooses a value of a grid by cross-validation.
+    sklearn_fw.structured.StructuredSVMCV : Chooses C along structured paths.
+
+    Notes
+    -----
+    An estimator of your own takes part with a method ``_regularization_path(X, y, *,
+    sample_weight=None, **options)`` that returns a `RegularizationPath`.
+
+    Structured, in exact mode, at most ``1 + log(lam_max / lam_min) * mean_i max L_i /
+    (eps (1 - kappa))`` breakpoints, where lam = 1 / (C n). Memory: the weights of all values.
+
+    References
+    ----------
+    .. [1] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Section 4, Algorithms 6
+       and 7 (with the stopping condition of Algorithm 7 the right way round), Proposition 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes, load_iris
+    >>> from sklearn_fw import AsagaRegressor, StructuredSVM, regularization_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
+    >>> path.predict(X[:3], at=0.5).tolist()
+    [0, 0, 0]
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = regularization_path(AsagaRegressor(l1_ratio=1.0), X, y, n_values=5, ratio=0.1)
+    >>> (path.coefs_ != 0).sum(axis=1).tolist()
+    [0, 2, 3, 5, 6]
+    """
+    make = getattr(estimator, "_regularization_path", None)
+    if make is None or isinstance(estimator, type):
+        kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(
+            f"estimator must be a StructuredSVM, AsagaClassifier, AsagaRegressor or an object with "
+            f"a method _regularization_path; got {kind}"
+        )
+    return make(X, y, sample_weight=sample_weight, **options)

@@ -1,0 +1,224 @@
+"""Certificates bound the distance to the optimum at every point, and vanish there."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_fw.losses import resolve_loss
+from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.optim._minimize_saga import solve
+from sklearn_fw.optim._solvers import resolve_incremental_solver
+from sklearn_fw.penalties import (
+    L1,
+    L2,
+    BlockSeparable,
+    Box,
+    ElasticNet,
+    GroupLasso,
+    L2Ball,
+    NonNegative,
+    Simplex,
+    resolve_penalty,
+)
+
+N, D = 40, 6
+LABELS = [0, 1, 0, 2, 1, 1]
+
+LOSSES = [
+    "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", "squared_error", "huber",
+    "squared_epsilon_insensitive", "multinomial",
+]  # fmt: skip
+
+
+class Ball(BlockSeparable):
+    """``||u|| <= 1``, with a Euclidean norm as the conjugate."""
+
+    def block_value(self, u, block):
+        return 0.0 if np.linalg.norm(u) <= 1 + 1e-12 else np.inf
+
+    def block_prox(self, u, step, block):
+        return u / max(1.0, np.linalg.norm(u))
+
+    def block_conjugate(self, v, block):
+        return np.linalg.norm(v)
+
+
+class Cap(BlockSeparable):
+    """``u <= 1``, without a conjugate."""
+
+    def block_value(self, u, block):
+        return 0.0 if np.all(u <= 1 + 1e-12) else np.inf
+
+    def block_prox(self, u, step, block):
+        return np.minimum(u, 1.0)
+
+
+WITH_DUAL = [
+    L2(),
+    L1(),
+    ElasticNet(0.3),
+    Box(-0.2, 0.5),
+    Box(0.1, np.inf, l1=0.2),
+    Box(-1, [1, 1, 1, 1, np.inf, 1], l2=0.1),
+    NonNegative(l2=0.5),
+    GroupLasso(LABELS),
+    GroupLasso(LABELS, l1=0.2, l2=0.3),
+    L2Ball(0.5, LABELS),
+    Simplex(1.0, LABELS),
+    Ball(LABELS),
+]
+WITHOUT_DUAL = [
+    resolve_penalty(None),
+    NonNegative(),
+    # The coefficient that has no bound is the last one: one random direction may miss it.
+    *(Box(-1, np.where(np.arange(D) == j, np.inf, 1.0)) for j in range(D)),
+    *(Box(np.where(np.arange(D) == j, -np.inf, -1.0), 1) for j in range(D)),
+    GroupLasso([[0, 1], [3, 4]]),
+    GroupLasso(LABELS, group_weights=[1.0, 0.0, 1.0]),
+    Cap(LABELS),
+]
+
+
+def make_problem(loss, penalty, *, intercept, weighted, alpha=0.05, scale=1.0):
+    rng = np.random.default_rng(len(loss))
+    X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.7)
+    z = X @ [1.0, -1.0, 0.5, 0.0, 1.0, 0.2] + 2.0 * rng.standard_normal(N) + 0.3
+    loss = resolve_loss(loss, None)
+    n_outputs = 3 if "Multi" in repr(loss) else None
+    y = z if loss.task == "regression" else np.where(z > 0, 1.0, -1.0)
+    y = y if n_outputs is None else np.digitize(z, [-0.5, 1.0]).astype(float)
+    weight = scale * rng.integers(0, 4, N) if weighted else None
+    total = weight.sum() if weighted else N
+    return FiniteSum(
+        sp.csr_matrix(X), y, loss, penalty.bind(D).scaled(alpha * total), weight=weight,
+        fit_intercept=intercept, n_outputs=n_outputs,
+    )  # fmt: skip
+
+
+def best_of(problem, tol):
+    run, *_ = solve(
+        problem, resolve_incremental_solver("sparse_saga"), tol=tol, max_iter=5000,
+        rng=np.random.RandomState(0),
+    )  # fmt: skip
+    return run.best
+
+
+def points(problem, rng):
+    """Feasible points of all sizes."""
+    for size in (0.0, 0.1, 1.0, 5.0):
+        coef = problem.penalty.prox(size * rng.standard_normal(problem.shape), 0.1)
+        yield coef, rng.standard_normal(problem.shape[1:]) if problem.fit_intercept else 0.0
+
+
+CASES = [
+    pytest.param(loss, penalty, (i + j) % 2 == 0, (i + j) % 4 > 1, id=f"{loss}-{penalty}")
+    for i, loss in enumerate(LOSSES)
+    for j, penalty in enumerate(WITH_DUAL)
+] + [
+    pytest.param("log_loss", penalty, intercept, weighted, id=f"{penalty}-{intercept}-{weighted}")
+    for penalty in WITH_DUAL
+    for intercept in (False, True)
+    for weighted in (False, True)
+]
+
+
+@pytest.mark.parametrize(("loss", "penalty", "intercept", "weighted"), CASES)
+def test_gap_bounds_the_error(loss, penalty, intercept, weighted):
+    problem = make_problem(loss, penalty, intercept=intercept, weighted=weighted)
+    assert problem.has_dual
+    best = best_of(problem, tol=1e-11)
+    assert 0.0 <= best.dual_gap <= 1e-11 * problem.null.objective
+    rng = np.random.default_rng(1)
+    near = problem.penalty.prox(best.coef + 1e-4 * rng.standard_normal(problem.shape), 1e-6)
+    for coef, start in [*points(problem, rng), (near, best.intercept)]:
+        at = problem.certify(coef, start * np.ones(problem.shape[1:]))
+        assert np.isfinite(at.objective)
+        assert at.dual_gap >= at.objective - best.objective - 1e-13
+        assert at.objective >= best.objective - 1e-12
+        scores = problem.X @ at.coef + at.intercept
+        losses = problem.loss.value(problem.y, scores)
+        weight = np.ones(N) if problem.weight is None else problem.weight
+        expected = (weight @ losses + problem.penalty.value(at.coef)) / weight.sum()
+        assert at.objective == pytest.approx(expected, rel=1e-12)
+        if intercept:
+            total = at.memory.sum(axis=0)
+            np.testing.assert_allclose(total, 0.0, rtol=0, atol=1e-11 * problem.total_weight)
+        else:
+            assert np.all(at.intercept == start)
+
+
+@pytest.mark.parametrize("penalty", WITHOUT_DUAL, ids=repr)
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial"])
+def test_without_dual_the_gradient_mapping_vanishes(penalty, loss):
+    problem = make_problem(loss, penalty, intercept=loss != "log_loss", weighted=True)
+    assert not problem.has_dual
+    best = best_of(problem, tol=1e-9)
+    assert best.dual_gap is None
+    assert best.gradient_mapping <= 1e-9 * problem.null.gradient_mapping
+    for coef, start in points(problem, np.random.default_rng(2)):
+        at = problem.certify(coef, start * np.ones(problem.shape[1:]))
+        assert at.objective >= best.objective - 1e-12
+        assert at.dual_gap is None
+
+
+@pytest.mark.parametrize("penalty", [L1(), Box(-1, 1), GroupLasso(LABELS), Cap()], ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_mapping_is_the_one_of_the_mean_form(penalty, weighted):
+    alpha = 0.1
+    problem = make_problem("log_loss", penalty, intercept=False, weighted=weighted, alpha=alpha)
+    X = problem.X.toarray()
+    weight = np.ones(N) if problem.weight is None else problem.weight
+    used = weight > 0
+    mean_weight = weight / weight.sum()
+    largest = 0.25 * (used.sum() * mean_weight * np.square(X).sum(axis=1)).max()
+    w = problem.penalty.prox(np.random.default_rng(3).standard_normal(D), 0.1)
+    slopes = -problem.y / (1 + np.exp(problem.y * (X @ w)))
+    u = w - X.T @ (mean_weight * slopes) / largest
+    moved = penalty.bind(D).scaled(alpha).prox(u, 1 / largest)
+    expected = largest * np.abs(w - moved).max()
+    assert problem.certify(w, 0.0).gradient_mapping == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("solver", ["asaga", "svrg"])
+def test_weights_may_be_of_any_size(scale, solver):
+    bests = []
+    for s in (1.0, scale):
+        problem = make_problem("log_loss", ElasticNet(), intercept=True, weighted=True, scale=s)
+        run, *_ = solve(
+            problem, resolve_incremental_solver(solver), tol=1e-10, max_iter=1000,
+            rng=np.random.RandomState(0),
+        )  # fmt: skip
+        bests.append(run.best)
+    assert bests[0].objective == pytest.approx(bests[1].objective, rel=1e-9)
+    np.testing.assert_allclose(bests[0].coef, bests[1].coef, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_best_intercept_of_extreme_scores(loss):
+    # The bound needs slopes with sum zero, also where the losses are flat or steep.
+    problem = make_problem(loss, ElasticNet(), intercept=True, weighted=False)
+    rng = np.random.default_rng(4)
+    for size in (0.1, 30.0, 1e3):
+        coef = size * rng.standard_normal(problem.shape)
+        at = problem.certify(coef, size * rng.standard_normal(problem.shape[1:]))
+        np.testing.assert_allclose(at.memory.sum(axis=0), 0.0, rtol=0, atol=1e-9 * size * N)
+
+
+def test_one_class_has_no_best_intercept_but_an_end():
+    problem = make_problem("log_loss", L2(), intercept=True, weighted=False)
+    problem.y[:] = 1.0
+    at = problem.certify(np.zeros(D), np.float64(0.0))
+    assert at.objective == pytest.approx(0.0, abs=1e-12)
+    assert at.dual_gap == pytest.approx(0.0, abs=1e-12)
+
+
+def test_estimates_of_a_run_are_marked():
+    problem = make_problem("log_loss", ElasticNet(), intercept=True, weighted=True)
+    run = resolve_incremental_solver("asaga").start(problem, tol=1e-6, rng=np.random.RandomState(0))
+    for _ in range(200):
+        row = run.step()
+        if row["certified"]:
+            break
+    assert row["certified"]
+    assert row["dual_gap"] == run.best.dual_gap
