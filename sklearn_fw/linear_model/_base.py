@@ -133,7 +133,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         """One objective in the sum form, whose penalty has the factor ``strength``."""
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
         return FiniteSum(
-            X, np.ascontiguousarray(y, dtype=np.float64), loss, bound.scaled(strength),
+            X, np.ascontiguousarray(y), loss, bound.scaled(strength),
             weight=weight, fit_intercept=self.fit_intercept, n_outputs=n_outputs,
         )  # fmt: skip
 

@@ -193,7 +193,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     def _problems(self, X, y, weight):
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
+        codes = np.searchsorted(self.classes_, y)
         n_classes = self.classes_.size
         if n_classes < 2:
             raise ValueError(
@@ -243,10 +244,11 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()
+            codes = codes.astype(np.float32)  # exact for labels, half the memory
             return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]
         positives = [1] if n_classes == 2 else range(n_classes)
         return [
-            self._problem(X, np.where(codes == k, 1.0, -1.0), weight, loss, strength)
+            self._problem(X, (2 * (codes == k) - 1).astype(np.float32), weight, loss, strength)
             for k in positives
         ]
 

@@ -1,4 +1,4 @@
-"""Fits by parts of the data: memory and counts of all rows seen, the rows themselves of one part."""
+"""Fits by parts of the data: the rows of one part, memory and counts of all rows seen."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -95,7 +95,7 @@ def _visit(model, problem, start, rows, adds, rng):
         run.advance(run.draw())
         memory[rows] = engine.memory.reshape(rows.size, *shape[1:])
         coef, intercept = engine.point()
-        seen = Seen(engine.counts, engine.n_rows, adds, engine.total(), engine.mass())
+        seen = Seen(engine.counts(), engine.n_rows, adds, engine.total(), engine.mass())
         return Start(coef, intercept, memory, seen)
     finally:
         run.close()

@@ -17,8 +17,8 @@ from ..optim._minimize_saga import convergence_advice, solve
 
 __all__ = ["LinearPath", "linear_path"]
 
-# Frames from `linear_path` to who called `regularization_path`.
-CALLER = 4
+# Frames from `_warn` to who called `regularization_path`.
+CALLER = 5
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
 WIDE = 1e4, 1e-4
 # How much stronger than needed the strongest is: more than rounding.

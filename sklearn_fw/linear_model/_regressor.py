@@ -163,7 +163,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         loss = resolve_loss(self.loss, "regression")
         strength = check_not_negative(self.alpha, "alpha") * total_weight
         self._one_target = y.ndim == 1
-        targets = y.reshape(y.shape[0], -1).T
+        targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         return [self._problem(X, target, weight, loss, strength) for target in targets]
 
     def _name_classes(self, y, classes, first):

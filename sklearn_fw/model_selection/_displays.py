@@ -19,26 +19,35 @@ MAX_COEFS = 100
 
 
 class RegularizationPathDisplay:
-    """Score, norm of the weights and duality gap along a regularization path.
+    """Score, coefficients, norm and duality gap along a regularization path.
 
-    Make it with `from_path`. All curves are functions of C on a logarithmic axis. Between two
-    breakpoints the weights stay as they are, so the curves are steps; the gap, drawn as reached at
-    a breakpoint, grows to at most ``eps`` until the next, which the shade shows.
+    Make it with `from_path`. All curves are functions of the parameter of the path on a logarithmic
+    axis, with strong regularization at the left.
+
+    The weights of a structured path stay as they are between two breakpoints, so the curves are
+    steps; the gap, drawn as reached at a breakpoint, grows to at most ``eps`` until the next, which
+    the shade shows. Solutions on a grid are points with lines between them.
 
     Parameters
     ----------
-    Cs : array-like of shape (n_breakpoints,)
-        Breakpoints, increasing.
-    scores : array-like of shape (n_breakpoints,), default=None
+    values : array-like of shape (n_values,)
+        Values of the parameter, from strong to weak regularization.
+    scores : array-like of shape (n_values,), default=None
         Score of each solution on held-out data.
-    norms : array-like of shape (n_breakpoints,), default=None
+    norms : array-like of shape (n_values,), default=None
         Euclidean norm of the weights of each solution.
-    gaps : array-like of shape (n_breakpoints,), default=None
-        Gap of each solution at its breakpoint.
+    gaps : array-like of shape (n_values,), default=None
+        Gap of each solution.
+    coefs : array-like of shape (n_values, ...), default=None
+        Coefficients of each solution, when they are to be drawn one by one.
     eps : float, default=None
         Gap that is not exceeded between breakpoints, drawn as a dashed line.
     C_end : float, default=None
-        End of the last piece. None or infinity: the last solution serves all larger C.
+        End of the last step. None or infinity: the last solution serves all larger C.
+    param_name : str, default="C"
+        Name of the parameter.
+    steps : bool, default=True
+        Whether each solution serves all values up to the next.
     name : str, default=None
         Label of the curves in the legend; None makes no legend.
 
@@ -51,33 +60,50 @@ class RegularizationPathDisplay:
     figure_ : matplotlib Figure
         Their figure.
     lines_ : dict of str to matplotlib Line2D
-        The curves by name: "score", "norm", "gap".
+        The curves by name: "score", "norm", "gap", "nonzero"; "coef" is a list of them, one per
+        coefficient.
 
     See Also
     --------
-    ConvergenceDisplay : The curve of one fit.
+    sklearn_fw.structured.ConvergenceDisplay : The curve of one fit.
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_fw import StructuredSVM, regularization_path
-    >>> from sklearn_fw.structured import RegularizationPathDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
-    >>> display = RegularizationPathDisplay.from_path(path, curves=("norm", "gap"))
-    >>> sorted(display.lines_)
-    ['gap', 'norm']
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_fw import AsagaRegressor, regularization_path
+    >>> from sklearn_fw.model_selection import RegularizationPathDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = regularization_path(AsagaRegressor(l1_ratio=1.0), X, y, n_values=5)
+    >>> display = RegularizationPathDisplay.from_path(path, curves=("coef", "nonzero"))
+    >>> len(display.lines_["coef"])
+    10
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, Cs, *, scores=None, norms=None, gaps=None, eps=None, C_end=None, name=None):
-        self.Cs = Cs
+    def __init__(
+        self,
+        values,
+        *,
+        scores=None,
+        norms=None,
+        gaps=None,
+        coefs=None,
+        eps=None,
+        C_end=None,
+        param_name="C",
+        steps=True,
+        name=None,
+    ):
+        self.values = values
         self.scores = scores
         self.norms = norms
         self.gaps = gaps
+        self.coefs = coefs
         self.eps = eps
         self.C_end = C_end
+        self.param_name = param_name
+        self.steps = steps
         self.name = name
 
     @classmethod
@@ -88,14 +114,15 @@ class RegularizationPathDisplay:
         ----------
         path : RegularizationPath
             As `regularization_path` returns it.
-        X : array-like, list, object array or Packed of n_samples inputs, default=None
+        X : {array-like, sparse matrix} or list of n_samples inputs, default=None
             Held-out inputs.
-        y : array-like, list, object array or Packed of n_samples outputs, default=None
+        y : array-like or list of n_samples outputs, default=None
             Their outputs. With them every solution is scored, at the cost of one prediction of
             all samples each.
-        curves : sequence of {"score", "norm", "gap"}, default=None
-            What to draw, one panel each. None draws the score where there are held-out data, and
-            the norm where there are none.
+        curves : sequence of {"score", "norm", "gap", "coef", "nonzero"}, default=None
+            What to draw, one panel each; "coef" draws each coefficient that is not always zero (the
+            100 largest) and "nonzero" their number, both for paths on a grid. None draws the score
+            where there are held-out data; else the coefficients on a grid, and the norm on steps.
         ax : matplotlib Axes or sequence of Axes, default=None
             One panel per curve; None makes a new figure.
         name : str, default=None
@@ -118,13 +145,17 @@ class RegularizationPathDisplay:
         """
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")
+        steps = path.grid_option is None
         display = cls(
-            path.Cs_,
+            path.values_,
             scores=None if X is None else path.score_path(X, y),
-            norms=np.linalg.norm(path.coefs_, axis=1),
-            gaps=path.gaps_,
-            eps=path.eps,
-            C_end=path.C_end_,
+            norms=np.linalg.norm(path.coefs_.reshape(len(path.coefs_), -1), axis=1),
+            gaps=None if np.isnan(path.gaps_).all() else path.gaps_,
+            coefs=None if steps else path.coefs_,
+            eps=getattr(path, "eps", None),
+            C_end=getattr(path, "C_end_", None),
+            param_name=path.param_name,
+            steps=steps,
             name=name,
         )
         return display.plot(ax, curves=curves, **kwargs)
@@ -136,7 +167,7 @@ class RegularizationPathDisplay:
         ----------
         ax : matplotlib Axes or sequence of Axes, default=None
             One panel per curve; None makes a new figure with the panels below each other.
-        curves : sequence of {"score", "norm", "gap"}, default=None
+        curves : sequence of {"score", "norm", "gap", "coef", "nonzero"}, default=None
             What to draw, see `from_path`.
         name : str, default=None
             Label of the curves; None means the one of the constructor.
@@ -148,16 +179,17 @@ class RegularizationPathDisplay:
         display : RegularizationPathDisplay
             This object.
         """
+        data = self._data()
         if curves is None:
-            curves = ("norm",) if self.scores is None else ("score",)
+            alone = "norm" if self.coefs is None else "coef"
+            curves = (alone,) if self.scores is None else ("score",)
         curves = (curves,) if isinstance(curves, str) else tuple(curves)
-        values = {"score": self.scores, "norm": self.norms, "gap": self.gaps}
         for curve in curves:
-            check_choice(curve, "curves", CURVES)
-            if values[curve] is None:
+            check_choice(curve, "curves", data)
+            if data[curve] is None:
                 remedy = "pass X and y" if curve == "score" else f"pass {curve}s"
                 raise ValueError(f"there is nothing to draw for curves={curve!r}: {remedy}")
-        self.figure_, axes = _new_figure(self, ax, n_panels=len(curves))
+        self.figure_, axes = new_figure(self, ax, n_panels=len(curves))
         self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
         if len(self.axes_) != len(curves):
             raise ValueError(
@@ -167,31 +199,48 @@ class RegularizationPathDisplay:
         label = self.name if name is None else name
         self.lines_ = {}
         for panel, curve in zip(self.axes_, curves):
-            Cs, steps = self._step_curve(values[curve])
-            step = {"drawstyle": "steps-post", **kwargs}
-            (line,) = panel.plot(Cs, steps, label=label, **step)
-            if curve == "norm":
-                panel.set_yscale("log", nonpositive="mask")
-            elif curve == "gap":
-                self._shade_gap(panel, Cs, steps, line.get_color())
-            self.lines_[curve] = line
-            panel.set_xscale("log")
+            self.lines_[curve] = self._draw(panel, curve, data[curve], label, kwargs)
             panel.set_ylabel(CURVES[curve])
             if label is not None:
                 panel.legend()
-        self.axes_[-1].set_xlabel("C")
+        self.axes_[-1].set_xlabel(self.param_name)
         return self
 
-    def _step_curve(self, values):
-        """Values against C, with the end of the last step."""
-        Cs = np.asarray(self.Cs, dtype=float)
-        end = 2.0 * Cs[-1] if self.C_end is None or np.isinf(self.C_end) else self.C_end
-        return np.append(Cs, end), np.append(values, values[-1])
+    def _data(self):
+        """What each curve shows; None where that is missing."""
+        data = {"score": self.scores, "norm": self.norms, "gap": self.gaps}
+        if self.coefs is not None:
+            coefs = np.reshape(self.coefs, (len(self.coefs), -1))
+            data["nonzero"] = np.count_nonzero(coefs, axis=1)
+            size = np.abs(coefs).max(axis=0)
+            shown = np.sort(np.argsort(-size, kind="stable")[:MAX_COEFS])
+            data["coef"] = coefs[:, shown[size[shown] > 0]]
+        return data
 
-    def _shade_gap(self, panel, Cs, gaps, color):
+    def _draw(self, panel, curve, data, label, kwargs):
+        """One curve with its axes; the lines of several coefficients share one label."""
+        values, data = np.asarray(self.values, dtype=float), np.asarray(data)
+        style = {"marker": "." if len(values) < 50 and curve != "coef" else None}
+        if self.steps:
+            end = 2.0 * values[-1] if self.C_end is None or np.isinf(self.C_end) else self.C_end
+            values, data = np.append(values, end), np.append(data, data[-1:], axis=0)
+            style = {"drawstyle": "steps-post"}
+        lines = panel.plot(values, data, **{**style, **kwargs})
+        if lines:
+            lines[0].set_label(label)
+        panel.set_xscale("log")
+        if values[0] > values[-1] and not panel.xaxis_inverted():
+            panel.invert_xaxis()
+        if curve == "norm" or (curve == "gap" and not self.steps):
+            panel.set_yscale("log", nonpositive="mask")
+        elif curve == "gap":
+            self._shade_gap(panel, values, data, lines[0].get_color())
+        return lines if curve == "coef" else lines[0]
+
+    def _shade_gap(self, panel, values, gaps, color):
         """The range of the gap between breakpoints."""
         if self.eps is not None:
             panel.axhline(self.eps, color="0.5", linewidth=1, linestyle="--")
             band = {"color": color, "alpha": 0.15, "linewidth": 0}
-            panel.fill_between(Cs, gaps, self.eps, step="post", **band)
+            panel.fill_between(values, gaps, self.eps, step="post", **band)
         panel.set_ylim(bottom=0.0)  # after the rest: it ends the search for limits

@@ -41,7 +41,7 @@ class Engine(ABC):
         self.crew = Crew(n_workers)
         self.target = problem.target()
         self.memory = np.zeros((problem.n_rows, *problem.shape[1:]))
-        self.counts, self.n_rows = problem.counts, problem.active.size
+        self.n_rows, self._seen = problem.active.size, None
         self.gamma = self.metric = None
 
     def set_step(self, gamma, metric, center):
@@ -53,8 +53,17 @@ class Engine(ABC):
 
     def join(self, seen):
         """Take the rows of the problem as a part of more rows, see `Seen`."""
-        self.counts = seen.counts + self.counts if seen.adds else seen.counts
+        self._seen = seen
         self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
+
+    def counts(self):
+        """Rows that touch each column, or its block."""
+        if self._seen is None:
+            return self._own_counts()
+        return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
+
+    def _own_counts(self):
+        return self.problem.counts()
 
     def common(self, metric):
         """Factors of the step as the engine can use them."""
@@ -62,9 +71,8 @@ class Engine(ABC):
 
     def shares(self):
         """``gamma metric_v / n_v``: the part of a full step that one visit of a column makes."""
-        shares = np.append(np.zeros_like(self.counts), 0.0)
-        used = np.append(self.counts > 0, False)
-        np.divide(self.gamma[0], np.append(self.counts, 1.0), out=shares, where=used)
+        shares = np.append(self.counts(), 0.0)
+        np.divide(self.gamma[0], shares, out=shares, where=shares > 0.0)
         if self.metric is not None:
             shares[:-1] *= self.metric
         shares[-1] = self.gamma[1] / self.n_rows
@@ -98,6 +106,16 @@ class Engine(ABC):
         if self.center is not None:
             total = total + np.multiply.outer(self.center, mass)
         return total
+
+    def drift(self):
+        """Largest difference between ``X^T memory`` and what the steps have kept of it."""
+        drift = self.problem.gradient(self.memory.reshape(-1, *self.problem.shape[1:]))
+        drift -= self.total()
+        return float(np.abs(drift, out=drift).max(initial=0.0))
+
+    def idle(self):
+        """Columns that no row touches."""
+        return self.shares()[:-1] == 0.0
 
     def mass(self):
         """Sum of the memory as the steps have kept it."""
@@ -141,7 +159,7 @@ class SeparableEngine(Engine):
         from .._kernels.incremental import Team
 
         n_columns = self.problem.n_columns + 1
-        frequent = self.counts * HOT >= self.problem.active.size
+        frequent = self.problem.counts() * HOT >= self.problem.active.size
         self.hot = np.flatnonzero(np.append(frequent, self.problem.fit_intercept))
         n_hot = self.hot.size
         place = np.arange(n_columns, dtype=np.int32)
@@ -271,7 +289,6 @@ class BlockEngine(Engine):
             label.astype(np.intp), np.append(0, np.cumsum(sizes)).astype(np.intp),
             np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
         )  # fmt: skip
-        self._count_blocks()
         shape = n_columns + 1, self.n_outputs
         self.now = kernel.Iterate(np.zeros(shape), np.zeros(n_columns + 1), np.zeros(shape))
         largest = int(sizes.max(initial=1)) * self.n_outputs
@@ -283,15 +300,14 @@ class BlockEngine(Engine):
             for _ in range(n_workers)
         ]  # fmt: skip
 
-    def _count_blocks(self):
-        """Rows that touch a block, for each of its columns."""
+    def _own_counts(self):
         from .._kernels.rows import count_blocks
 
         rows, label = self.problem.rows(), self.blocks.label
         counts = np.zeros(self.blocks.start.size - 1)
         last = np.full(counts.size, -1, dtype=np.intp)
         count_blocks(rows, self.problem.active, label, counts, last)
-        self.counts = counts[label]
+        return counts[label]
 
     def common(self, metric):
         if metric is None or self.problem.penalty.separable:

@@ -12,7 +12,7 @@ from ..losses import MultinomialLogLoss
 __all__ = ["Certificate", "FiniteSum", "Pair"]
 
 # Rows that temporary arrays are made for at a time.
-PART = 1 << 16
+PART = 1 << 13
 
 
 class Certificate(NamedTuple):
@@ -55,7 +55,7 @@ class FiniteSum:
     X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
         Rows, float32 or float64; CSR without duplicates.
     y : ndarray of shape (n_samples,)
-        Truth, float64 as the loss takes it.
+        Truth as the loss takes it; float32 does for labels.
     loss : Loss
         Loss of a score.
     penalty : bound penalty
@@ -100,7 +100,6 @@ class FiniteSum:
 
         return Target(self.loss.code, float(self.loss.parameter), self.y, self.weight)
 
-    @cached_property
     def counts(self):
         """Number of active rows that touch each column; a dense row touches all."""
         if not sp.issparse(self.X):
@@ -115,12 +114,12 @@ class FiniteSum:
 
     def scores(self, coef, intercept):
         """``X w + c``, one product with X."""
-        scores = np.empty((self.n_rows, *self.shape[1:]))
         if not coef.any():
-            scores[...] = intercept
-            return scores
-        for part, X in self._products():
-            scores[part] = X @ coef
+            scores = np.zeros((self.n_rows, *self.shape[1:]))
+        elif self.X.dtype == np.float64:
+            scores = np.asarray(self.X @ coef)
+        else:
+            scores = np.concatenate([X @ coef for _, X in self._products()])
         scores += intercept
         return scores
 
@@ -132,7 +131,7 @@ class FiniteSum:
         """Rows that a product takes at once: all, or few where it would convert X to float64."""
         if self.X.dtype == np.float64:
             return [(slice(None), self.X)]
-        return ((part, self.X[part]) for part in self._parts(PART // 8))
+        return ((part, self.X[part]) for part in self._parts())
 
     def _parts(self, size=None):
         size = size or PART
@@ -160,11 +159,20 @@ class FiniteSum:
             slopes = self.loss.derivative(self.y[part], scores[part] + shift)
             yield part, self._weighted(slopes, part)
 
+    def origin(self):
+        """Where runs begin, zero if the penalty allows it; its objective is the scale of ``tol``.
+
+        Coefficients, best intercepts and objective of the mean form.
+        """
+        coef = self.penalty.prox(np.zeros(self.shape), 1.0)
+        scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
+        objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
+        return coef, intercept, objective
+
     @cached_property
     def null(self):
-        """Certificate of zero coefficients: the scale of ``tol``, and where runs begin."""
-        zero = self.penalty.prox(np.zeros(self.shape), 1.0)
-        return self.certify(zero, np.zeros(self.shape[1:]))
+        """Certificate of the origin."""
+        return self.certify(*self.origin()[:2])
 
     @cached_property
     def has_dual(self):
@@ -188,11 +196,7 @@ class FiniteSum:
 
         ``stand(coef, intercept, slopes, total)`` gives the `Pair` if there is a cheaper way.
         """
-        scores = self.scores(coef, intercept)
-        if self.fit_intercept:
-            shift = self._best_shift(scores)
-            intercept = intercept + shift
-            scores += shift
+        scores, intercept = self._best_scores(coef, intercept)
         losses = self.loss_sum(scores)
         slopes = scores  # the same memory: n numbers are what a certificate may take
         for part, values in self.slopes(scores):
@@ -253,6 +257,15 @@ class FiniteSum:
                 total += self.loss.conjugate(y, values).sum()
         return float(total)
 
+    def _best_scores(self, coef, intercept):
+        """Scores at the best intercepts, and these."""
+        scores = self.scores(coef, intercept)
+        if not self.fit_intercept:
+            return scores, intercept
+        shift = self._best_shift(scores)
+        scores += shift
+        return scores, intercept + shift
+
     def _best_shift(self, scores):
         """What to add to the intercepts to minimise the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
@@ -277,19 +290,18 @@ class FiniteSum:
 
     def _best_shifts(self, scores):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""
-        n_classes = scores.shape[1]
-        # Equal shifts of all classes change nothing: this term keeps the steps free of them.
-        ones = np.full((n_classes, n_classes), self.total_weight)
-        shift, reach = np.zeros(n_classes), 1.0
+        shift, reach = np.zeros(scores.shape[1]), 1.0
         value = self.loss_sum(scores)
         for _ in range(100):
             gradient, hessian = self._curvature(scores, shift)
             steepest = np.abs(gradient).max()
             if steepest <= 1e-15 * self.total_weight:
                 break
+            sizes, axes = np.linalg.eigh(hessian)
             while reach > 1e-8:
-                damping = steepest / reach * np.eye(n_classes)
-                trial = shift - np.linalg.solve(hessian + ones + damping, gradient)
+                damped = np.maximum(sizes, 0.0) + steepest / reach
+                move = axes @ (axes.T @ gradient / damped)
+                trial = shift - (move - move.mean())  # equal shifts of all classes change nothing
                 trial_value = self.loss_sum(scores, trial)
                 if trial_value <= value * (1.0 + 1e-14):
                     break

@@ -143,6 +143,8 @@ class IncrementalSolver(BaseEstimator):
 class Run:
     """What the runs of all methods share: certificates, and the decision when to make one.
 
+    ``threshold`` is the value of the certificate at which to stop.
+
     An exact certificate costs as much as half an epoch. After an epoch of a method that keeps its
     memory up to date, the memory itself is a dual point, which bounds the optimum for free; the
     gap is estimated from how fast this bound still grows, and only when the estimate is small
@@ -158,13 +160,13 @@ class Run:
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
         self.order = problem.active  # shuffled in place
         shape = problem.shape
+        coef, intercept, objective = problem.origin()
+        self.threshold = tol * (objective if self.has_dual else problem.null.gradient_mapping)
         if start is None:
-            engine.move_to(problem.null.coef, problem.null.intercept)
+            engine.move_to(coef, intercept)
             return
         # Where no row touches a column its penalty alone decides, here and for good.
-        idle = _like(engine.counts == 0, start.coef)
-        resting = problem.penalty.prox(np.zeros(shape), 1.0)
-        coef = np.where(idle, resting, start.coef.reshape(shape))
+        coef = np.where(_like(engine.idle(), coef), coef, start.coef.reshape(shape))
         total, mass = None, None
         if start.seen is not None:
             total, mass = start.seen.total, start.seen.mass
@@ -190,6 +192,7 @@ class Run:
 
     def certify(self):
         """Exact certificate of the present point, which then is what the engine stands on."""
+        self.best = None  # its arrays may be as large as all others
         coef, intercept = self.engine.point()
         self.best = self.problem.certify(coef, intercept, self._stand)
         return self._row(self.best.row(), certified=True)
@@ -216,13 +219,6 @@ class Run:
     def certificate(self):
         """Name of the number that `tol` stops."""
         return "dual_gap" if self.has_dual else "gradient_mapping"
-
-    @property
-    def threshold(self):
-        """Value of the certificate at which to stop."""
-        if self.has_dual:
-            return self.tol * self.problem.null.objective
-        return self.tol * self.problem.null.gradient_mapping
 
     def close(self):
         """End threads."""
@@ -251,9 +247,8 @@ class SagaRun(Run):
 
     def certify(self):
         """The exact certificate; memory and sum are those of the point afterwards."""
-        kept = self.engine.total()
-        exact = self.problem.gradient(self.engine.memory.reshape(-1, *self.problem.shape[1:]))
-        self.memory_drift = float(np.abs(np.subtract(exact, kept, out=exact)).max(initial=0.0))
+        self.best = None
+        self.memory_drift = self.engine.drift()
         self.duals.clear()
         return super().certify()
 

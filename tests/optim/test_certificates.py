@@ -134,7 +134,7 @@ def test_gap_bounds_the_error(loss, penalty, intercept, weighted):
         at = problem.certify(coef, start * np.ones(problem.shape[1:]))
         assert np.isfinite(at.objective)
         assert at.dual_gap >= at.objective - best.objective - 1e-13
-        assert at.objective >= best.objective - 1e-12
+        assert at.objective >= best.objective - 1e-10
         scores = problem.X @ at.coef + at.intercept
         losses = problem.loss.value(problem.y, scores)
         weight = np.ones(N) if problem.weight is None else problem.weight
@@ -152,12 +152,12 @@ def test_gap_bounds_the_error(loss, penalty, intercept, weighted):
 def test_without_dual_the_gradient_mapping_vanishes(penalty, loss):
     problem = make_problem(loss, penalty, intercept=loss != "log_loss", weighted=True)
     assert not problem.has_dual
-    best = best_of(problem, tol=1e-9)
+    best = best_of(problem, tol=1e-7)
     assert best.dual_gap is None
-    assert best.gradient_mapping <= 1e-9 * problem.null.gradient_mapping
+    assert best.gradient_mapping <= 1e-7 * problem.null.gradient_mapping
     for coef, start in points(problem, np.random.default_rng(2)):
         at = problem.certify(coef, start * np.ones(problem.shape[1:]))
-        assert at.objective >= best.objective - 1e-12
+        assert at.objective >= best.objective - 1e-10
         assert at.dual_gap is None
 
 
