@@ -1,5 +1,6 @@
 """The linear regressor."""
 
+import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._validation import check_not_negative
