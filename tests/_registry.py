@@ -5,20 +5,9 @@ arrays (`two_d=True`), the checks of structured estimators when it does not, and
 its documented attributes with those it has after `fit`. For example::
 
     from sklearn.datasets import load_iris
-    from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
-from sklearn_fw.structured import StructuredSVM
+    from sklearn_fw.structured import StructuredSVM
 
     CASES = [
-    Case("asaga", lambda: AsagaClassifier(), iris, two_d=True, absent={"feature_names_in_"}),
-    Case(
-        "asaga-ovr",
-        lambda: AsagaClassifier("squared_hinge", l1_ratio=0.5, max_iter=30),
-        iris,
-        two_d=True,
-        absent={"feature_names_in_"},
-    ),
-    Case("asaga-regressor", lambda: AsagaRegressor(), numbers, two_d=True,
-         absent={"feature_names_in_"}),
         Case("multiclass", lambda: StructuredSVM(max_iter=50), iris, two_d=True),
         Case("chain", lambda: StructuredSVM(model="chain"), words, absent={"classes_"}),
     ]
@@ -38,6 +27,8 @@ from sklearn_fw.density import (
     KernelStudentTDensity,
     RelativeNoveltyDetector,
 )
+from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
+from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, StructuredSVM
 
 
@@ -134,6 +125,23 @@ CASES = [
     ),
     Case("label reconstruction", KernelStudentTClassifier, points, two_d=True),
     Case("relative novelty", RelativeNoveltyDetector, points, two_d=True),
+    Case("linear", lambda: AsagaClassifier(tol=1e-8, max_iter=1000), iris, two_d=True),
+    Case(
+        "linear, one against the rest",
+        lambda: AsagaClassifier("squared_hinge", l1_ratio=0.5, tol=1e-8, max_iter=1000),
+        iris, two_d=True,
+    ),
+    # Features that are in no group have no penalty, hence no duality gap.
+    Case(
+        "linear, groups by SVRG",
+        lambda: AsagaClassifier(penalty=GroupLasso([[0]]), solver="svrg"), iris, two_d=True,
+    ),
+    Case("regression", lambda: AsagaRegressor(tol=1e-8, max_iter=1000), numbers, two_d=True),
+    Case(
+        "regression, elastic net",
+        lambda: AsagaRegressor("huber", alpha=0.1, l1_ratio=0.5, warm_start=True, n_jobs=2),
+        numbers, two_d=True,
+    ),
 ]  # fmt: skip
 
 # Checks of scikit-learn that fail for a reason we accept: {class name: {check name: reason}}.

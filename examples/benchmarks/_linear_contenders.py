@@ -143,9 +143,9 @@ def copt_data(X, y):
 def copt_saga(data, objective, budget):
     """Its ``alpha`` is our l2 (the docstring lacks the 1/2), in the gradient; l1 is in the prox.
 
-    The step is the 1/(3 L) of its examples, L being the largest of the smoothness constants of the
-    rows; the ridge, which a sparse step multiplies by n / (rows that use the column), adds
-    alpha times the largest such number in its tests, where it is 1 at most for alpha = 1/n.
+    The step is that of its examples, 1/(3 L) with L = ``LogLoss.max_lipschitz``. A step multiplies
+    a weight whose column only one row has by 1 - step l2 n; where that is below -1, which it is not
+    for alpha = 1/n, the step is 1/(l2 n).
     """
     import copt
     import numpy as np
@@ -153,7 +153,9 @@ def copt_saga(data, objective, budget):
 
     X, y, largest, derivative = data
     n, d = X.shape
-    step_size = 1 / (3 * (0.25 * largest + objective.l2 * n))
+    step_size = 1 / (3 * (0.25 * largest + objective.l2))
+    if step_size * objective.l2 * n >= 2:
+        step_size = 1 / (objective.l2 * n)
     np.random.seed(0)  # noqa: NPY002 - copt shuffles with the global generator
     prox = L1Norm(objective.l1).prox_factory(d) if objective.l1 else None
     return copt.minimize_saga(

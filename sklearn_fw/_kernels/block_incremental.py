@@ -192,7 +192,6 @@ def move(b, blocks, separable, now, gamma, metric, scratch, call):
     u = scratch.u[: (last - first) * n_outputs]
     for q in range(first, last):
         j = blocks.members[q]
-        step = now.step[j]
         pull = gamma_of(gamma, metric, j) * scratch.spread[j]
         for c in range(n_outputs):
             u[(q - first) * n_outputs + c] = (

@@ -57,7 +57,7 @@ class Team(NamedTuple):
     ``period`` steps it publishes what it added and reads what the others have published.
     """
 
-    place: np.ndarray  # row of the state of each column; that of worker 0 for a hot one
+    place: np.ndarray  # (n_workers, n_columns + 1) row of the state where a worker keeps a column
     base: np.ndarray  # (n_hot,) x of the hot columns when the epoch began
     seen: np.ndarray  # (n_workers, n_hot) x of the private copies after the last exchange
     published: np.ndarray  # (n_workers, 2, n_hot) x added and part of A, by each worker
@@ -72,13 +72,27 @@ def weight_of(weight, i):
 
 
 @inner
-def row_of(j, me, team):
-    """Row of the state where worker ``me`` keeps column j."""
+def places_of(me, team):
     if team is None:
+        return None
+    return team.place[me]
+
+
+@inner
+def find(j, place, found, k):
+    """Row of the state where the worker keeps column j; noted for `find_again`."""
+    if place is None:
         return np.int64(j)
-    r = np.int64(team.place[j])
-    # The private copies of worker 0 begin behind all columns, those of the others follow.
-    return r + (r >= team.place.size) * me * team.base.size
+    r = place[j]
+    found[k] = r
+    return np.int64(r)
+
+
+@inner
+def find_again(j, place, found, k):
+    if place is None:
+        return np.int64(j)
+    return np.int64(found[k])
 
 
 @inner
@@ -93,8 +107,9 @@ def total(state, r, team):
     """A of the column that is kept in row r."""
     if team is None:
         return state[r, SUM]
-    result = 0.0
-    for worker in range(team.published.shape[0]):
+    # The first two apart: a loop that is empty for two workers costs nothing.
+    result = state[r, SUM] + state[r, SUM + 1]
+    for worker in range(2, team.published.shape[0]):
         result += state[r, SUM + worker]
     return result
 
@@ -148,9 +163,11 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
     concave : float
         Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
     """
-    intercept = state.shape[0] - 1 if team is None else team.place.size - 1
+    intercept = state.shape[0] - 1 if team is None else team.place.shape[1] - 1
     fit_intercept = state[intercept, STEP] > 0.0
-    at = row_of(intercept, me, team)
+    found = np.empty(0 if team is None else intercept + 1, np.int32)
+    place = places_of(me, team)
+    at = find(intercept, place, found, intercept)
     mine = SUM + me
     concave, product = 0.0, 1.0
     for t in range(order.size):
@@ -163,7 +180,8 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
         z = state[at, X] if fit_intercept else 0.0
         for k in range(start, stop):
             j = rows.indices[k - shift]
-            z += entry(rows.data, k, rows.center, j) * state[row_of(j, me, team), X]
+            r = find(j, place, found, k - start)
+            z += entry(rows.data, k, rows.center, j) * state[r, X]
         g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
         s = weight_of(target.weight, i)
         g *= s
@@ -185,7 +203,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
                 change = g - exchange(memory, (i,), g)
         for k in range(start, stop):
             j = rows.indices[k - shift]
-            r = row_of(j, me, team)
+            r = find_again(j, place, found, k - start)
             a = entry(rows.data, k, rows.center, j)
             step = state[r, STEP]
             u = state[r, X] - gamma_of(gamma, metric, j) * change * a - step * total(state, r, team)
@@ -205,7 +223,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
 def meet(state, me, team):
     """Publish what this worker added to the hot columns and read what the others did."""
     n_workers, _, n_hot = team.published.shape
-    first = team.place.size + me * n_hot
+    first = team.place.shape[1] + me * n_hot
     for h in range(n_hot):
         added = state[first + h, X] - team.seen[me, h]
         team.published[me, 0, h] += added

@@ -198,15 +198,16 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         n_classes = self.classes_.size
         if n_classes < 2:
             raise ValueError(
-                f"y has one class, {self.classes_[0]!r}; a classifier needs samples of at least two"
+                f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples of "
+                f"at least two"
             )
         weight = self._with_class_weight(y, weight)
         if weight is not None:
             empty = np.bincount(codes, weights=weight, minlength=n_classes) == 0
             if empty.any():
                 raise ValueError(
-                    f"class {self.classes_[empty][0]!r} has no sample of positive weight: leave "
-                    f"it out of y, or see sample_weight and class_weight"
+                    f"class {self.classes_[empty].tolist()[0]!r} has no sample of positive weight: "
+                    f"leave it out of y, or see sample_weight and class_weight"
                 )
         return self._class_problems(X, codes, weight)
 
@@ -216,7 +217,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         codes = np.searchsorted(self.classes_, y)
         unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
         if unknown.any():
-            raise ValueError(f"y has the label {y[unknown][0]!r}, which is not in classes")
+            raise ValueError(f"y has the label {y[unknown].tolist()[0]!r}, which is not in classes")
         return self._class_problems(X, codes, self._with_class_weight(y, weight))
 
     def _name_classes(self, y, classes, first):
@@ -235,6 +236,10 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         if self.class_weight is None:
             return weight
         factors = compute_sample_weight(self.class_weight, y)
+        if not np.all((factors >= 0.0) & (factors < np.inf)):
+            raise ValueError(
+                f"class_weight must be finite and not negative, got {self.class_weight!r}"
+            )
         return factors if weight is None else weight * factors
 
     def _class_problems(self, X, codes, weight):

@@ -9,6 +9,12 @@ from ..optim._solvers import resolve_incremental_solver
 
 __all__ = ["partial_fit"]
 
+# What `fit` says of its result and parts cannot say.
+CERTIFIED = (
+    "converged_", "dual_gap_", "gradient_mapping_", "history_", "memory_drift_", "n_iter_",
+    "n_updates_", "objective_", "status_", "step_size_",
+)  # fmt: skip
+
 
 class Stream:
     """What a fit by parts keeps of the rows it has seen."""
@@ -69,6 +75,9 @@ def partial_fit(model, X, y, classes, sample_weight, rows):
     ]
     stream.weight = total_weight
     stream.n_rows += X.shape[0] if adds else 0
+    if first:
+        for name in CERTIFIED:
+            vars(model).pop(name, None)
     model._stream = stream
     model._set_points([(start.coef, start.intercept) for start in stream.starts])
     return model

@@ -5,6 +5,7 @@ from sklearn.base import RegressorMixin
 
 from .._validation import check_not_negative
 from ..losses import resolve_loss
+from ..optim._minimize_saga import check_magnitude
 from ._base import AsagaModel
 
 __all__ = ["AsagaRegressor"]
@@ -165,11 +166,18 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         strength = check_not_negative(self.alpha, "alpha") * total_weight
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
+        check_magnitude(targets, "y")
         return [self._problem(X, target, weight, loss, strength) for target in targets]
 
     def _name_classes(self, y, classes, first):
         if classes is not None:
             raise ValueError("classes is for classifiers; leave it out")
+        if not first:
+            expected = () if self._one_target else self.coef_.shape[:1]
+            if y.shape[1:] != expected:
+                raise ValueError(
+                    f"y.shape == {y.shape}, expected {(y.shape[0], *expected)} as in the first part"
+                )
 
     def _set_points(self, points):
         super()._set_points(points)

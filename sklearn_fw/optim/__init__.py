@@ -1,5 +1,6 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
+from ._comparators import AsySPCD, Fista
 from ._incremental import (
     Asaga,
     Hogwild,
@@ -10,9 +11,12 @@ from ._incremental import (
     Svrg,
 )
 from ._minimize_saga import minimize_saga
+from ._simulate_async import simulate_async
 
 __all__ = [
     "Asaga",
+    "AsySPCD",
+    "Fista",
     "Hogwild",
     "LaggedSaga",
     "Sag",
@@ -20,4 +24,5 @@ __all__ = [
     "SparseSaga",
     "Svrg",
     "minimize_saga",
+    "simulate_async",
 ]

@@ -162,8 +162,8 @@ class SeparableEngine(Engine):
         frequent = self.problem.counts() * HOT >= self.problem.active.size
         self.hot = np.flatnonzero(np.append(frequent, self.problem.fit_intercept))
         n_hot = self.hot.size
-        place = np.arange(n_columns, dtype=np.int32)
-        place[self.hot] = n_columns + np.arange(n_hot)
+        place = np.tile(np.arange(n_columns, dtype=np.int32), (n_workers, 1))
+        place[:, self.hot] = n_columns + np.arange(n_workers * n_hot).reshape(n_workers, n_hot)
         self.team = Team(
             place, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
             np.zeros((n_workers, 2, n_hot)), PERIOD,

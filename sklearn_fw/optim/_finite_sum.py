@@ -262,11 +262,11 @@ class FiniteSum:
         scores = self.scores(coef, intercept)
         if not self.fit_intercept:
             return scores, intercept
-        shift = self._best_shift(scores)
+        shift = self.best_shift(scores)
         scores += shift
         return scores, intercept + shift
 
-    def _best_shift(self, scores):
+    def best_shift(self, scores):
         """What to add to the intercepts to minimise the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)

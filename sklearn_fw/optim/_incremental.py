@@ -20,6 +20,7 @@ __all__ = [
     "Sag",
     "Saga",
     "Seen",
+    "Solver",
     "SparseSaga",
     "Start",
     "Svrg",
@@ -49,7 +50,21 @@ class Start(NamedTuple):
     seen: Seen | None = None  # None: the rows of the run are all rows
 
 
-class IncrementalSolver(BaseEstimator):
+class Solver(BaseEstimator):
+    """Settings of a method; its parameters are grid keys ``solver__name``."""
+
+    parallel = False  # whether more than one thread can work
+    keeps_memory = False  # whether it can go on with rows that it has left
+
+    @abstractmethod
+    def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        """Begin on a `FiniteSum`: an object for `_loop.drive` with ``best`` and ``close()``.
+
+        ``tol`` is relative to the objective at zero coefficients.
+        """
+
+
+class IncrementalSolver(Solver):
     """Settings of an incremental method; its parameters are grid keys ``solver__name``.
 
     Parameters
@@ -65,19 +80,12 @@ class IncrementalSolver(BaseEstimator):
         stays that of the original columns; "auto" does so for dense X.
     """
 
-    parallel = False  # whether more than one thread can work
-    keeps_memory = False  # whether it can go on with rows that it has left
-
     def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
         self.step_size = step_size
         self.sampling = sampling
         self.conditioning = conditioning
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        """Begin on a `FiniteSum`: an object for `_loop.drive` with ``best`` and ``close()``.
-
-        ``tol`` is relative to the objective at zero coefficients.
-        """
         self.check()
         engine = self.make_engine(problem, n_workers if self.parallel else 1)
         if start is not None and start.seen is not None:

@@ -24,7 +24,14 @@ from ._finite_sum import FiniteSum
 from ._incremental import Start
 from ._solvers import resolve_incremental_solver
 
-__all__ = ["check_rows", "convergence_advice", "minimize_saga", "solve"]
+__all__ = [
+    "check_magnitude",
+    "check_rows",
+    "convergence_advice",
+    "make_problem",
+    "minimize_saga",
+    "solve",
+]
 
 
 def minimize_saga(
@@ -127,18 +134,7 @@ def minimize_saga(
     >>> result.dual_gap < 1e-9
     True
     """
-    X = check_rows(check_array(X, **ROWS))
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    check_consistent_length(X, y)
-    loss = resolve_loss(loss, None)
-    n_outputs = _check_truth(loss, y)
-    weight = check_sample_weight(sample_weight, y.size)
-    alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
-    bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
-    problem = FiniteSum(
-        X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,
-        weight=None if sample_weight is None else weight, n_outputs=n_outputs,
-    )  # fmt: skip
+    problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
     start = None
     if x0 is not None:
         x0 = check_array(x0, ensure_2d=False, dtype=np.float64, input_name="x0")
@@ -151,7 +147,7 @@ def minimize_saga(
         n_workers=n_threads(n_jobs), start=start, time_limit=check_time_limit(time_limit),
         verbose=verbose,
     )  # fmt: skip
-    if status is not Status.CONVERGED:
+    if status is not Status.CONVERGED and tol > 0:
         warnings.warn(convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=2)
     best = run.best
     return OptimizeResult(
@@ -163,12 +159,34 @@ def minimize_saga(
     )  # fmt: skip
 
 
+def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept):
+    """The objective of `minimize_saga`, from unchecked parameters."""
+    X = check_rows(check_array(X, **ROWS))
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(X, y)
+    if y.ndim != 1:
+        raise ValueError(f"y.shape == {y.shape}, expected ({y.shape[0]},): one truth per row")
+    check_magnitude(y, "y")
+    loss = resolve_loss(loss, None)
+    n_outputs = _check_truth(loss, y)
+    weight = check_sample_weight(sample_weight, y.size)
+    alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
+    bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
+    return FiniteSum(
+        X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,
+        weight=None if sample_weight is None else weight, n_outputs=n_outputs,
+    )  # fmt: skip
+
+
 # What `check_array` is to make of X: nothing is copied that kernels can read as it is.
 ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+# Largest entry of which squares can be summed, and multiplied with weights.
+LARGEST = 1e100
 
 
 def check_rows(X):
     """Validated X, copied only if an entry stands twice in a row: sums must not count it twice."""
+    check_magnitude(X.data if sp.issparse(X) else X, "X")
     if not sp.issparse(X) or X.has_canonical_format:
         return X
     from .._kernels.rows import Rows, repeats
@@ -178,6 +196,16 @@ def check_rows(X):
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def check_magnitude(values, name):
+    """Refuse numbers with squares that overflow."""
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} has an entry of absolute value {largest:.3g}, sums of squares would overflow: "
+            f"scale it, for instance with sklearn.preprocessing.MaxAbsScaler"
+        )
 
 
 def _check_truth(loss, y):

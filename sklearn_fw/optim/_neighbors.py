@@ -195,9 +195,11 @@ def _search(X, q, method, rng):
         return NearestNeighbors(n_neighbors=q).fit(X).kneighbors(return_distance=False, X=X)
     if sp.issparse(X):
         # Differences of sparse rows are slow; a projection keeps distances nearly.
-        size = min(SKETCH, X.shape[1])
-        sketch = SparseRandomProjection(size, dense_output=True, random_state=rng)
-        X = sketch.fit_transform(X)
+        if X.shape[1] > SKETCH:
+            projection = SparseRandomProjection(SKETCH, dense_output=True, random_state=rng)
+            X = projection.fit_transform(X)
+        else:
+            X = X.toarray()
     # Random rows to begin with, so that there are always enough.
     order = rng.permutation(n)
     place = np.empty(n, dtype=np.intp)

@@ -2,14 +2,17 @@
 
 from sklearn.base import clone
 
-from ._incremental import Asaga, Hogwild, IncrementalSolver, LaggedSaga, Sag, Saga, SparseSaga, Svrg
+from ._comparators import AsySPCD, Fista
+from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, Solver, SparseSaga, Svrg
 from ._neighbor_saga import NeighborSaga
 
 __all__ = ["resolve_incremental_solver"]
 
 SOLVERS = {
     "asaga": Asaga,
+    "asyspcd": AsySPCD,
     "epsilon_n_saga": lambda: NeighborSaga(variant="epsilon_n_saga"),
+    "fista": Fista,
     "hogwild": Hogwild,
     "kromagnon": lambda: Svrg(parallel=True),
     "lagged_saga": LaggedSaga,
@@ -26,7 +29,7 @@ SOLVERS = {
 
 def resolve_incremental_solver(solver):
     """A solver object for a name, or a clone of a solver object."""
-    if isinstance(solver, IncrementalSolver):
+    if isinstance(solver, Solver):
         return clone(solver)
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]()

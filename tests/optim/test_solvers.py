@@ -1,0 +1,304 @@
+"""Every solver reaches the optimum that an independent method finds, on every kind of problem."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import ElasticNet as ReferenceElasticNet
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.svm import LinearSVC
+
+from _linear_referees import minimize_linear
+from sklearn_fw.losses import resolve_loss
+from sklearn_fw.optim import AsySPCD, Fista, Hogwild, Svrg, minimize_saga
+from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental import Start
+from sklearn_fw.optim._minimize_saga import solve
+from sklearn_fw.optim._solvers import SOLVERS, resolve_incremental_solver
+from sklearn_fw.penalties import (
+    L1,
+    L2,
+    BlockSeparable,
+    Box,
+    ElasticNet,
+    GroupLasso,
+    L2Ball,
+    Simplex,
+    resolve_penalty,
+)
+
+N, D = 60, 8
+GROUPS = [[0, 6, 2], [1, 3], [5, 7]]  # 4 is in none
+
+
+class Quantile(BlockSeparable):
+    """``2 u`` above zero and ``-u`` below, for every entry; no conjugate."""
+
+    def block_value(self, u, block):
+        return float(np.maximum(2 * u, -u).sum())
+
+    def block_prox(self, u, step, block):
+        return np.maximum(u - 2 * step, 0) + np.minimum(u + step, 0)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sum of losses of 60 rows; an empty row, an empty column, scales of the columns from 1/2 to 2."""
+
+    loss: str
+    penalty: object
+    alpha: float = 0.05
+    kind: str = "csr"
+    dtype: type = np.float64
+    index: type = np.int32
+    intercept: bool = False
+    weighted: bool = False
+    kept: dict = field(default_factory=dict, compare=False)
+
+    def data(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((N, D)) * np.geomspace(0.5, 2, D) * (rng.random((N, D)) < 0.5)
+        X[3] = 0.0
+        X[:, 6] = 0.0
+        X = X.astype(self.dtype)
+        z = X @ np.linspace(1, -1, D) + rng.standard_normal(N) + 0.3
+        loss = resolve_loss(self.loss, None)
+        y = z if loss.task == "regression" else np.where(z > 0, 1.0, -1.0)
+        if self.loss == "multinomial":
+            y = np.digitize(z, [-0.7, 0.7]).astype(float)
+        return X, y, rng.integers(0, 4, N).astype(float) if self.weighted else None
+
+    def build(self):
+        X, y, weight = self.data()
+        total = N if weight is None else weight.sum()
+        if self.kind == "csr":
+            X = sp.csr_matrix(X)
+            X.indices, X.indptr = X.indices.astype(self.index), X.indptr.astype(self.index)
+        bound = self.penalty.bind(D).scaled(self.alpha * total)
+        return FiniteSum(
+            X, y, resolve_loss(self.loss, None), bound, weight=weight,
+            fit_intercept=self.intercept, n_outputs=3 if self.loss == "multinomial" else None,
+        )  # fmt: skip
+
+    @lru_cache
+    def optimum(self):
+        X, y, weight = self.data()
+        bound = self.build().penalty
+        return minimize_linear(
+            X, y, self.loss, bound.value, bound.prox, weight=weight, fit_intercept=self.intercept,
+            n_outputs=3 if self.loss == "multinomial" else None,
+        )  # fmt: skip
+
+    __hash__ = object.__hash__
+
+
+PROBLEMS = {
+    "ridge": Problem("squared_error", L2()),
+    "ridge, dense, intercept": Problem("squared_error", L2(), kind="dense", intercept=True),
+    "log, ridge": Problem("log_loss", L2(), index=np.int64, weighted=True),
+    "log, ridge, float32": Problem("log_loss", L2(), dtype=np.float32, intercept=True),
+    "log, elastic net": Problem("log_loss", ElasticNet(), intercept=True),
+    "hinge, elastic net": Problem("squared_hinge", ElasticNet(0.8), kind="dense", weighted=True),
+    "huber, lasso": Problem("huber", L1(), index=np.int64, intercept=True, weighted=True),
+    "lasso, dense float32": Problem("squared_error", L1(), kind="dense", dtype=np.float32),
+    "log, box": Problem("log_loss", Box(-0.2, 0.4, l2=0.5), kind="dense", intercept=True),
+    "hinge, box": Problem("squared_hinge", Box(0.1, 0.6, l1=0.1)),
+    "nothing": Problem("squared_epsilon_insensitive", resolve_penalty(None), intercept=True),
+    "log, groups": Problem("log_loss", GroupLasso(GROUPS, l2=0.1), kind="dense", intercept=True),
+    "hinge, groups": Problem("squared_hinge", GroupLasso(GROUPS, l1=0.2), index=np.int64),
+    "huber, groups": Problem("huber", GroupLasso([0, 0, 1, 1, 2, 2, 1, 0]), intercept=True,
+                             dtype=np.float32, weighted=True),
+    "smooth hinge, ball": Problem("smooth_hinge", L2Ball(0.7), intercept=True),
+    "simplex": Problem("squared_error", Simplex(1.5, [0, 0, 0, 1, 1, 1, 1, 0]), intercept=True),
+    "log, simplex": Problem("log_loss", Simplex(), kind="dense", dtype=np.float32),
+    "user": Problem("log_loss", Quantile([[0, 1], [2], [6, 3, 5]]), intercept=True),
+    "user, dense": Problem("modified_huber", Quantile(), kind="dense"),
+    "multinomial, ridge": Problem("multinomial", L2(), kind="dense", intercept=True),
+    "multinomial, elastic net": Problem("multinomial", ElasticNet(), weighted=True),
+    "multinomial, groups": Problem("multinomial", GroupLasso(GROUPS), intercept=True),
+    "multinomial, user": Problem("multinomial", Quantile([0, 0, 1, 1, -1, 2, 2, 2])),
+}  # fmt: skip
+# Neighbors have tests of their own.
+NAMES = sorted(name for name in SOLVERS if not name.endswith("n_saga") and name != "q_saga")
+
+
+def refusal(solver, problem):
+    """Words of the error that the solver raises, None when it takes the problem."""
+    penalty = problem.penalty.bind(D)
+    single = penalty.separable and problem.loss != "multinomial"
+    if solver == "sag" and penalty.separable and penalty.l1 > 0:
+        return "smooth"
+    if solver in ("lagged_saga", "sag"):
+        if not single:
+            return "one output"
+        return "bounds" if np.any(np.isfinite([penalty.lower, penalty.upper])) else None
+    if solver == "saga" and not penalty.separable:
+        return "asaga"
+    if solver == "asyspcd" and not single:
+        return "fista"
+    return None
+
+
+def run_on(problem, solver, *, tol=1e-10, max_iter=5000, n_workers=1, seed=0, start=None):
+    if isinstance(solver, str):
+        solver = resolve_incremental_solver(solver)
+    return solve(
+        problem, solver, tol=tol, max_iter=max_iter, rng=np.random.RandomState(seed),
+        n_workers=n_workers, start=start,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_all_solvers_reach_the_optimum(problem):
+    coef, intercept, objective = problem.optimum()
+    for solver in NAMES:
+        built, words = problem.build(), refusal(solver, problem)
+        if words is not None:
+            with pytest.raises(ValueError, match=words):
+                run_on(built, solver)
+            continue
+        rough = solver == "hogwild"
+        run, status, n_iter, history = run_on(built, solver, max_iter=200 if rough else 5000)
+        best = run.best
+        assert best.objective >= objective - 1e-10, solver
+        assert best.objective <= objective * (1 + (1e-2 if rough else 1e-8)), solver
+        if not rough:
+            assert status.name == "CONVERGED", solver
+            np.testing.assert_allclose(best.coef, coef, rtol=0, atol=1e-3, err_msg=solver)
+            if problem.intercept and problem.loss != "multinomial":  # shifts of all mean nothing
+                assert best.intercept == pytest.approx(intercept, abs=1e-3), solver
+        if best.dual_gap is not None:
+            assert best.dual_gap >= best.objective - objective - 1e-12, solver
+        assert best.coef.shape == built.shape
+        assert np.shape(best.intercept) == built.shape[1:]
+        assert np.isfinite(built.penalty.value(best.coef)), solver
+        assert n_iter == history["n_iter"][-1]
+        assert history["objective"][-1] == best.objective
+        assert run.step_size > 0.0
+        assert run.n_updates > 0
+
+
+@pytest.mark.parametrize("name", ["log, elastic net", "log, box", "ridge, dense, intercept"])
+@pytest.mark.parametrize("solver", [AsySPCD(), AsySPCD(sampling="uniform", step_size="theory")])
+def test_coordinates_on_threads(name, solver):
+    problem = PROBLEMS[name]
+    run, status, _, _ = run_on(problem.build(), solver, n_workers=2, max_iter=20_000)
+    assert status.name == "CONVERGED"
+    assert run.best.objective == pytest.approx(problem.optimum()[2], rel=1e-8)
+    # Scores follow the coefficients to rounding.
+    built = problem.build()
+    scores = built.scores(*run.engine.point())
+    np.testing.assert_allclose(run.engine.scores, scores, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["log, elastic net", "multinomial, groups", "simplex", "user"])
+def test_momentum_helps_and_restarts_do_no_harm(name):
+    built = PROBLEMS[name].build()
+    counts = {}
+    for restart in (False, True):
+        run, status, counts[restart], _ = run_on(built, Fista(restart=restart), max_iter=20_000)
+        assert status.name == "CONVERGED"
+        assert run.best.objective == pytest.approx(PROBLEMS[name].optimum()[2], rel=1e-8)
+        assert run.step_size >= built.unit_step
+    assert counts[True] <= 1.2 * counts[False]
+
+
+@pytest.mark.parametrize("solver", ["fista", "asyspcd", "asaga", "svrg", "saga"])
+def test_solvers_start_where_they_are_told(solver):
+    problem = PROBLEMS["log, elastic net"]
+    coef, intercept, objective = problem.optimum()
+    start = Start(coef, np.float64(intercept))
+    run, status, n_iter, _ = run_on(problem.build(), solver, tol=1e-4, start=start, max_iter=20)
+    assert status.name == "CONVERGED"
+    assert n_iter < run_on(problem.build(), solver, tol=1e-4)[2]
+    assert run.best.objective >= objective - 1e-12
+
+
+@pytest.mark.parametrize("solver", ["asaga", "kromagnon", "svrg", "saga", "sag", "asyspcd"])
+def test_one_seed_one_result(solver):
+    problem = PROBLEMS["ridge"]
+    coefs = [run_on(problem.build(), solver, seed=s, tol=1e-3)[0].best.coef for s in (1, 1, 2)]
+    assert np.array_equal(coefs[0], coefs[1])
+    assert not np.array_equal(coefs[0], coefs[2])
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        Svrg(n_inner=0.3),
+        Svrg(n_inner=2.0, sampling="uniform"),
+        resolve_incremental_solver("asaga").set_params(sampling="uniform"),
+        resolve_incremental_solver("asaga").set_params(step_size="theory"),
+        resolve_incremental_solver("asaga").set_params(step_size=0.01),
+        resolve_incremental_solver("saga").set_params(conditioning="diagonal"),
+        AsySPCD(sampling="uniform"),
+        AsySPCD(step_size=0.01),
+    ],
+    ids=repr,
+)
+def test_settings_keep_the_optimum(solver):
+    problem = PROBLEMS["log, elastic net"]
+    run, status, _, _ = run_on(problem.build(), solver)
+    assert status.name == "CONVERGED"
+    assert run.best.objective == pytest.approx(problem.optimum()[2], rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("solver", "error", "words"),
+    [
+        (AsySPCD(step_size="fast"), ValueError, "step_size"),
+        (AsySPCD(step_size=0.0), ValueError, "step_size"),
+        (AsySPCD(step_size=None), TypeError, "step_size"),
+        (AsySPCD(sampling="cyclic"), ValueError, "sampling"),
+        (Fista(restart=1), TypeError, "restart"),
+        (Svrg(n_inner=0), ValueError, "n_inner"),
+        (Svrg(loopless=True, parallel=True), ValueError, "parallel=False"),
+        (Hogwild(step_size="slow"), ValueError, "step_size"),
+        (Hogwild(sampling="cyclic"), ValueError, "sampling"),
+        (Hogwild(conditioning="full"), ValueError, "conditioning"),
+        ("newton", ValueError, "'asyspcd', .*'fista'"),
+    ],
+)
+def test_errors_name_the_setting(solver, error, words):
+    with pytest.raises(error, match=words):
+        run_on(PROBLEMS["ridge"].build(), solver)
+
+
+# ---- scikit-learn on the same objective ----------------------------------------------------------
+
+
+def reference_data(task):
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((80, 6)) * (rng.random((80, 6)) < 0.6)
+    z = X @ [1.0, -2.0, 0.0, 0.5, 0.0, 0.0] + rng.standard_normal(80)
+    return X, z if task == "regression" else np.where(z > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("solver", ["asaga", "fista", "asyspcd"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_same_as_scikit_learn(solver, intercept):
+    alpha, n = 0.05, 80
+    tight = {"fit_intercept": intercept, "tol": 1e-12, "max_iter": 1_000_000}
+    cases = [
+        ("squared_error", 0.0, Ridge(alpha=alpha * n, fit_intercept=intercept)),
+        ("squared_error", 1.0, Lasso(alpha=alpha, **tight)),
+        ("squared_error", 0.3, ReferenceElasticNet(alpha=alpha, l1_ratio=0.3, **tight)),
+        ("log_loss", 0.0, LogisticRegression(C=1 / (alpha * n), **tight)),
+        ("log_loss", 0.4, LogisticRegression(C=1 / (alpha * n), l1_ratio=0.4, solver="saga",
+                                             random_state=0, **tight)),
+    ]  # fmt: skip
+    if not intercept:  # which is penalised there
+        svc = LinearSVC(C=1 / (alpha * n), loss="squared_hinge", dual=False, **tight)
+        cases.append(("squared_hinge", 0.0, svc))
+    for loss, l1_ratio, reference in cases:
+        X, y = reference_data(resolve_loss(loss, None).task)
+        reference.fit(X, y)
+        result = minimize_saga(
+            X, y, loss=loss, alpha=alpha, l1_ratio=l1_ratio, fit_intercept=intercept,
+            solver=solver, tol=1e-12, max_iter=5000, random_state=0,
+        )  # fmt: skip
+        np.testing.assert_allclose(result.x, np.ravel(reference.coef_), rtol=0, atol=2e-5)
+        if intercept:
+            assert result.intercept == pytest.approx(np.ravel(reference.intercept_)[0], abs=2e-5)
