@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
@@ -25,6 +26,15 @@ __all__ = ["AsagaModel"]
 
 # Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
 CALLER = 3 + HAS_CALLBACKS
+
+
+def _keeps_memory(estimator):
+    if resolve_incremental_solver(estimator.solver).keeps_memory:
+        return True
+    raise AttributeError(
+        f"partial_fit needs a solver that keeps a memory of sparse steps: solver='asaga' or "
+        f"'sparse_saga', got {estimator.solver!r}"
+    )
 
 
 class AsagaModel(CallbackSupportMixin, BaseEstimator):
@@ -72,6 +82,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         tasks.finish()
         return self
 
+    @available_if(_keeps_memory)
     def partial_fit(self, X, y, classes=None, sample_weight=None, rows=None):
         """One epoch over a part of the data; the other parts are remembered by their slopes.
 
@@ -86,7 +97,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Labels or targets.
         classes : array-like of shape (n_classes,), default=None
-            All labels; needed in the first call of a classifier.
+            All labels; needed in the first call of a classifier, unless `fit` has seen them.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses, the same in every visit of a row.
         rows : slice or array-like of int of shape (n_samples,), default=None
@@ -225,6 +236,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.non_deterministic = self.n_jobs not in (None, 1)
         return tags
 
 

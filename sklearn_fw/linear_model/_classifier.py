@@ -201,14 +201,9 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
                 f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples of "
                 f"at least two"
             )
+        self._refuse_empty(codes, weight)
         weight = self._with_class_weight(y, weight)
-        if weight is not None:
-            empty = np.bincount(codes, weights=weight, minlength=n_classes) == 0
-            if empty.any():
-                raise ValueError(
-                    f"class {self.classes_[empty].tolist()[0]!r} has no sample of positive weight: "
-                    f"leave it out of y, or see sample_weight and class_weight"
-                )
+        self._refuse_empty(codes, weight)
         return self._class_problems(X, codes, weight)
 
     def _part_problems(self, X, y, weight, total_weight):
@@ -224,6 +219,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         """Fix the labels in the first part of a fit by parts, and compare them in the others."""
         check_classification_targets(y)
         if first and classes is None:
+            classes = getattr(self, "classes_", None)  # of an earlier fit
+        if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit")
         if first:
             self.classes_ = np.unique(classes)
@@ -232,10 +229,26 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
 
+    def _refuse_empty(self, codes, weight):
+        if weight is None:
+            return
+        empty = np.bincount(codes, weights=weight, minlength=self.classes_.size) == 0
+        if empty.any():
+            raise ValueError(
+                f"class {self.classes_[empty].tolist()[0]!r} has no sample of positive weight: "
+                f"leave it out of y, or see sample_weight and class_weight"
+            )
+
     def _with_class_weight(self, y, weight):
         if self.class_weight is None:
             return weight
-        factors = compute_sample_weight(self.class_weight, y)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            # A sample of weight 2 counts as two samples, as in LogisticRegression.
+            codes = np.searchsorted(self.classes_, y)
+            counts = np.bincount(codes, weights=weight)
+            factors = (counts.sum() / (counts.size * counts))[codes]
+        else:
+            factors = compute_sample_weight(self.class_weight, y)
         if not np.all((factors >= 0.0) & (factors < np.inf)):
             raise ValueError(
                 f"class_weight must be finite and not negative, got {self.class_weight!r}"
@@ -349,4 +362,5 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         log_p : ndarray of shape (n_samples, n_classes)
             Logarithms.
         """
-        return np.log(self.predict_proba(X))
+        with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
+            return np.log(self.predict_proba(X))

@@ -52,11 +52,6 @@ class Stream:
 def partial_fit(model, X, y, classes, sample_weight, rows):
     """See `AsagaModel.partial_fit`."""
     model.solver_ = resolve_incremental_solver(model.solver)
-    if not model.solver_.keeps_memory:
-        raise ValueError(
-            f"partial_fit needs a solver that keeps a memory of sparse steps: solver='asaga' or "
-            f"'sparse_saga', got {model.solver!r}"
-        )
     stream = getattr(model, "_stream", None)
     first = stream is None
     X, y, weight = model._check(X, y, sample_weight, reset=first)

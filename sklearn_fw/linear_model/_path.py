@@ -135,8 +135,8 @@ def linear_path(
     setattr(model, name, 1.0)  # the strength 1, by which others are multiplied
     units = model._problems(X, y, weight)
     setattr(model, name, getattr(estimator, name))
-    if estimator.penalty is None or units[0].penalty.scaled(2.0) is units[0].penalty:
-        raise ValueError(f"there is no path over {name}: penalty={estimator.penalty!r} has none")
+    if not _has_strength(units[0].penalty):
+        raise ValueError(f"there is no path over {name}: penalty={estimator.penalty!r} has no strength")
     if grid is None:
         grid = _make_grid(units, n_values, ratio)
         grid = 1.0 / grid if name == "C" else grid
@@ -171,6 +171,13 @@ def linear_path(
 
 def _param_name(estimator):
     return "C" if "C" in estimator.get_params(deep=False) else "alpha"
+
+
+def _has_strength(penalty):
+    """Whether a factor changes a bound penalty; it does not where there are constraints only."""
+    if penalty.separable:
+        return penalty.l1 > 0.0 or penalty.l2 > 0.0
+    return penalty.scaled(2.0) is not penalty
 
 
 def _check_grid(grid, name):

@@ -41,8 +41,8 @@ def cross_validate_path(
     Returns
     -------
     result : Bunch
-        ``path`` on all data; ``values`` of its parameter (n_values,); ``scores`` on the held-out
-        parts (n_splits, n_values); ``best_value``, of highest mean score and of these the most
+        ``path`` on all data; ``scores`` of its values on the held-out parts, an ndarray of shape
+        (n_splits, n_values); ``best_value``, of highest mean score and of these the most
         regularized; ``best_estimator``, fitted on all data.
 
     Raises
@@ -82,7 +82,7 @@ def cross_validate_path(
     )
     best = path.values_[np.argmax(np.mean(scores, axis=0))]
     return Bunch(
-        path=path, values=path.values_, scores=np.array(scores), best_value=float(best),
+        path=path, scores=np.array(scores), best_value=float(best),
         best_estimator=path.estimator_at(best),
     )  # fmt: skip
 

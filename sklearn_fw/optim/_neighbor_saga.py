@@ -106,6 +106,7 @@ class NeighborRun(SagaRun):
             self.engine.connect(*self._arcs())
         self.advance(self.draw())
         self.n_epochs += 1
+        self.best = None  # as large as the next one
         self.best = self.problem.certify(*self.engine.point())
         row = self.best.row()
         value = row[self.certificate]
@@ -183,7 +184,8 @@ class NeighborRun(SagaRun):
         how = {"method": self.settings.neighbors, "random_state": rng}
         if problem.penalty.l2 <= 0.0:
             return neighbor_graph(X, None, self.q, **how)
-        largest = np.sqrt(2.0 * problem.null.objective * problem.total_weight / problem.penalty.l2)
+        objective = problem.origin()[2] * problem.total_weight
+        largest = np.sqrt(2.0 * objective / problem.penalty.l2)
         column = (y / max(largest, np.finfo(float).tiny))[:, None]
         wide = sp.hstack([X, column], "csr") if sp.issparse(X) else np.hstack([X, column])
         # The search sees one column more, the distances do not.

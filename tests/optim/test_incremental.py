@@ -194,7 +194,7 @@ def test_mean_step_is_a_gradient_step():
         engine.set_step((gamma, 0.0), None, None)
         steps = []
         for i in range(N):
-            engine.move_to(x, np.float64(0.0), memory, X.T @ memory)
+            engine.move_to(x, np.float64(0.0), memory.copy(), X.T @ memory)
             engine.run(np.array([i], dtype=np.int32))
             steps.append(engine.point()[0] - x)
         gradient = X.T @ LOSSES["log_loss"][1](problem.y, X @ x)
@@ -210,7 +210,7 @@ def test_counts_and_shares():
         labels, used = blocks_of(problem.penalty), dense_rows(problem)[problem.active] != 0
         for v in range(D):
             touching = np.any(used[:, labels == labels[v]], axis=1).sum()
-            assert engine.counts[v] == touching
+            assert engine.counts()[v] == touching
             assert engine.shares()[v] * touching == pytest.approx(0.5 if touching else 0.0)
 
 
@@ -308,7 +308,7 @@ def certified(problem, solver, *, tol=1e-12, max_iter=3000, n_workers=1, seed=0,
 def test_threads_reach_the_optimum(name, solver):
     loss, penalty, options = STEPS[name]
     problem = make_problem(loss, penalty, **options)
-    coef, intercept, objective = referee(problem, loss)
+    coef, _, objective = referee(problem, loss)
     best = certified(problem, solver, n_workers=2)
     assert best.objective == pytest.approx(objective, rel=1e-9, abs=1e-11)
     np.testing.assert_allclose(best.coef, coef, rtol=0, atol=2e-5)
@@ -327,7 +327,8 @@ def test_drift_is_measured():
     run.engine.state[0, 2] += 1.0  # an addition that got lost
     run.certify()
     assert run.memory_drift == pytest.approx(1.0)
-    assert run.memory_drift > (run.certify(), run.memory_drift)[1]  # and is repaired
+    run.certify()  # which has been repaired
+    assert run.memory_drift < 1e-12
     run.close()
 
 
@@ -395,12 +396,13 @@ def test_a_run_goes_on_where_another_ended():
 
     problem = make_problem("log_loss", ElasticNet(), intercept=True)
     best = certified(problem, "asaga", tol=1e-9)
-    solver = resolve_incremental_solver("asaga")
-    start = Start(best.coef, best.intercept, best.memory)
-    run, _, n_iter, _ = solve(
-        problem, solver, tol=1e-8, max_iter=50, rng=np.random.RandomState(0), start=start
-    )
-    assert n_iter <= 3
+    solver, counts = resolve_incremental_solver("asaga"), []
+    for start in (None, Start(best.coef, best.intercept, best.memory)):
+        run, _, n_iter, _ = solve(
+            problem, solver, tol=1e-8, max_iter=500, rng=np.random.RandomState(0), start=start
+        )
+        counts.append(n_iter)
+    assert counts[1] <= counts[0] / 3
     assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
 
 

@@ -1,0 +1,466 @@
+"""AsagaClassifier: the optimum of its objective, labels, weights, scikit-learn's tools."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+)
+
+from _linear_referees import minimize_linear
+from sklearn_fw import AsagaClassifier
+from sklearn_fw.losses import LogLoss, SmoothHinge
+from sklearn_fw.optim import Svrg
+from sklearn_fw.penalties import L1, L2, Box, ElasticNet, GroupLasso, L2Ball, Simplex
+
+N, D = 200, 6
+WEIGHTS = {
+    "none": {},
+    "dict": {"class_weight": {"ant": 2.0, "bee": 0.5}},
+    "balanced": {"class_weight": "balanced"},
+}
+
+
+def rows(n=N):
+    return np.random.default_rng(0).standard_normal((n, D))
+
+
+def two_classes(n=N):
+    X, rng = rows(n), np.random.default_rng(1)
+    z = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3] + 0.7
+    return X, np.where(z + rng.logistic(size=n) > 0, "bee", "ant")
+
+
+def three_classes(n=N):
+    X, rng = rows(n), np.random.default_rng(2)
+    names = np.array(["ant", "bee", "cat"])
+    return X, names[np.argmax(X[:, :3] + [0.5, 0.0, 0.0] + rng.gumbel(size=(n, 3)), axis=1)]
+
+
+def accurate(loss="log_loss", **params):
+    params = {"tol": 1e-14, "max_iter": 5000, "random_state": 0, **params}
+    return AsagaClassifier(loss, **params)
+
+
+def logistic(**params):
+    """The referee: second order for the ridge, SAGA where it must be."""
+    smooth = params.get("l1_ratio", 0.0) == 0.0
+    solver = "newton-cholesky" if smooth else "saga"
+    return LogisticRegression(solver=solver, tol=1e-11, max_iter=20_000, **params)
+
+
+# ---- the optimum ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_logistic_regression(l1_ratio, fit_intercept, weights, form):
+    X, y = two_classes()
+    params = {"C": 0.1, "l1_ratio": l1_ratio, "fit_intercept": fit_intercept, **WEIGHTS[weights]}
+    sample_weight = np.random.default_rng(3).uniform(0.2, 2.0, N) if weights == "dict" else None
+    ours = accurate(**params).fit(form(X), y, sample_weight=sample_weight)
+    theirs = logistic(**params).fit(X, y, sample_weight=sample_weight)
+    assert ours.coef_.shape == (1, D)
+    assert ours.intercept_.shape == (1,)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=0, atol=1e-6)
+    assert np.array_equal(ours.coef_ == 0, theirs.coef_ == 0)
+    assert (ours.intercept_ == 0).all() == (not fit_intercept)
+    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_multinomial_logistic_regression(l1_ratio, fit_intercept):
+    X, y = three_classes()
+    weight = np.random.default_rng(3).uniform(0.2, 2.0, N)
+    params = {"C": 0.1, "l1_ratio": l1_ratio, "fit_intercept": fit_intercept}
+    params["class_weight"] = "balanced"
+    ours = accurate(**params, tol=1e-13).fit(X, y, sample_weight=weight)
+    theirs = logistic(**params).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6)
+    # Equal shifts of all intercepts change nothing.
+    ours_c, theirs_c = (m.intercept_ - m.intercept_.mean() for m in (ours, theirs))
+    np.testing.assert_allclose(ours_c, theirs_c, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
+
+
+def test_multinomial_of_two_classes():
+    X, y = two_classes()
+    ours = accurate("multinomial", C=0.1).fit(X, y)
+    assert ours.coef_.shape == (2, D)
+    # Softmax scores v and -v are one score 2 v, with half the penalty.
+    half = logistic(C=0.2).fit(X, y)
+    np.testing.assert_allclose(ours.coef_[1] - ours.coef_[0], half.coef_[0], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours.decision_function(X), half.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(X), half.predict_proba(X), atol=1e-6)
+    # The name of the way to treat more classes changes nothing for two.
+    named = accurate(C=0.2, multi_class="multinomial").fit(X, y)
+    np.testing.assert_allclose(named.coef_, half.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_linear_svc(C, data):
+    X, y = data()
+    # LinearSVC penalises its intercept.
+    theirs = LinearSVC(C=C, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y)
+    ours = accurate("squared_hinge", C=C, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "modified_huber"])
+@pytest.mark.parametrize("penalty", [L2(), ElasticNet(), Box(-0.1, 0.2, l2=1.0)], ids=repr)
+def test_other_losses(loss, penalty):
+    X, y = two_classes()
+    weight = np.random.default_rng(3).uniform(0.2, 2.0, N)
+    bound = penalty.bind(D).scaled(1 / 0.1)
+    coef, intercept, objective = minimize_linear(
+        X, np.where(y == "bee", 1.0, -1.0), loss, bound.value, bound.prox, weight=weight,
+        fit_intercept=True,
+    )  # fmt: skip
+    ours = accurate(loss, C=0.1, penalty=penalty).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_[0], coef, rtol=0, atol=1e-6)
+    assert ours.intercept_[0] == pytest.approx(intercept, abs=1e-6)
+    assert ours.objective_ == pytest.approx(objective, rel=1e-12)
+
+
+GROUPS = [[0, 3], [1, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    "penalty", [GroupLasso([[0, 3], [1, 4], [2, 5]], l2=0.1), L2Ball(0.5, GROUPS), Simplex()],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_blocks(penalty, data):
+    X, y = data()
+    bound = penalty.bind(D).scaled(1 / 0.05)
+    classes, codes = np.unique(y, return_inverse=True)
+    loss, truth, n_outputs = "log_loss", 2.0 * codes - 1.0, None
+    if classes.size > 2:
+        loss, truth, n_outputs = "multinomial", codes.astype(float), classes.size
+    coef, _, objective = minimize_linear(
+        X, truth, loss, bound.value, bound.prox, fit_intercept=True, n_outputs=n_outputs
+    )
+    ours = accurate(penalty=penalty, C=0.05).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, np.atleast_2d(coef.T), rtol=0, atol=1e-6)
+    assert ours.objective_ == pytest.approx(objective, rel=1e-12)
+
+
+def test_groups_of_several_classes_vanish_together():
+    X, y = three_classes()
+    groups = [[v] for v in range(D)]
+    coef = AsagaClassifier(penalty=GroupLasso(groups), C=0.1, tol=1e-6).fit(X, y).coef_
+    zero = np.all(coef == 0, axis=0)
+    assert 0 < zero.sum() < D
+    assert np.all(coef[:, ~zero] != 0)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "modified_huber"])
+def test_one_against_the_rest(loss):
+    X, y = three_classes()
+    together = accurate(loss, multi_class="ovr", l1_ratio=0.3, C=0.1).fit(X, y)
+    for k, name in enumerate(together.classes_):
+        alone = accurate(loss, l1_ratio=0.3, C=0.1).fit(X, y == name)
+        np.testing.assert_allclose(together.coef_[k], alone.coef_[0], rtol=0, atol=1e-7)
+        assert together.intercept_[k] == pytest.approx(alone.intercept_[0], abs=1e-7)
+        assert together.objective_[k] == pytest.approx(alone.objective_, rel=1e-12)
+    assert together.step_size_.shape == together.objective_.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    ["sparse_saga", "saga", "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", Svrg(
+        n_inner=2.0, sampling="uniform")],
+    ids=str,
+)  # fmt: skip
+def test_solvers_have_one_optimum(solver):
+    X, y = two_classes()
+    expected = logistic(C=0.1).fit(X, y)
+    ours = accurate(solver=solver, C=0.1, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=0, atol=1e-5)
+    assert ours.n_updates_ >= N * ours.n_iter_
+
+
+def test_no_penalty():
+    X, y = two_classes()
+    ours = accurate(penalty=None, C=3.0).fit(X, y)
+    theirs = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-11).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6)
+    assert ours.dual_gap_ is None
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1, 1000])
+def test_threads(n_jobs):
+    X, y = two_classes()
+    one = accurate(C=0.1, tol=1e-12).fit(sp.csr_array(X), y)
+    many = accurate(C=0.1, tol=1e-12, n_jobs=n_jobs).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(many.coef_, one.coef_, rtol=0, atol=1e-5)
+
+
+def test_one_thread_repeats_itself():
+    X, y = three_classes()
+    first, second = (AsagaClassifier(random_state=7).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    other = AsagaClassifier(random_state=8).fit(X, y)
+    assert np.any(first.coef_ != other.coef_)
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_weights_are_copies(multi_class, class_weight, form):
+    X, y = three_classes()
+    weight = np.random.default_rng(4).integers(0, 4, N)
+    copies = np.random.default_rng(5).permutation(np.repeat(np.arange(N), weight))
+    model = accurate(C=0.01, multi_class=multi_class, class_weight=class_weight)
+    weighted = clone(model).fit(form(X), y, sample_weight=weight)
+    repeated = clone(model).fit(form(X[copies]), y[copies])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-12)
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data],
+)
+def test_weights_by_the_check_of_scikit_learn(check):
+    check("AsagaClassifier", accurate(max_iter=20_000))
+
+
+def test_weights_are_factors_of_C():
+    X, y = two_classes()
+    weight = np.random.default_rng(4).uniform(0, 2, N)
+    weighted = accurate(C=0.1).fit(X, y, sample_weight=3 * weight)
+    stronger = accurate(C=0.3).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(weighted.coef_, stronger.coef_, rtol=0, atol=1e-8)
+    assert weighted.objective_ == pytest.approx(stronger.objective_, rel=1e-12)
+    equal = accurate(C=0.1).fit(X, y, sample_weight=3.0)
+    np.testing.assert_allclose(equal.coef_, accurate(C=0.3).fit(X, y).coef_, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"ant": 3.0, "cat": 0.5}], ids=str)
+def test_class_weight_is_a_weight_of_samples(class_weight):
+    X, y = three_classes()
+    weight = np.random.default_rng(4).uniform(0.5, 2, N)
+    model = accurate(C=0.1)
+    classes = clone(model).set_params(class_weight=class_weight)
+    factors = compute_sample_weight(class_weight, y)
+    expected = clone(model).fit(X, y, sample_weight=factors).coef_
+    np.testing.assert_allclose(classes.fit(X, y).coef_, expected, rtol=0, atol=1e-8)
+    if class_weight == "balanced":  # every class has the same weight in total
+        _, codes = np.unique(y, return_inverse=True)
+        counts = np.bincount(codes, weights=weight)
+        factors = (weight.sum() / (3 * counts))[codes]
+    expected = clone(model).fit(X, y, sample_weight=weight * factors).coef_
+    classes.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(classes.coef_, expected, rtol=0, atol=1e-8)
+
+
+def test_order_of_rows():
+    X, y = three_classes()
+    order = np.random.default_rng(6).permutation(N)
+    a, b = accurate(C=0.1).fit(X, y), accurate(C=0.1).fit(X[order], y[order])
+    np.testing.assert_allclose(a.coef_, b.coef_, rtol=0, atol=1e-7)
+
+
+# ---- prediction ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "multinomial", "modified_huber"])
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_probabilities(loss, data):
+    X, y = data()
+    model = AsagaClassifier(loss, random_state=0).fit(X, y)
+    far = np.vstack([X, 100 * X])
+    p = model.predict_proba(far)
+    assert p.shape == (2 * N, model.classes_.size)
+    assert np.all((p >= 0) & (p <= 1))
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    chosen = model.classes_[p.argmax(axis=1)]
+    sure = np.sort(p, axis=1)[:, -1] - np.sort(p, axis=1)[:, -2] > 0
+    np.testing.assert_array_equal(chosen[sure], model.predict(far)[sure])
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(p[:N]))
+
+
+def test_probabilities_of_one_against_the_rest():
+    X, y = three_classes()
+    model = AsagaClassifier(multi_class="ovr", random_state=0).fit(X, y)
+    positive = 1 / (1 + np.exp(-model.decision_function(X)))
+    expected = positive / positive.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
+
+
+def test_probabilities_of_modified_huber():
+    model = AsagaClassifier("modified_huber", fit_intercept=False).fit([[1.0], [-1.0]], [1, 0])
+    model.coef_ = np.array([[1.0]])
+    X = np.array([[-3.0], [-1.0], [-0.5], [0.0], [0.5], [1.0], [3.0]])
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], [0, 0, 0.25, 0.5, 0.75, 1, 1])
+    # Nothing speaks for any of three classes.
+    three = AsagaClassifier("modified_huber", fit_intercept=False)
+    three.fit([[1.0], [0.0], [-1.0]], [0, 1, 2]).coef_ = -np.ones((3, 1))
+    np.testing.assert_allclose(three.predict_proba([[5.0]]), np.full((1, 3), 1 / 3))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", SmoothHinge(2.0)], ids=str)
+def test_hinges_give_no_probabilities(loss):
+    model = AsagaClassifier(loss).fit(*two_classes())
+    for method in ("predict_proba", "predict_log_proba"):
+        assert not hasattr(model, method)
+        with pytest.raises(AttributeError, match=f"has no attribute '{method}'") as caught:
+            getattr(model, method)
+        assert "gives no probabilities; use 'log_loss'" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_predictions(data):
+    X, y = data()
+    model = AsagaClassifier(random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    expected = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(scores, expected[:, 0] if expected.shape[1] == 1 else expected)
+    if scores.ndim == 1:
+        np.testing.assert_array_equal(model.predict(X), np.where(scores > 0, "bee", "ant"))
+    for same in (sp.csr_array(X), sp.csc_matrix(X), X.tolist(), np.asfortranarray(X)):
+        np.testing.assert_allclose(model.decision_function(same), scores, rtol=1e-12, atol=1e-14)
+    assert model.score(X, y) == np.mean(model.predict(X) == y) > 0.6
+
+
+def test_sparse_coefficients():
+    X, y = three_classes()
+    model = AsagaClassifier(C=0.05, l1_ratio=1.0, random_state=0).fit(X, y)
+    dense, p = model.coef_.copy(), model.predict_proba(X)
+    assert model.sparsify() is model
+    assert sp.issparse(model.coef_)
+    assert model.coef_.nnz == np.count_nonzero(dense) < dense.size
+    np.testing.assert_allclose(model.predict_proba(X), p)
+    np.testing.assert_allclose(model.predict_proba(sp.csr_array(X)), p)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert model.sparsify().densify().densify() is model
+    np.testing.assert_array_equal(model.coef_, dense)
+    assert model.sparsify().fit(X, y).coef_.shape == dense.shape
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["no", "yes"], [3, -7], [False, True], [0.0, 1.0], np.array(["b", "a"], dtype=object)],
+    ids=str,
+)
+def test_labels(labels):
+    X, y = two_classes()
+    y = np.asarray(labels)[(y == "bee").astype(int)]
+    model = AsagaClassifier(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert model.predict(X).dtype == y.dtype
+    assert model.score(X, y) > 0.6
+    assert model.fit(X, y.tolist()).score(X, y) > 0.6
+
+
+# ---- scikit-learn's tools ------------------------------------------------------------------------
+
+
+def test_data_frames():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = AsagaClassifier(random_state=0).fit(X, y)
+    assert model.feature_names_in_.tolist() == X.columns.tolist()
+    same = AsagaClassifier(random_state=0).fit(X.to_numpy(), y.to_numpy())
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    weight = pd.Series(np.ones(len(X)), index=X.index[::-1])
+    AsagaClassifier(random_state=0).fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename(columns=str.upper))
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_storage(warm_start, tmp_path):
+    X, y = three_classes()
+    model = AsagaClassifier(warm_start=warm_start, tol=1e-8, random_state=0).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        np.testing.assert_array_equal(copy.coef_, model.coef_)
+        np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+        again, expected = copy.fit(X, y), pickle.loads(pickle.dumps(model)).fit(X, y)
+        np.testing.assert_array_equal(again.coef_, expected.coef_)
+    # The memory is stored only where the next fit will use it.
+    assert ("_warm" in model.__getstate__()) == warm_start
+    assert not hasattr(clone(model), "coef_")
+
+
+def test_skops():
+    skops = pytest.importorskip("skops.io")
+    X, y = two_classes()
+    model = AsagaClassifier(LogLoss(), penalty=L1(), solver=Svrg(), random_state=0).fit(X, y)
+    dumped = skops.dumps(model)
+    types = skops.get_untrusted_types(data=dumped)
+    assert all(name.startswith("sklearn_fw.") for name in types)
+    np.testing.assert_array_equal(skops.loads(dumped, trusted=types).coef_, model.coef_)
+
+
+def test_clone_and_parameters():
+    model = AsagaClassifier(SmoothHinge(0.5), penalty=GroupLasso([[0]]), solver=Svrg(n_inner=2.0))
+    params = clone(model).get_params()
+    assert params["loss__gamma"] == 0.5
+    assert params["solver__n_inner"] == 2.0
+    assert params["penalty__l1"] == 0.0
+    model.set_params(solver__step_size="theory", penalty__l1=0.1, loss__gamma=1.0)
+    fitted = model.fit(*two_classes())
+    assert fitted.solver_ is not model.solver  # what was given stays as it was
+    assert fitted.solver_.step_size == "theory"
+
+
+def test_grid_search():
+    X, y = three_classes()
+    grid = {
+        "C": [1e-4, 1.0],
+        "solver__step_size": ["auto", "theory"],
+        "solver__n_inner": [1.0, 2.0],
+    }
+    model = AsagaClassifier(solver=Svrg(), random_state=0)
+    search = GridSearchCV(model, grid, cv=2).fit(X, y)
+    assert len(search.cv_results_["params"]) == 8
+    assert search.best_params_["C"] == 1.0
+    assert search.best_estimator_.solver_.n_inner == search.best_params_["solver__n_inner"]
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_threads_inside_parallel_fits(backend):
+    X, y = two_classes()
+    model = AsagaClassifier(n_jobs=2, tol=1e-8, random_state=0)
+    with joblib.parallel_backend(backend, n_jobs=2):
+        search = GridSearchCV(model, {"C": [1e-3, 0.1, 1.0]}, cv=2).fit(sp.csr_array(X), y)
+    assert np.all(search.cv_results_["mean_test_score"] > 0.5)
+    plain = clone(search.best_estimator_).set_params(n_jobs=None).fit(X, y)
+    np.testing.assert_allclose(search.best_estimator_.coef_, plain.coef_, rtol=0, atol=1e-3)
+
+
+def test_pipelines():
+    X, y = three_classes()
+    X = sp.csr_array(1000 * X)
+    pipe = make_pipeline(MaxAbsScaler(), AsagaClassifier(random_state=0))
+    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.5
+    p = cross_val_predict(pipe, X, y, cv=3, method="predict_proba")
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    pipe = make_pipeline(StandardScaler(), AsagaClassifier(random_state=0))
+    X, y = load_iris(return_X_y=True)
+    assert cross_val_score(pipe, X, y, cv=3).mean() > 0.9

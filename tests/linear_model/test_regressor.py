@@ -1,0 +1,401 @@
+"""AsagaRegressor: the optimum of its objective, several targets, forms of data, weights."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize, nnls
+from sklearn.base import clone
+from sklearn.linear_model import ElasticNet, Lasso, Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+)
+
+from _linear_referees import minimize_linear
+from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.losses import Huber, SquaredEpsilonInsensitive
+from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.penalties import GroupLasso, NonNegative
+
+N, D = 200, 6
+
+
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D))
+    y = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3] + 2.0 + rng.standard_normal(N)
+    return X, y
+
+
+def uneven():
+    return np.random.default_rng(3).uniform(0.2, 2.0, N)
+
+
+def accurate(loss="squared_error", **params):
+    params = {"tol": 1e-15, "max_iter": 5000, "random_state": 0, **params}
+    return AsagaRegressor(loss, **params)
+
+
+# ---- the optimum ---------------------------------------------------------------------------------
+
+REFEREES = {
+    "ridge": (lambda n: Ridge(alpha=0.5 * n, tol=1e-14), {"alpha": 0.5}),
+    "elastic net": (
+        lambda n: ElasticNet(alpha=0.3, l1_ratio=0.4, tol=1e-14, max_iter=100_000),
+        {"alpha": 0.3, "l1_ratio": 0.4},
+    ),
+    "lasso": (
+        lambda n: Lasso(alpha=0.2, tol=1e-14, max_iter=100_000),
+        {"alpha": 0.2, "l1_ratio": 1.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFEREES)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_squared_error(name, fit_intercept, weighted, form):
+    X, y = data()
+    make, params = REFEREES[name]
+    weight = uneven() if weighted else None
+    # Ridge multiplies its sum with weights, the others normalise them.
+    theirs = make(N if weight is None else weight.sum()).set_params(fit_intercept=fit_intercept)
+    theirs.fit(X, y, sample_weight=weight)
+    ours = accurate(fit_intercept=fit_intercept, **params).fit(form(X), y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6)
+    assert ours.coef_.shape == (D,)
+    assert isinstance(ours.intercept_, float)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-6)
+    np.testing.assert_array_equal(ours.coef_ == 0, theirs.coef_ == 0)
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=1e-6)
+
+
+def huber(r, delta=1.35):
+    return np.where(np.abs(r) < delta, r * r / 2, delta * (np.abs(r) - delta / 2))
+
+
+LOSSES = {
+    "huber": ("huber", huber),
+    "narrow huber": (Huber(0.3), lambda r: huber(r, 0.3)),
+    "epsilon": ("squared_epsilon_insensitive", lambda r: np.maximum(0, np.abs(r) - 0.1) ** 2),
+    "wide epsilon": (SquaredEpsilonInsensitive(0.7), lambda r: np.maximum(0, np.abs(r) - 0.7) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_robust_losses(name):
+    X, y = data()
+    y[:20] += 30.0
+    loss, phi = LOSSES[name]
+    weight = uneven() / uneven().sum()
+
+    def objective(theta):
+        return weight @ phi(X @ theta[:D] + theta[D] - y) + 0.05 * theta[:D] @ theta[:D]
+
+    ours = accurate(loss, alpha=0.1).fit(X, y, sample_weight=uneven())
+    found = minimize(objective, np.zeros(D + 1), method="BFGS", options={"gtol": 1e-7})
+    theta = np.append(ours.coef_, ours.intercept_)
+    assert objective(theta) <= found.fun + 1e-12
+    assert ours.objective_ == pytest.approx(objective(theta), rel=1e-12)
+    np.testing.assert_allclose(theta, found.x, rtol=0, atol=1e-5)
+
+
+def test_nonnegative_least_squares():
+    X, y = data()
+    y -= 2.0
+    ours = accurate(penalty=NonNegative(), alpha=0.0, fit_intercept=False).fit(X, y)
+    expected, _ = nnls(X, y)
+    assert np.any(expected == 0)
+    np.testing.assert_allclose(ours.coef_, expected, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(ours.coef_ == 0, expected == 0)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("weights", ["sqrt", "ones", [0.5, 2.0]], ids=str)
+def test_group_lasso(alpha, missing, weights):
+    """Plain proximal gradients on the definition; features in no group are not penalised."""
+    X, y = data()
+    groups = [[0, 4], [1, 3]] if missing else [[0, 4], [1, 2, 3, 5]]
+    factors = {"sqrt": np.sqrt([len(g) for g in groups]), "ones": [1, 1]}
+    factors = factors[weights] if isinstance(weights, str) else weights
+    centred, truth = X - X.mean(axis=0), y - y.mean()
+    step = N / np.linalg.norm(centred, 2) ** 2
+    w = np.zeros(D)
+    for _ in range(2000):
+        w = w - step * centred.T @ (centred @ w - truth) / N
+        for group, factor in zip(groups, factors):
+            norm = np.linalg.norm(w[group])
+            w[group] *= max(0.0, 1 - step * alpha * factor / max(norm, 1e-300))
+    ours = accurate(penalty=GroupLasso(groups, weights), alpha=alpha, tol=1e-16).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, w, rtol=0, atol=1e-8)
+    for group in groups:
+        assert len({*(ours.coef_[group] == 0)}) == 1
+    assert (ours.dual_gap_ is None) == missing
+
+
+def test_strongest_penalty_that_matters():
+    X, y = data()
+    largest = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / N
+    for factor, zero in [(1.001, True), (0.99, False)]:
+        coef = accurate(alpha=factor * largest, l1_ratio=1.0).fit(X, y).coef_
+        assert np.all(coef == 0) == zero
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.0])
+def test_several_targets(alpha):
+    X, y = data()
+    Y = np.column_stack([y, -2 * y + X[:, 3], np.full(N, 3.0)])
+    model = accurate(alpha=alpha, l1_ratio=0.5, tol=1e-12)
+    together = clone(model).fit(X, Y)
+    assert together.coef_.shape == (3, D)
+    assert together.predict(X).shape == (N, 3)
+    for k in range(3):
+        alone = clone(model).fit(X, Y[:, k])
+        np.testing.assert_allclose(together.coef_[k], alone.coef_, rtol=0, atol=1e-5)
+        assert together.intercept_[k] == pytest.approx(alone.intercept_, abs=1e-5)
+        assert together.objective_[k] == pytest.approx(alone.objective_, abs=1e-10)
+        np.testing.assert_allclose(together.predict(X)[:, k], alone.predict(X), atol=1e-4)
+    np.testing.assert_allclose(together.coef_[2], 0, atol=1e-9)
+    one = clone(model).fit(X, y[:, None])
+    assert one.coef_.shape == (1, D)
+    assert one.predict(X).shape == (N, 1)
+    assert 0.5 < one.score(X, y[:, None]) < 1
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_weights_are_copies(loss):
+    X, y = data()
+    weight = np.random.default_rng(4).integers(0, 4, N)
+    copies = np.random.default_rng(5).permutation(np.repeat(np.arange(N), weight))
+    model = accurate(loss, alpha=0.2, l1_ratio=0.5)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(X[copies], y[copies])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=0, atol=1e-7)
+    assert weighted.intercept_ == pytest.approx(repeated.intercept_, abs=1e-7)
+    # The sum of the weights plays no role, and rows without weight none either.
+    scaled = clone(model).fit(X, y, sample_weight=1e-3 * weight)
+    np.testing.assert_allclose(scaled.coef_, weighted.coef_, rtol=0, atol=1e-7)
+    y[weight == 0] = 1e9
+    wild = clone(model).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(wild.coef_, weighted.coef_)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data],
+)
+def test_weights_by_the_check_of_scikit_learn(check):
+    check("AsagaRegressor", accurate(alpha=0.1))
+
+
+# ---- forms of data -------------------------------------------------------------------------------
+
+
+def table():
+    """Zero entries, an empty row and an empty column; half of the values are not negative."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5)).round(2) * (rng.random((60, 5)) < 0.5)
+    X[7], X[:, 3] = 0.0, 0.0
+    return X.astype(np.float32).astype(float), X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(60)
+
+
+def unsorted(X, container=sp.csr_matrix):
+    X = container(X)
+    for i in range(X.shape[0]):
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        X.indices[part], X.data[part] = X.indices[part][::-1].copy(), X.data[part][::-1].copy()
+    X.has_sorted_indices = X.has_canonical_format = False
+    return X
+
+
+def duplicated(X):
+    X = sp.csr_array(X)
+    counts = np.diff(X.indptr)
+    return sp.csr_array(
+        (np.repeat(X.data, 2) / 2, np.repeat(X.indices, 2), np.append(0, np.cumsum(2 * counts))),
+        shape=X.shape,
+    )
+
+
+def with_indices(dtype):
+    def make(X):
+        X = sp.csr_array(X)
+        X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
+        return X
+
+    return make
+
+
+def with_zeros(X):
+    rows, columns = np.indices(X.shape)
+    return sp.csr_array((X.ravel(), columns.ravel(), np.arange(X.shape[0] + 1) * X.shape[1]))
+
+
+def read_only(X):
+    X = np.array(X)
+    X.flags.writeable = False
+    return X
+
+
+def read_only_csr(X):
+    X = sp.csr_array(X)
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
+FORMS = {
+    "F order": np.asfortranarray,
+    "every second row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "read only": read_only,
+    "list": lambda X: X.tolist(),
+    "data frame": pd.DataFrame,
+    "float32": lambda X: X.astype(np.float32),
+    "float32 in F order": lambda X: np.asfortranarray(X, dtype=np.float32),
+    "float32 CSR": lambda X: sp.csr_array(X.astype(np.float32)),
+    "CSR": sp.csr_array,
+    "CSR matrix": sp.csr_matrix,
+    "CSR, int64": with_indices(np.int64),
+    "CSR, int32": with_indices(np.int32),
+    "CSR, read only": read_only_csr,
+    "CSR, unsorted": unsorted,
+    "CSR, zeros stored": with_zeros,
+    "CSR, duplicates": duplicated,
+    "CSC": sp.csc_array,
+    "COO": sp.coo_matrix,
+    "LIL": sp.lil_array,
+}
+
+
+def parts(X):
+    """Copies of all arrays that X consists of."""
+    if sp.issparse(X) and X.format in ("csr", "csc"):
+        return [a.copy() for a in (X.data, X.indices, X.indptr)]
+    return [np.array(X.toarray() if sp.issparse(X) else X)]
+
+
+@pytest.mark.parametrize("solver", ["asaga", "svrg"])
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form, solver):
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.5, 2, 60)
+    model = accurate(alpha=0.05, l1_ratio=0.5, solver=solver, tol=1e-13)
+    expected = clone(model).fit(X, y, sample_weight=weight)
+    given = FORMS[form](X)
+    before = [*parts(given), y.copy(), weight.copy()]
+    ours = clone(model).fit(given, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=0, atol=1e-6)
+    assert ours.intercept_ == pytest.approx(expected.intercept_, abs=1e-6)
+    assert ours.coef_[3] == 0
+    np.testing.assert_allclose(ours.predict(given), expected.predict(X), rtol=0, atol=1e-5)
+    for a, b in zip(before, [*parts(given), y, weight]):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, np.float32, object])
+def test_targets(dtype):
+    X, y = table()
+    y = (y > 0).astype(dtype)
+    same = AsagaRegressor(random_state=0).fit(X, (y > 0).astype(float))
+    for given in (y, y.tolist(), pd.Series(y, index=range(5, 65)), y[:, None][:, 0]):
+        ours = AsagaRegressor(random_state=0).fit(X, given)
+        np.testing.assert_allclose(ours.coef_, same.coef_, rtol=1e-12)
+
+
+def test_memory_map(tmp_path):
+    X, y = table()
+    for dtype in (np.float64, np.float32):
+        mapped = np.memmap(tmp_path / "X", dtype=dtype, mode="w+", shape=X.shape)
+        mapped[:] = X
+        mapped.flush()
+        mapped = np.memmap(tmp_path / "X", dtype=dtype, mode="r", shape=X.shape)
+        for n_jobs in (None, 2):
+            ours = AsagaRegressor(random_state=0, tol=1e-12, n_jobs=n_jobs).fit(mapped, y)
+            same = AsagaRegressor(random_state=0, tol=1e-12).fit(X, y)
+            np.testing.assert_allclose(ours.coef_, same.coef_, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, np.float32, read_only, sp.csr_array, sp.csr_matrix, unsorted,
+             with_zeros, read_only_csr, with_indices(np.int64)],
+)  # fmt: skip
+def test_valid_data_are_shared(form, monkeypatch):
+    """Kernels read the arrays that the user gave."""
+    X, y = table()
+    given, seen = form(X), []
+    make = FiniteSum.__init__
+
+    def spy(self, X, *args, **kwargs):
+        seen.append(X)
+        make(self, X, *args, **kwargs)
+
+    monkeypatch.setattr(FiniteSum, "__init__", spy)
+    AsagaRegressor(max_iter=1, tol=0).fit(given, y)
+    AsagaClassifier(max_iter=1, tol=0).fit(given, y > 0)
+    assert len(seen) == 2
+    for one in seen:
+        if sp.issparse(given):
+            assert np.shares_memory(one.data, given.data)
+            assert np.shares_memory(one.indices, given.indices)
+            assert np.shares_memory(one.indptr, given.indptr)
+        else:
+            assert np.shares_memory(one, given)
+
+
+@pytest.mark.parametrize("solver", ["asaga", "lagged_saga", "svrg"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_memory(form, solver):
+    """No step of a fit copies X."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4000, 150)), rng.standard_normal(4000)
+    given = form(X)
+    for model, target in ((AsagaRegressor, y), (AsagaClassifier, y > 0)):
+        fit = model(max_iter=2, tol=0, solver=solver).fit
+        fit(given[:50], target[:50])  # compilation, imports
+        gc.collect()
+        tracemalloc.start()
+        fit(given, target)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.25 * X.nbytes
+
+
+def test_scores():
+    X, y = data()
+    assert cross_val_score(AsagaRegressor(alpha=0.01, random_state=0), X, y, cv=3).min() > 0.4
+    model = AsagaRegressor(alpha=0.2, l1_ratio=1.0, random_state=0).fit(X, y)
+    predicted = model.predict(X)
+    model.sparsify()
+    assert sp.issparse(model.coef_)
+    np.testing.assert_allclose(model.predict(X), predicted)
+    np.testing.assert_allclose(model.predict(sp.csr_array(X)), predicted)
+    model.densify()
+    np.testing.assert_allclose(model.predict(X), predicted)
+
+
+def test_referee_agrees_with_itself():
+    """The objective that is reported is the one of the docstring."""
+    X, y = data()
+    weight = uneven()
+    model = accurate("huber", alpha=0.3, l1_ratio=0.4).fit(X, y, sample_weight=weight)
+    w = model.coef_
+    penalty = 0.3 * (0.4 * np.abs(w).sum() + 0.6 / 2 * w @ w)
+    value = weight @ huber(y - model.predict(X)) / weight.sum() + penalty
+    assert model.objective_ == pytest.approx(value, rel=1e-12)
+    bound = clone(model).set_params(penalty=GroupLasso([[0, 1]])).fit(X, y).objective_
+    coef, _, objective = minimize_linear(
+        X, y, "huber", *(getattr(GroupLasso([[0, 1]]).bind(D).scaled(0.3 * N), name)
+                         for name in ("value", "prox")), fit_intercept=True,
+    )  # fmt: skip
+    assert bound == pytest.approx(objective, rel=1e-10)

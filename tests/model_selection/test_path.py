@@ -1,0 +1,220 @@
+"""One function for all paths, cross-validation along them, and their picture."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+import sklearn_fw
+from _package import public_objects
+from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM, regularization_path
+from sklearn_fw.model_selection import (
+    RegularizationPath,
+    RegularizationPathDisplay,
+    cross_validate_path,
+)
+
+
+class ShrunkenMean(RegressorMixin, BaseEstimator):
+    """An estimator of a third party: the mean, divided by 1 + alpha."""
+
+    def __init__(self, alpha=1.0):
+        self.alpha = alpha
+
+    def fit(self, X, y, sample_weight=None):
+        self.mean_ = np.average(y, weights=sample_weight) / (1.0 + self.alpha)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+    def _regularization_path(self, X, y, *, sample_weight=None, alphas=(1.0, 0.0)):
+        mean = np.average(y, weights=sample_weight)
+        return Means(self, alphas, mean / (1.0 + np.array(alphas)), np.zeros(len(alphas)))
+
+
+class Means(RegularizationPath):
+    """Its path."""
+
+    param_name, grid_option = "alpha", "alphas"
+
+    def estimator_at(self, value):
+        fitted = ShrunkenMean(value)
+        fitted.mean_ = self.coefs_[self.values_ == value][0]
+        return fitted
+
+
+def test_third_parties_take_part():
+    X, y = load_diabetes(return_X_y=True)
+    path = regularization_path(ShrunkenMean(), X, y, alphas=[3.0, 1.0, 0.0])
+    np.testing.assert_allclose(path.predict(X[:2], at=1.0), y.mean() / 2)
+    assert np.argmax(path.score_path(X, y)) == 2
+    assert list(RegularizationPathDisplay.from_path(path).lines_) == ["coef"]
+    assert cross_validate_path(ShrunkenMean(), X, y).best_value == 0.0
+
+
+@pytest.mark.parametrize("estimator", ["ridge", object(), AsagaRegressor, GridSearchCV])
+def test_estimators_without_a_path(estimator):
+    with pytest.raises(TypeError, match=r"must be a StructuredSVM, .* method _regularization_path"):
+        regularization_path(estimator, np.eye(2), [0, 1])
+
+
+def test_error_names_every_estimator_with_a_path():
+    with pytest.raises(TypeError) as caught:
+        regularization_path(None, np.eye(2), [0, 1])
+    for name, obj in public_objects():
+        if hasattr(obj, "_regularization_path"):
+            assert name.rpartition(".")[2] in str(caught.value)
+
+
+def test_one_function_at_all_doors():
+    from sklearn_fw import model_selection, structured
+
+    for name in ("regularization_path", "RegularizationPath", "RegularizationPathDisplay"):
+        assert getattr(structured, name) is getattr(model_selection, name)
+    assert sklearn_fw.regularization_path is model_selection.regularization_path
+
+
+def test_all_paths_have_one_interface():
+    X, y = load_iris(return_X_y=True)
+    for estimator, options in (
+        (StructuredSVM(random_state=0), {"eps": 0.5, "C_max": 0.1}),
+        (AsagaClassifier(l1_ratio=0.5, random_state=0), {"n_values": 3, "ratio": 0.1}),
+    ):
+        path = regularization_path(estimator, X, y, sample_weight=np.ones(150), **options)
+        assert isinstance(path, RegularizationPath)
+        assert path.param_name == "C"
+        assert len(path.values_) == len(path.coefs_) == len(path.gaps_)
+        assert np.all(np.diff(path.values_) > 0)
+        assert path.values_[0] == path.estimator_at(path.values_[0]).C
+        assert path.predict(X, at=path.values_[-1]).shape == y.shape
+        assert path.score_path(X, y, scoring="accuracy").shape == path.values_.shape
+
+
+# ---- cross-validation ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_cross_validation_is_that_of_single_fits(form):
+    X, y = load_iris(return_X_y=True)
+    estimator = AsagaClassifier(l1_ratio=0.5, tol=1e-8, max_iter=2000, random_state=0)
+    options = {"cv": 3, "scoring": "neg_log_loss"}
+    result = cross_validate_path(estimator, form(X), y, n_values=4, ratio=0.01, **options)
+    assert result.scores.shape == (3, 4)
+    for k, C in enumerate(result.path.values_):
+        alone = cross_val_score(AsagaClassifier(**{**estimator.get_params(), "C": C}), X, y,
+                                **options)  # fmt: skip
+        np.testing.assert_allclose(result.scores[:, k], alone, rtol=0, atol=1e-4)
+    best = np.argmax(result.scores.mean(axis=0))
+    assert result.best_value == result.path.values_[best] == result.best_estimator.C
+    np.testing.assert_array_equal(result.best_estimator.coef_, result.path.coefs_[best])
+
+
+def test_cross_validation_in_parallel_and_with_weights():
+    X, y = load_diabetes(return_X_y=True)
+    weight = np.arange(442.0)
+    options = {"cv": KFold(3), "sample_weight": weight, "alphas": [1.0, 0.1]}
+    estimator = AsagaRegressor(l1_ratio=1.0, random_state=0)
+    one, two = (cross_validate_path(estimator, X, y, n_jobs=n, **options) for n in (1, 2))
+    np.testing.assert_array_equal(one.scores, two.scores)
+    train, test = next(KFold(3).split(X))
+    path = regularization_path(
+        estimator, X[train], y[train], sample_weight=weight[train], alphas=[1.0, 0.1]
+    )
+    np.testing.assert_array_equal(path.score_path(X[test], y[test]), one.scores[0])
+
+
+def test_of_equal_scores_the_most_regularized_wins():
+    X, y = load_diabetes(return_X_y=True)
+    result = cross_validate_path(
+        AsagaRegressor(l1_ratio=1.0), X, y, alphas=[1.0, 0.1], scoring=lambda est, A, b: 1.0, cv=2
+    )
+    assert result.best_value == result.path.values_.max()
+
+
+def test_paths_without_grid_are_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match=r"StructuredSVM use sklearn_fw.structured.StructuredSVMCV"):
+        cross_validate_path(StructuredSVM(), X, y, eps=0.5, max_breakpoints=1)
+
+
+# ---- display -------------------------------------------------------------------------------------
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def path():
+    X, y = load_diabetes(return_X_y=True)
+    return regularization_path(
+        AsagaRegressor(l1_ratio=1.0, tol=1e-3, random_state=0), X, y, n_values=6, ratio=0.05
+    )
+
+
+def test_curves_are_those_of_the_path(path):
+    X, y = load_diabetes(return_X_y=True)
+    curves = ("coef", "nonzero", "norm", "gap", "score")
+    display = RegularizationPathDisplay.from_path(path, X=X, y=y, curves=curves, name="lasso")
+    assert tuple(display.lines_) == curves
+    used = np.flatnonzero(path.coefs_.any(axis=0))
+    assert len(display.lines_["coef"]) == used.size
+    for feature, line in zip(used, display.lines_["coef"]):
+        np.testing.assert_array_equal(line.get_xdata(), path.values_)
+        np.testing.assert_array_equal(line.get_ydata(), path.coefs_[:, feature])
+        assert line.get_drawstyle() == "default"
+    expected = {
+        "nonzero": (path.coefs_ != 0).sum(axis=1),
+        "norm": np.linalg.norm(path.coefs_, axis=1),
+        "gap": path.gaps_,
+        "score": path.score_path(X, y),
+    }
+    for curve, values in expected.items():
+        np.testing.assert_array_equal(display.lines_[curve].get_ydata(), values)
+    for panel in display.axes_:
+        assert panel.get_xscale() == "log"
+        assert panel.xaxis_inverted()  # strong regularization at the left, as for C
+        assert len(panel.get_legend().get_texts()) == 1
+    assert display.axes_[-1].get_xlabel() == "alpha"
+    display.figure_.canvas.draw()
+
+
+def test_default_curves(path):
+    assert list(RegularizationPathDisplay.from_path(path).lines_) == ["coef"]
+    X, y = load_diabetes(return_X_y=True)
+    assert list(RegularizationPathDisplay.from_path(path, X=X, y=y).lines_) == ["score"]
+
+
+def test_two_paths_on_one_axis_stay_inverted(path):
+    first = RegularizationPathDisplay.from_path(path, curves="nonzero", color="red")
+    second = RegularizationPathDisplay.from_path(path, curves="nonzero", ax=first.ax_)
+    assert second.ax_.xaxis_inverted()
+    assert first.lines_["nonzero"].get_color() == "red"
+
+
+def test_only_the_largest_coefficients_are_drawn():
+    coefs = np.zeros((2, 150))
+    coefs[1] = np.arange(150)
+    display = RegularizationPathDisplay([1.0, 2.0], coefs=coefs, steps=False).plot()
+    assert [line.get_ydata()[1] for line in display.lines_["coef"]] == list(range(50, 150))
+    display = RegularizationPathDisplay([1.0, 2.0], coefs=0 * coefs, steps=False).plot()
+    assert display.lines_["coef"] == []  # nothing to see, and no error
+    display.figure_.canvas.draw()
+
+
+def test_several_outputs():
+    X, y = load_iris(return_X_y=True)
+    path = regularization_path(AsagaClassifier(l1_ratio=0.5), X, y, Cs=[0.01, 0.1])
+    display = RegularizationPathDisplay.from_path(path, curves=["coef", "nonzero"])
+    assert display.lines_["nonzero"].get_ydata().tolist() == [
+        np.count_nonzero(path.coefs_[k]) for k in (0, 1)
+    ]
+    assert not display.ax_.xaxis_inverted()
+    assert display.axes_[-1].get_xlabel() == "C"
