@@ -46,7 +46,9 @@ def draw_texts(n_texts=3000, n_words=10_000, length=100, seed=0):
     words = []
     for _ in range(2):  # word k of a vocabulary has a frequency of about 1 / k
         frequency = np.exp(0.35 * rng.standard_normal(n_words)) / np.arange(1, n_words + 1)
-        words.append(rng.choice(n_words, size=(n_texts // 2) * length, p=frequency / frequency.sum()))
+        words.append(
+            rng.choice(n_words, size=(n_texts // 2) * length, p=frequency / frequency.sum())
+        )
     texts = np.repeat(np.arange(n_texts), length)
     counts = coo_matrix((np.ones(texts.size), (texts, np.concatenate(words))), (n_texts, n_words))
     return TfidfTransformer(sublinear_tf=True).fit_transform(counts), y
@@ -123,7 +125,8 @@ axes[0].legend()
 # --------------------
 # scikit-learn stops when an epoch changes no coefficient by more than the fraction ``tol`` of the
 # largest one. How accurate the answer is then depends on the problem: here it is more accurate than
-# asked for, on badly scaled columns far less. The ``tol`` of ``AsagaClassifier`` is the gap, as a
+# asked for, :ref:`on badly
+# scaled columns <sphx_glr_gallery_linear_model_plot_badly_scaled.py>` far less. The ``tol`` of ``AsagaClassifier`` is the gap, as a
 # fraction of the objective at zero.
 
 print("tol      program                epochs  CPU seconds  gap / objective at zero")
@@ -151,7 +154,9 @@ _, values, gaps = curves["AsagaClassifier"]
 ax.plot(epochs, gaps, "--", color="tab:blue", label="exact gap, seen from outside")
 ax.plot(epochs, values - lowest, "-", color="tab:blue", label="error")
 ax.plot(history["n_iter"][shown], history["dual_gap"][shown], ".", color="0.4", label="estimate")
-ax.plot(history["n_iter"][exact], history["dual_gap"][exact], "D", color="tab:red", label="exact gap")
+ax.plot(
+    history["n_iter"][exact], history["dual_gap"][exact], "D", color="tab:red", label="exact gap"
+)
 ax.axhline(tol * np.log(2), color="tab:red", linewidth=1, linestyle=":", label="tol")
 ax.set(yscale="log", xlabel="epochs", ylabel="objective above the optimum")
 ax.legend()

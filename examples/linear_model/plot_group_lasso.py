@@ -11,8 +11,9 @@ variables and in these the levels that matter.
 # %%
 # Answers to a questionnaire
 # --------------------------
-# Twenty-four questions with six answers each. Three questions matter with all of their answers, three
-# with two of them, and eighteen not at all. As a table: 144 columns, of which a row touches 24.
+# Twenty-four questions with six answers each. Three questions matter with all of their answers,
+# three with two of them, and eighteen not at all. As a table: 144 columns, of which a row touches
+# 24.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,8 +41,8 @@ print(f"{X.shape[1]} columns, {X.nnz // n_rows} per row, {np.count_nonzero(effec
 # ---------------
 # A penalty is an object, given in the place of the elastic net. Its strength comes from a path of
 # solutions, each warm-started from the one before, that begins where all coefficients are zero.
-# The C that predicts held-out rows best keeps a little of everything; taken is the strongest penalty
-# whose held-out loss is at most 3 % above that.
+# The C that predicts held-out rows best keeps a little of everything; taken is the strongest
+# penalty whose held-out loss is at most 3 % above that.
 
 penalties = {
     "lasso": L1(),

@@ -11,7 +11,7 @@ Every method of the family is this step: SAGA replaces ``alpha_i`` by ``g_i`` af
 the memory of a snapshot, SGD keeps zeros.
 
 ``state`` has a row ``[x, gamma / n_v, A_0, A_1, ...]`` per column, and one for the intercept, which
-is a column of ones without penalty. A is the sum of one part per worker: a worker writes its own
+is a column of ones without penalty; ``place`` says which row, if it is not that of the column. A is the sum of one part per worker: a worker writes its own
 part only, so nothing is lost although no addition is atomic.
 """
 
@@ -57,7 +57,7 @@ class Team(NamedTuple):
     ``period`` steps it publishes what it added and reads what the others have published.
     """
 
-    place: np.ndarray  # (n_workers, n_columns + 1) row of the state where a worker keeps a column
+    first: int  # row of the state where the private copies of worker 0 begin
     base: np.ndarray  # (n_hot,) x of the hot columns when the epoch began
     seen: np.ndarray  # (n_workers, n_hot) x of the private copies after the last exchange
     published: np.ndarray  # (n_workers, 2, n_hot) x added and part of A, by each worker
@@ -72,13 +72,6 @@ def weight_of(weight, i):
 
 
 @inner
-def places_of(me, team):
-    if team is None:
-        return None
-    return team.place[me]
-
-
-@inner
 def find(j, place, found, k):
     """Row of the state where the worker keeps column j; noted for `find_again`."""
     if place is None:
@@ -86,6 +79,14 @@ def find(j, place, found, k):
     r = place[j]
     found[k] = r
     return np.int64(r)
+
+
+@inner
+def intercept_row(state, place):
+    """Row of the state of the intercept, and how many places a row of the data can ask for."""
+    if place is None:
+        return state.shape[0] - 1, 0
+    return np.int64(place[place.size - 1]), place.size - 1
 
 
 @inner
@@ -134,7 +135,7 @@ def loss_parts(code, param, y, z):
 
 
 @njit
-def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, me, team):
+def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, place, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
     Parameters
@@ -153,6 +154,9 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
         Factors of the step size of the columns.
     refresh : bool
         Whether the memory follows (SAGA) or stays (SVRG, SGD).
+    place : (n_columns + 1,) int32 array or None
+        Rows of the state where this worker keeps the columns and the intercept; None for the
+        rows 0, 1, ... and the last.
     me : int
         Number of the worker.
     team : Team or None
@@ -163,11 +167,9 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
     concave : float
         Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
     """
-    intercept = state.shape[0] - 1 if team is None else team.place.shape[1] - 1
-    fit_intercept = state[intercept, STEP] > 0.0
-    found = np.empty(0 if team is None else intercept + 1, np.int32)
-    place = places_of(me, team)
-    at = find(intercept, place, found, intercept)
+    at, longest = intercept_row(state, place)
+    found = np.empty(longest, np.int32)
+    fit_intercept = state[at, STEP] > 0.0
     mine = SUM + me
     concave, product = 0.0, 1.0
     for t in range(order.size):
@@ -223,7 +225,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, m
 def meet(state, me, team):
     """Publish what this worker added to the hot columns and read what the others did."""
     n_workers, _, n_hot = team.published.shape
-    first = team.place.shape[1] + me * n_hot
+    first = team.first + me * n_hot
     for h in range(n_hot):
         added = state[first + h, X] - team.seen[me, h]
         team.published[me, 0, h] += added

@@ -119,3 +119,24 @@ def repeats(rows, n_rows, last):
                 return True
             last[j] = i
     return False
+
+
+@njit
+def order_of_first_touch(rows, n_rows, place):
+    """Number the columns in the order in which the rows touch them, then the others.
+
+    ``place`` (n_columns,) holds -1 everywhere. Columns of few rows then lie beside those that the
+    same row touches.
+    """
+    following = 0
+    for i in range(n_rows):
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            if place[j] < 0:
+                place[j] = following
+                following += 1
+    for j in range(place.size):
+        if place[j] < 0:
+            place[j] = following
+            following += 1

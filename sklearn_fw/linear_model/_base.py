@@ -159,7 +159,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         """Fitted attributes in the middle of a fit, for callbacks."""
         points = [run.engine.point() for run in runs]
         points += [tuple(np.zeros_like(a) for a in points[0])] * (n_problems - len(points))
-        coef, intercept = _stack(points)
+        coef, intercept = self._stacked(points)
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
         return fitted | {"coef_": coef, "intercept_": intercept}
 
@@ -190,7 +190,11 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
             self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
 
     def _set_points(self, points):
-        self.coef_, self.intercept_ = _stack(points)
+        self.coef_, self.intercept_ = self._stacked(points)
+
+    def _stacked(self, points):
+        """``coef_`` and ``intercept_`` of one or more problems."""
+        return _stack(points)
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -244,6 +248,8 @@ def _fitting(start, problem):
     """The start, without what has another shape now."""
     if start.coef.shape != problem.shape:
         return None
+    if not problem.fit_intercept:
+        start = start._replace(intercept=np.zeros(problem.shape[1:]))
     rows = (problem.n_rows, *problem.shape[1:])
     return start if start.memory.shape == rows else start._replace(memory=None)
 

@@ -89,6 +89,8 @@ def _visit(model, problem, start, rows, adds, rng):
             problem.penalty.prox(np.zeros(shape), 1.0), np.zeros(shape[1:]), None,
             Seen(np.zeros(problem.n_columns), 0, True, np.zeros(shape), np.zeros(shape[1:])),
         )  # fmt: skip
+    if not problem.fit_intercept:  # now, whatever it was before
+        start = start._replace(intercept=np.zeros(shape[1:]))
     seen = start.seen._replace(adds=adds)
     run = model.solver_.start(
         problem, tol=0.0, rng=rng, n_workers=n_threads(model.n_jobs),

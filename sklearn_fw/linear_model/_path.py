@@ -68,10 +68,11 @@ class LinearPath(RegularizationPath):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn_fw import AsagaClassifier, regularization_path
     >>> X, y = load_iris(return_X_y=True)
-    >>> path = regularization_path(AsagaClassifier(l1_ratio=1.0), X, y, Cs=[0.1, 1.0, 10.0])
+    >>> lasso = AsagaClassifier(l1_ratio=1.0, max_iter=1000, random_state=0)
+    >>> path = regularization_path(lasso, X, y, Cs=[0.1, 0.3, 1.0])
     >>> path.coefs_.shape
     (3, 3, 4)
-    >>> path.estimator_at(10.0).score(X, y) > 0.95
+    >>> path.estimator_at(1.0).score(X, y) > 0.95
     True
     """
 
@@ -136,7 +137,9 @@ def linear_path(
     units = model._problems(X, y, weight)
     setattr(model, name, getattr(estimator, name))
     if not _has_strength(units[0].penalty):
-        raise ValueError(f"there is no path over {name}: penalty={estimator.penalty!r} has no strength")
+        raise ValueError(
+            f"there is no path over {name}, which changes nothing for penalty={estimator.penalty!r}"
+        )
     if grid is None:
         grid = _make_grid(units, n_values, ratio)
         grid = 1.0 / grid if name == "C" else grid
@@ -242,7 +245,7 @@ def _scaled(problem, strength):
 def _excess(run):
     """How many times the certificate is larger than it should be."""
     value = run.best.dual_gap if run.has_dual else run.best.gradient_mapping
-    return value / run.threshold
+    return value / max(run.threshold, np.finfo(float).tiny)
 
 
 def _warn(missed, grid, name):

@@ -179,10 +179,9 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
                     f"y.shape == {y.shape}, expected {(y.shape[0], *expected)} as in the first part"
                 )
 
-    def _set_points(self, points):
-        super()._set_points(points)
-        if self._one_target:
-            self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+    def _stacked(self, points):
+        coef, intercept = super()._stacked(points)
+        return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
 
     def predict(self, X):
         """Predicted targets.

@@ -61,7 +61,8 @@ def cross_validate_path(
     >>> from sklearn_fw import AsagaClassifier
     >>> from sklearn_fw.model_selection import cross_validate_path
     >>> X, y = load_iris(return_X_y=True)
-    >>> result = cross_validate_path(AsagaClassifier(l1_ratio=1.0), X, y, cv=3, n_values=5)
+    >>> lasso = AsagaClassifier(l1_ratio=1.0, max_iter=2000, random_state=0)
+    >>> result = cross_validate_path(lasso, X, y, cv=3, n_values=5, ratio=0.01)
     >>> result.scores.shape, result.best_estimator.score(X, y) > 0.95
     ((3, 5), True)
     """

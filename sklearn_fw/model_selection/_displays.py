@@ -74,7 +74,8 @@ class RegularizationPathDisplay:
     >>> from sklearn_fw import AsagaRegressor, regularization_path
     >>> from sklearn_fw.model_selection import RegularizationPathDisplay
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> path = regularization_path(AsagaRegressor(l1_ratio=1.0), X, y, n_values=5)
+    >>> lasso = AsagaRegressor(l1_ratio=1.0, max_iter=1000, random_state=0)
+    >>> path = regularization_path(lasso, X, y, n_values=5)
     >>> display = RegularizationPathDisplay.from_path(path, curves=("coef", "nonzero"))
     >>> len(display.lines_["coef"])
     10

@@ -22,11 +22,11 @@ class Crew:
 
         Whatever interrupts the calling thread (KeyboardInterrupt too) leaves no thread at work.
         """
+        self._stop.clear()
         if self.size == 1:
             return self._part(work, order, 0)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="sklearn_fw")
-        self._stop.clear()
         bounds = [order.size * worker // self.size for worker in range(self.size + 1)]
         futures = [
             self._pool.submit(self._part, work, order[bounds[worker] : bounds[worker + 1]], worker)
@@ -41,10 +41,14 @@ class Crew:
 
     def _part(self, work, order, worker):
         done = 0.0
-        for start in range(0, order.size, CHUNK):
-            if self._stop.is_set():
-                break
-            done += work(order[start : start + CHUNK], worker)
+        try:
+            for start in range(0, order.size, CHUNK):
+                if self._stop.is_set():
+                    break
+                done += work(order[start : start + CHUNK], worker)
+        except BaseException:
+            self._stop.set()  # the others need not finish
+            raise
         return done
 
     def close(self):

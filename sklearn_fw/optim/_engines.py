@@ -14,6 +14,10 @@ from ._finite_sum import Pair
 
 __all__ = ["BlockEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
 
+# Bytes of the state from which on its columns are put in the order of the rows: more than stays in
+# the cache of one processor.
+ROW_BYTES, LARGE = 32, 1 << 23
+
 # Columns that at least one row in HOT touches have private copies, which meet every PERIOD rows.
 HOT, PERIOD = 8, 16
 
@@ -142,36 +146,59 @@ class Engine(ABC):
 class SeparableEngine(Engine):
     """One output, coordinates penalised one by one: the fast layout (`incremental.py`)."""
 
-    def __init__(self, problem, n_workers):
+    def __init__(self, problem, n_workers, *, order_columns=True):
         super().__init__(problem, n_workers)
         from .._kernels.incremental import Separable
 
-        penalty = problem.penalty
+        penalty, n_columns = problem.penalty, problem.n_columns
         self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem))
-        self.team, self.hot = None, np.empty(0, dtype=np.intp)
+        # Where the state has the columns and the intercept, which is the last.
+        self.home = None
+        if order_columns and n_columns * ROW_BYTES > LARGE and self.penalty.bounds is None:
+            self._order_columns()
+        self.place, self.team, self.hot = None, None, np.empty(0, dtype=np.intp)
         if n_workers > 1:
             self._gather_team(n_workers)
-        n_columns = problem.n_columns + 1
+        elif self.home is not None:
+            self.place = self.home[None]
         # Four numbers are half a cache line: no column lies in two lines.
-        self.state = np.zeros((n_columns + n_workers * self.hot.size, max(4, 2 + n_workers)))
+        shape = n_columns + 1 + n_workers * self.hot.size, max(4, 2 + n_workers)
+        self.state = np.zeros(shape)
+
+    def _order_columns(self):
+        """Columns that a row touches lie together: fewer lines to fetch where none stay cached."""
+        from .._kernels.rows import order_of_first_touch
+
+        n_columns = self.problem.n_columns
+        self.home = np.full(n_columns + 1, -1, dtype=np.int32)
+        order_of_first_touch(self.problem.rows(), self.problem.n_rows, self.home[:-1])
+        self.home[-1] = n_columns
 
     def _gather_team(self, n_workers):
         from .._kernels.incremental import Team
 
         n_columns = self.problem.n_columns + 1
         frequent = self.problem.counts() * HOT >= self.problem.active.size
-        self.hot = np.flatnonzero(np.append(frequent, self.problem.fit_intercept))
-        n_hot = self.hot.size
-        place = np.tile(np.arange(n_columns, dtype=np.int32), (n_workers, 1))
-        place[:, self.hot] = n_columns + np.arange(n_workers * n_hot).reshape(n_workers, n_hot)
+        hot = np.flatnonzero(np.append(frequent, self.problem.fit_intercept))
+        n_hot = hot.size
+        home = np.arange(n_columns, dtype=np.int32) if self.home is None else self.home
+        self.place = np.tile(home, (n_workers, 1))
+        self.place[:, hot] = n_columns + np.arange(n_workers * n_hot).reshape(n_workers, n_hot)
+        self.hot, self.hot_rows = hot, home[hot]
         self.team = Team(
-            place, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
+            n_columns, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
             np.zeros((n_workers, 2, n_hot)), PERIOD,
         )  # fmt: skip
 
+    def _columns(self):
+        """Rows of the state of the columns."""
+        n_columns = self.problem.n_columns
+        return slice(0, n_columns) if self.home is None else self.home[:-1]
+
     def _write_steps(self):
         shares = self.shares()
-        self.state[: shares.size, 1] = shares
+        n_columns = self.problem.n_columns
+        self.state[self._columns(), 1], self.state[n_columns, 1] = shares[:-1], shares[-1]
         self._private()[:, :, 1] = shares[self.hot]
 
     def _private(self):
@@ -186,9 +213,10 @@ class SeparableEngine(Engine):
             self._hand_out()
 
         def work(part, worker):
+            place = None if self.place is None else self.place[worker]
             return epoch(
                 self.rows, self.target, self.penalty, part, self.state, self.memory,
-                self.gamma, self.metric, refresh, worker, self.team,
+                self.gamma, self.metric, refresh, place, worker, self.team,
             )  # fmt: skip
 
         done = self.crew.run(work, order)
@@ -197,27 +225,27 @@ class SeparableEngine(Engine):
         return done
 
     def _hand_out(self):
-        team, private = self.team, self._private()
-        team.base[:] = self.state[self.hot, 0]
+        team, private, rows = self.team, self._private(), self.hot_rows
+        team.base[:] = self.state[rows, 0]
         team.seen[:] = team.base
         team.published[:, 0] = 0.0
-        team.published[:, 1] = self.state[self.hot, 2 : 2 + self.crew.size].T
+        team.published[:, 1] = self.state[rows, 2 : 2 + self.crew.size].T
         private[:, :, 0] = team.base
-        private[:, :, 2:] = self.state[self.hot, 2:]
+        private[:, :, 2:] = self.state[rows, 2:]
 
     def _collect(self):
-        team, hot = self.team, self.hot
-        self.state[hot, 2 : 2 + self.crew.size] = team.published[:, 1].T
+        team, hot, rows = self.team, self.hot, self.hot_rows
+        self.state[rows, 2 : 2 + self.crew.size] = team.published[:, 1].T
         x = team.base + team.published[:, 0].sum(axis=0)
         # Sums of steps are not exact zeros or bounds: one more proximal step on these columns.
-        share, total = self.state[hot, 1], self.state[hot, 2 : 2 + self.crew.size].sum(axis=1)
+        share, total = self.state[rows, 1], self.state[rows, 2 : 2 + self.crew.size].sum(axis=1)
         moved = x - share * total
         inside = hot < self.problem.n_columns
         full = np.zeros(self.problem.n_columns)
         steps = np.ones(self.problem.n_columns)
         full[hot[inside]], steps[hot[inside]] = moved[inside], share[inside]
         moved[inside] = self.problem.penalty.prox(full, steps)[hot[inside]]
-        self.state[hot, 0] = moved
+        self.state[rows, 0] = moved
 
     def fenchel(self):
         from .._kernels.incremental import fenchel
@@ -234,23 +262,22 @@ class SeparableEngine(Engine):
         return Pair(value, product, conjugate, scale, mapping)
 
     def _put_point(self, coef, intercept):
-        self.state[: self.problem.n_columns, 0] = coef
+        self.state[self._columns(), 0] = coef
         self.state[self.problem.n_columns, 0] = intercept
 
     def _get_point(self):
-        n_columns = self.problem.n_columns
-        return self.state[:n_columns, 0].copy(), self.state[n_columns, 0].copy()
+        coef = self.state[self._columns(), 0]
+        return np.array(coef), self.state[self.problem.n_columns, 0].copy()
 
     def _put_total(self, total, mass):
         n_columns = self.problem.n_columns
         self.state[: n_columns + 1, 2:] = 0.0
-        self.state[:n_columns, 2] = total
-        self.state[n_columns, 2] = mass
+        self.state[self._columns(), 2], self.state[n_columns, 2] = total, mass
 
     def _get_total(self):
         n_columns = self.problem.n_columns
         parts = self.state[: n_columns + 1, 2 : 2 + self.crew.size].sum(axis=1)
-        return parts[:n_columns], parts[n_columns]
+        return parts[self._columns()], parts[n_columns]
 
 
 class BlockEngine(Engine):

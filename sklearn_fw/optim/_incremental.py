@@ -358,7 +358,7 @@ class Saga(SparseSaga):
     keeps_memory = False
 
     def make_engine(self, problem, n_workers):
-        """One block of all columns."""
+        # One block of all columns
         return make_engine(problem, n_workers, dense=True)
 
 
@@ -371,7 +371,7 @@ class LaggedSaga(SparseSaga):
     keeps_memory = False
 
     def make_engine(self, problem, n_workers):
-        """Columns that catch up."""
+        # Columns that catch up
         return LaggedEngine(problem, 1.0)
 
 
@@ -384,7 +384,7 @@ class Sag(SparseSaga):
     keeps_memory = False
 
     def make_engine(self, problem, n_workers):
-        """Columns that catch up, with the mean in the place of the difference."""
+        # Columns that catch up, with the mean in the place of the difference
         if problem.penalty.separable and problem.penalty.l1 > 0.0:
             raise ValueError("solver='sag' needs a smooth penalty: use 'saga', or l1_ratio=0")
         return LaggedEngine(problem, 1.0 / problem.active.size)

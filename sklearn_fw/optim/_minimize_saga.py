@@ -130,7 +130,7 @@ def minimize_saga(
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> result = minimize_saga(X, [1.0, 2.0, 3.0], loss="squared_error", alpha=0.1, tol=1e-10)
     >>> result.x.round(3)
-    array([1.675, 0.906])
+    array([1.748, 0.979])
     >>> result.dual_gap < 1e-9
     True
     """

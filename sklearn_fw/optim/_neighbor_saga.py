@@ -25,7 +25,7 @@ class MemoryEngine(SeparableEngine):
     """`SeparableEngine` whose steps refresh several slots (`memory.py`), or one when ``plain``."""
 
     def __init__(self, problem, epsilon):
-        super().__init__(problem, 1)
+        super().__init__(problem, 1, order_columns=False)
         self.epsilon, self.plain = epsilon, False
         self.norms = np.empty(0)
         self.filled = np.ones(problem.n_rows, dtype=bool)
@@ -292,7 +292,6 @@ class NeighborSaga(IncrementalSolver):
             check_integer(self.switch_to_saga, "switch_to_saga", 0)
 
     def make_engine(self, problem, n_workers):
-        """One number of memory per row, which steps on other rows may change."""
         if problem.n_outputs is not None:
             raise ValueError(
                 f"solver={self.variant!r} handles one output per problem: use "
@@ -306,5 +305,4 @@ class NeighborSaga(IncrementalSolver):
         return MemoryEngine(problem, EPSILON.get(self.variant, self.epsilon))
 
     def make_run(self, problem, engine, *, tol, rng, start):
-        """The object that makes the iterations."""
         return NeighborRun(problem, engine, self, tol=tol, rng=rng, start=start)

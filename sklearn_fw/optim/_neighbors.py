@@ -28,7 +28,21 @@ BLOCK = 1 << 21
 
 
 class NeighborGraph(NamedTuple):
-    """Parents of every row and, the other way round, children in the layout of a CSR matrix."""
+    """Parents of every row and, the other way round, children in the layout of a CSR matrix.
+
+    Parameters
+    ----------
+    parents : ndarray of shape (n_samples, n_neighbors)
+        Row numbers of the nearest rows, the row itself first.
+    distances : ndarray of shape (n_samples, n_neighbors)
+        Distances from them; infinite where labels differ.
+    indptr : ndarray of shape (n_samples + 1,)
+        The children of row i are at the positions ``indptr[i] : indptr[i + 1]``.
+    children : ndarray of shape (n_samples * n_neighbors,)
+        Numbers of the rows that have a row among their parents.
+    child_distances : ndarray of shape (n_samples * n_neighbors,)
+        Distances from them.
+    """
 
     parents: np.ndarray
     distances: np.ndarray
@@ -60,9 +74,7 @@ def neighbor_graph(X, y, n_neighbors, *, method="auto", random_state=None):
     Returns
     -------
     NeighborGraph
-        ``parents`` (n_samples, n_neighbors), row numbers, the row itself first; ``distances`` of
-        that shape, infinite where labels differ; ``children`` of row i, those that have i among
-        their parents, at positions ``indptr[i] : indptr[i + 1]`` with ``child_distances``.
+        Named tuple of ``parents``, ``distances``, ``indptr``, ``children``, ``child_distances``.
 
     Raises
     ------

@@ -1,0 +1,334 @@
+"""What the linear models say about bad parameters and bad data."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.losses import Huber, SmoothHinge
+from sklearn_fw.optim import Asaga, Hogwild, Svrg
+from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
+
+N, D = 30, 4
+GROUP = GroupLasso([[0, 1]])
+
+
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D))
+    z = X @ [1.0, -1.0, 0.5, 0.0]
+    return X, np.where(z > 0, "b", "a"), z
+
+
+def three():
+    X, _, z = data()
+    return X, np.digitize(z, [-0.5, 0.5])
+
+
+# ---- bad parameters ------------------------------------------------------------------------------
+
+SHARED = [
+    ({"l1_ratio": -0.1}, ValueError, "l1_ratio == -0.1, must be >= 0"),
+    ({"l1_ratio": 1.1}, ValueError, "l1_ratio == 1.1, must be <= 1"),
+    ({"l1_ratio": np.nan}, ValueError, "l1_ratio must be finite, got nan"),
+    ({"l1_ratio": "0.5"}, TypeError, "l1_ratio must be an instance of float, not str"),
+    ({"penalty": "l1"}, ValueError, r"penalty must be 'elasticnet', None or an object.*got 'l1'"),
+    ({"penalty": 3}, ValueError, "penalty must be 'elasticnet', None or an object"),
+    ({"loss": "hinge"}, ValueError, "loss must be one of .*'squared_hinge'; got 'hinge'"),
+    ({"loss": 3}, ValueError, "loss must be one of .* or an object of sklearn_fw.losses"),
+    ({"solver": "saag"}, ValueError, "solver must be one of 'asaga', .*; got 'saag'"),
+    ({"solver": Huber()}, ValueError, "solver must be one of"),
+    ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
+    ({"max_iter": 1.5}, TypeError, "max_iter must be an instance of int, not float"),
+    ({"tol": -1e-3}, ValueError, "tol == -0.001, must be >= 0"),
+    ({"tol": np.nan}, ValueError, "tol must be finite, got nan"),
+    ({"tol": "auto"}, TypeError, "tol must be an instance of float, not str"),
+    ({"time_limit": 0}, ValueError, "time_limit == 0, must be > 0"),
+    ({"time_limit": np.nan}, ValueError, "time_limit must be finite, got nan"),
+    ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
+    ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
+    # penalties
+    ({"penalty": GroupLasso([[0, 1], [1, 2]])}, ValueError, "groups overlap: feature 1 is in"),
+    ({"penalty": GroupLasso([[0, 9]])}, ValueError, r"groups\[0\] holds feature 9: features are"),
+    ({"penalty": GroupLasso([[0, 0]])}, ValueError, r"groups\[0\] holds a feature twice"),
+    ({"penalty": GroupLasso([[0], []])}, ValueError, r"groups\[1\] is empty: leave it out"),
+    ({"penalty": GroupLasso([])}, ValueError, "groups has no group: leave out the penalty"),
+    ({"penalty": GroupLasso([0, 1])}, ValueError, "groups has 2 labels, expected one for each of"),
+    ({"penalty": GroupLasso([[0]], [1, 2])}, ValueError, r"group_weights has shape \(2,\)"),
+    ({"penalty": GroupLasso([[0]], [-1])}, ValueError, "group_weights must be finite and not"),
+    ({"penalty": GroupLasso([[0]], l1=-1)}, ValueError, "l1 == -1, must be >= 0"),
+    ({"penalty": L2Ball(0)}, ValueError, "radius == 0, must be > 0"),
+    ({"penalty": Simplex(-1)}, ValueError, "radius == -1, must be > 0"),
+    ({"penalty": Box(1, 0)}, ValueError, "lower must not be above upper anywhere"),
+    ({"penalty": Box([0, 1], 2)}, ValueError, r"lower has shape \(2,\), expected \(\) or \(4,\)"),
+    # solvers that a penalty does not fit
+    ({"solver": "sag", "l1_ratio": 0.5}, ValueError, "solver='sag' needs a smooth penalty: use"),
+    ({"solver": "lagged_saga", "penalty": NonNegative()}, ValueError, "bounds .*solver='asaga'"),
+    ({"solver": "sag", "penalty": Box(-1, 1)}, ValueError, "bounds .*solver='asaga'"),
+    ({"solver": "saga", "penalty": GROUP}, ValueError, "solver='saga' makes dense steps.*'asaga'"),
+    ({"solver": "lagged_saga", "penalty": GROUP}, ValueError, "only penalties of single coeff"),
+    # settings of solvers
+    ({"solver": Asaga(step_size=0.0)}, ValueError, "step_size == 0.0, must be > 0"),
+    ({"solver": Asaga(step_size="big")}, ValueError, "step_size must be one of 'auto', 'theory'"),
+    ({"solver": Asaga(step_size=None)}, TypeError, "step_size must be a string or a number"),
+    ({"solver": Asaga(sampling="x")}, ValueError, "sampling must be one of 'shuffle', 'uniform'"),
+    ({"solver": Asaga(conditioning="x")}, ValueError, "conditioning must be one of 'auto'"),
+    ({"solver": Svrg(n_inner=0)}, ValueError, "n_inner == 0, must be > 0"),
+    ({"solver": Svrg(loopless=True, parallel=True)}, ValueError, "need parallel=False"),
+    ({"solver": Hogwild(sampling=1)}, ValueError, "sampling must be one of"),
+]
+
+
+@pytest.mark.parametrize("params, error, message", SHARED)
+def test_parameters_of_both(params, error, message):
+    X, labels, z = data()
+    for model, y in ((AsagaClassifier(), labels), (AsagaRegressor(), z)):
+        with pytest.raises(error, match=message):
+            model.set_params(**params).fit(X, y)
+        assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize(
+    "params, error, message",
+    [
+        ({"C": 0}, ValueError, "C == 0, must be > 0"),
+        ({"C": -1.0}, ValueError, "C == -1.0, must be > 0"),
+        ({"C": np.inf}, ValueError, "C must be finite, got inf"),
+        ({"C": np.nan}, ValueError, "C must be finite, got nan"),
+        ({"C": "1"}, TypeError, "C must be an instance of float, not str"),
+        ({"C": None}, TypeError, "C must be an instance of float, not NoneType"),
+        ({"loss": "huber"}, ValueError, "loss='huber' is for regression; for classification choo"),
+        ({"loss": Huber()}, ValueError, r"loss=Huber\(\) is for regression"),
+        ({"loss": SmoothHinge(0.0)}, ValueError, "gamma == 0.0, must be > 0"),
+        ({"multi_class": "all"}, ValueError, "multi_class must be one of 'auto', 'multinomial'"),
+        (
+            {"multi_class": "multinomial", "loss": "squared_hinge"}, ValueError,
+            "multi_class='multinomial' needs loss='log_loss', got loss='squared_hinge'",
+        ),
+        (
+            {"multi_class": "ovr", "loss": "multinomial"}, ValueError,
+            "multi_class='ovr' needs a loss of one score: loss='log_loss'",
+        ),
+        ({"class_weight": "even"}, ValueError, "'class_weight' parameter .* Got 'even' instead"),
+        ({"class_weight": {"a": -1.0}}, ValueError, "class_weight must be finite and not negative"),
+        ({"class_weight": {"a": np.inf}}, ValueError, "class_weight must be finite and not neg"),
+        ({"class_weight": {"a": 0.0}}, ValueError, "class 'a' has no sample of positive weight"),
+        ({"class_weight": {"z": 1.0}}, ValueError, "are not in class_weight"),
+    ],
+)  # fmt: skip
+def test_parameters_of_the_classifier(params, error, message):
+    X, y, _ = data()
+    with pytest.raises(error, match=message):
+        AsagaClassifier(**params).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "params, error, message",
+    [
+        ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
+        ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
+        ({"alpha": "1"}, TypeError, "alpha must be an instance of float, not str"),
+        ({"loss": "log_loss"}, ValueError, "loss='log_loss' is for classification; for regression"),
+        ({"loss": "multinomial"}, ValueError, "loss='multinomial' is for classification"),
+        ({"loss": Huber(0.0)}, ValueError, "delta == 0.0, must be > 0"),
+    ],
+)
+def test_parameters_of_the_regressor(params, error, message):
+    X, _, z = data()
+    with pytest.raises(error, match=message):
+        AsagaRegressor(**params).fit(X, z)
+
+
+@pytest.mark.parametrize("solver", ["sag", "lagged_saga", "q_saga", "n_saga"])
+def test_solvers_of_one_output(solver):
+    X, y = three()
+    with pytest.raises(ValueError, match="one output"):
+        AsagaClassifier(solver=solver).fit(X, y)
+    AsagaClassifier(solver=solver, multi_class="ovr", tol=0.01, random_state=0).fit(X, y)
+
+
+def test_threads_are_as_many_as_there_are():
+    X, y, _ = data()
+    params = {"tol": 1e-10, "max_iter": 2000, "random_state": 0}
+    one = AsagaClassifier(**params).fit(X, y)
+    for n_jobs in (-1, 2, 500):
+        many = AsagaClassifier(n_jobs=n_jobs, **params).fit(X, y)
+        np.testing.assert_allclose(many.coef_, one.coef_, rtol=0, atol=1e-4)
+
+
+# ---- bad data ------------------------------------------------------------------------------------
+
+
+def with_entry(value):
+    X = data()[0]
+    X[3, 2] = value
+    return X
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, pd.DataFrame, np.float32])
+@pytest.mark.parametrize(
+    "value, message", [(np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity")]
+)
+def test_features_that_are_no_numbers(form, value, message):
+    _, labels, z = data()
+    X = form(with_entry(value))
+    for model, y in ((AsagaClassifier(), labels), (AsagaRegressor(), z)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+        good = model.fit(data()[0], y)
+        with pytest.raises(ValueError, match=message):
+            good.predict(X)
+        with pytest.raises(ValueError, match=message):
+            good.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("value", [1e200, -1e160, 1e101])
+def test_features_that_are_too_large(form, value):
+    X, (_, labels, z) = form(with_entry(value)), data()
+    message = re.escape(f"X has an entry of absolute value {abs(value):.3g}, sums of squares would")
+    for model, y in ((AsagaClassifier(), labels), (AsagaRegressor(), z)):
+        for fit in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError, match=message + ".*scale it, .*MaxAbsScaler"):
+                fit(X, y)
+
+
+def test_large_features_are_named_in_the_advice():
+    X, y, _ = data()
+    with pytest.warns(match="duality gap .* scale the features"):
+        AsagaClassifier(random_state=0).fit(1e30 * X, y)
+
+
+def test_targets_that_are_too_large():
+    X, _, z = data()
+    with pytest.raises(ValueError, match="y has an entry of absolute value 1e\\+200"):
+        AsagaRegressor().fit(X, np.where(z > 0, z, -1e200))
+    model = AsagaRegressor(alpha=0.1, tol=1e-10, max_iter=1000, random_state=0)
+    small = model.fit(X, z).coef_
+    np.testing.assert_allclose(model.fit(X, 1e60 * z).coef_, 1e60 * small, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        (np.zeros(N), "y has one class, 0.0; a classifier needs samples of at least two"),
+        (["a"] * N, "y has one class, 'a'; a classifier needs samples of at least two"),
+        (np.linspace(0, 1, N), "Unknown label type: continuous"),
+        (np.zeros((N, 2)), r"y should be a 1d array, got an array of shape \(30, 2\)"),
+        (np.arange(N - 1) % 2, r"inconsistent numbers of samples: \[30, 29\]"),
+        (None, "requires y to be passed, but the target y is None"),
+        ([np.nan] * N, "Input y contains NaN"),
+    ],
+    ids=range(7),
+)
+def test_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        AsagaClassifier().fit(data()[0], y)
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        (np.full(N, np.nan), "Input y contains NaN"),
+        (np.full(N, np.inf), "Input y contains infinity"),
+        (["a"] * N, "could not convert string to float"),
+        (np.zeros(N + 1), r"inconsistent numbers of samples: \[30, 31\]"),
+        (np.zeros((N, 2, 2)), "Found array with dim 3"),
+        (None, "requires y to be passed, but the target y is None"),
+    ],
+    ids=range(6),
+)
+def test_targets(y, message):
+    with pytest.raises(ValueError, match=message):
+        AsagaRegressor().fit(data()[0], y)
+
+
+def test_column_of_labels():
+    X, y, _ = data()
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        AsagaClassifier().fit(X, y[:, None])
+
+
+@pytest.mark.parametrize(
+    "X, message",
+    [
+        (np.zeros(N), "Expected 2D array, got 1D array"),
+        (np.zeros((N, 2, 2)), "Found array with dim 3"),
+        (np.zeros((0, 2)), r"Found array with 0 sample\(s\)"),
+        (np.zeros((N, 0)), r"Found array with 0 feature\(s\)"),
+        (np.zeros((N, 2)) * 1j, "Complex data not supported"),
+        (np.full((N, 2), "x"), "could not convert string to float: .*'x'"),
+    ],
+    ids=range(6),
+)
+def test_features(X, message):
+    _, labels, z = data()
+    for model, y in ((AsagaClassifier(), labels), (AsagaRegressor(), z)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y[: len(X)])
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        (-np.ones(N), "sample_weight must not be negative, got -1.0"),
+        (np.zeros(N), "sample_weight must not be zero for all samples"),
+        (np.ones(N - 1), r"sample_weight.shape == \(29,\), expected \(30,\): one weight per"),
+        (np.full(N, np.nan), "sample_weight must be finite, got NaN or infinity"),
+        (np.full(N, np.inf), "sample_weight must be finite, got NaN or infinity"),
+        (np.ones((N, 1)), "Sample weights must be 1D array or scalar"),
+        (["a"] * N, "could not convert string to float"),
+    ],
+    ids=range(7),
+)
+def test_weights(weight, message):
+    X, labels, z = data()
+    for model, y in ((AsagaClassifier(), labels), (AsagaRegressor(), z)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 2.0}], ids=str)
+def test_a_class_without_weight(class_weight):
+    X, y, _ = data()
+    with pytest.raises(ValueError, match="class 'b' has no sample of positive weight: leave it"):
+        AsagaClassifier(class_weight=class_weight).fit(X, y, sample_weight=y == "a")
+    # Zero weights of some samples of a class are fine.
+    AsagaClassifier(class_weight=class_weight).fit(X, y, sample_weight=np.arange(N) % 3)
+
+
+def test_prediction():
+    X, labels, z = data()
+    for model, y in ((AsagaClassifier(), labels), (AsagaRegressor(), z)):
+        name = type(model).__name__
+        for method in (model.predict, model.sparsify, model.densify):
+            with pytest.raises(NotFittedError, match=f"This {name} instance is not fitted yet"):
+                method(*([X] if method == model.predict else []))
+        model.fit(X, y)
+        with pytest.raises(ValueError, match=f"X has 3 features, but {name} is expecting 4"):
+            model.predict(X[:, :3])
+        with pytest.raises(ValueError, match="Expected 2D array"):
+            model.predict(X[0])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model.score(X, y[1:])
+    for method in ("decision_function", "predict_proba", "predict_log_proba"):
+        with pytest.raises(NotFittedError):
+            getattr(AsagaClassifier(), method)(X)
+
+
+def test_a_failing_fit_can_be_repeated():
+    X, y, _ = data()
+    model = AsagaClassifier(penalty=GroupLasso([[0, 7]]), warm_start=True, random_state=0)
+    model.set_params(max_iter=1000)
+    with pytest.raises(ValueError, match="holds feature 7"):
+        model.fit(X, y)
+    model.set_params(penalty=GROUP).fit(X, y)
+    coef = model.coef_.copy()
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.fit(with_entry(np.nan), y)
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert model.fit(X, y).converged_

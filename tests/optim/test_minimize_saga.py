@@ -1,0 +1,243 @@
+"""minimize_saga: the objective of its docstring, its result, its errors."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import OptimizeResult, nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet, LogisticRegression
+
+from _linear_referees import LOSSES, minimize_linear
+from sklearn_fw import AsagaRegressor
+from sklearn_fw.losses import Huber
+from sklearn_fw.optim import Svrg, minimize_saga
+from sklearn_fw.penalties import L1, Box, GroupLasso, L2Ball, NonNegative, Simplex
+
+N, D = 80, 5
+MARGINS = ["log_loss", "squared_hinge", "smooth_hinge", "modified_huber"]
+
+
+def data(loss="squared_error"):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D))
+    z = X @ [1.0, -1.0, 0.5, 0.0, 0.0] + rng.standard_normal(N)
+    if loss in MARGINS:
+        return X, np.where(z > 0, 1.0, -1.0)
+    return X, np.digitize(z, [-0.7, 0.7]) if loss == "multinomial" else z
+
+
+def accurate(X, y, **options):
+    return minimize_saga(X, y, **{"tol": 1e-13, "max_iter": 3000, "random_state": 0, **options})
+
+
+# ---- the optimum ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses(loss, fit_intercept, weighted):
+    X, y = data(loss)
+    weight = np.random.default_rng(1).uniform(0.2, 2, N) if weighted else None
+    total = N if weight is None else weight.sum()
+    n_outputs = 3 if loss == "multinomial" else None
+    bound = Box(-np.inf, np.inf, l1=0.3, l2=0.7).bind(D).scaled(0.1 * total)
+    w, c, objective = minimize_linear(
+        X, y, loss, bound.value, bound.prox, weight=weight, fit_intercept=fit_intercept,
+        n_outputs=n_outputs,
+    )  # fmt: skip
+    result = accurate(
+        sp.csr_array(X), y, loss=loss, alpha=0.1, l1_ratio=0.3, sample_weight=weight,
+        fit_intercept=fit_intercept,
+    )  # fmt: skip
+    np.testing.assert_allclose(result.x, w, rtol=0, atol=1e-6)
+    assert result.fun == pytest.approx(objective, rel=1e-12)
+    shift = np.mean(np.subtract(result.intercept, c)) if n_outputs else 0.0
+    np.testing.assert_allclose(result.intercept - shift, c, rtol=0, atol=1e-6)
+    assert np.shape(result.intercept) == ((3,) if n_outputs else ())
+
+
+@pytest.mark.parametrize("penalty", [L1(), NonNegative(), GroupLasso([[0, 1], [2, 3, 4]]),
+                                     L2Ball(0.5), Simplex(0.8), None], ids=repr)  # fmt: skip
+@pytest.mark.parametrize("loss", ["squared_error", "multinomial"])
+def test_penalties(penalty, loss):
+    X, y = data(loss)
+    bound = (penalty or Box(-np.inf, np.inf)).bind(D).scaled(0.1 * N)
+    n_outputs = 3 if loss == "multinomial" else None
+    w, _, objective = minimize_linear(X, y, loss, bound.value, bound.prox, n_outputs=n_outputs)
+    result = accurate(X, y, loss=loss, penalty=penalty, alpha=0.1)
+    assert result.fun == pytest.approx(objective, rel=1e-11)
+    if n_outputs and (
+        penalty is None or isinstance(penalty, NonNegative)
+    ):  # equal shifts of all classes change nothing
+        w = w - w.mean(axis=1, keepdims=True)
+        result.x -= result.x.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(result.x, w, rtol=0, atol=1e-6)
+
+
+def test_scikit_learn():
+    X, y = data()
+    theirs = ElasticNet(alpha=0.2, l1_ratio=0.5, fit_intercept=False, tol=1e-14, max_iter=10**5)
+    result = accurate(X, y, loss="squared_error", alpha=0.2, l1_ratio=0.5)
+    np.testing.assert_allclose(result.x, theirs.fit(X, y).coef_, rtol=0, atol=1e-6)
+    X, y = data("log_loss")
+    # The default alpha is 1 / n_samples, which is C = 1.
+    theirs = LogisticRegression(fit_intercept=False, solver="newton-cholesky", tol=1e-12)
+    np.testing.assert_allclose(accurate(X, y).x, theirs.fit(X, y).coef_[0], rtol=0, atol=1e-6)
+
+
+def test_alpha_of_zero():
+    X, y = data()
+    result = accurate(X, y, loss="squared_error", penalty=NonNegative(), alpha=0.0)
+    np.testing.assert_allclose(result.x, nnls(X, y)[0], rtol=0, atol=1e-6)
+    result = accurate(X, y, loss="squared_error", alpha=0)
+    np.testing.assert_allclose(result.x, np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-6)
+    assert result.dual_gap is None
+
+
+@pytest.mark.parametrize("solver", ["asaga", "saga", "lagged_saga", "svrg", Svrg(loopless=True)])
+def test_the_estimator_does_the_same(solver):
+    X, y = data()
+    result = minimize_saga(
+        X, y, loss=Huber(0.7), alpha=0.1, fit_intercept=True, solver=solver, random_state=3
+    )
+    model = AsagaRegressor(Huber(0.7), alpha=0.1, solver=solver, random_state=3).fit(X, y)
+    np.testing.assert_array_equal(result.x, model.coef_)
+    assert result.intercept == model.intercept_
+    assert (result.fun, result.dual_gap) == (model.objective_, model.dual_gap_)
+    assert (result.nit, result.n_updates) == (model.n_iter_, model.n_updates_)
+    again = minimize_saga(
+        X, y, loss=Huber(0.7), alpha=0.1, fit_intercept=True, solver=solver, random_state=3
+    )
+    np.testing.assert_array_equal(result.x, again.x)
+
+
+def test_threads():
+    X, y = data("log_loss")
+    one, two = (accurate(sp.csr_array(X), y, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_allclose(one.x, two.x, rtol=0, atol=1e-6)
+    assert 0 <= two.memory_drift < 1e-11
+
+
+# ---- the result ----------------------------------------------------------------------------------
+
+
+def test_result():
+    X, y = data("log_loss")
+    result = minimize_saga(X, y, alpha=0.1, tol=1e-6, random_state=0)
+    assert isinstance(result, OptimizeResult)
+    assert result.success
+    assert (result.status, result.message) == ("converged", "the certificate is at most tol")
+    assert result.x.shape == (D,)
+    assert result.intercept == 0
+    value = np.logaddexp(0, -y * (X @ result.x)).mean() + 0.1 * result.x @ result.x / 2
+    assert result.fun == pytest.approx(value, rel=1e-13)
+    assert 0 <= result.dual_gap <= 1e-6 * np.log(2)
+    # The memory holds the derivatives of the losses at x, of which the gradient consists.
+    slopes = -y / (1 + np.exp(y * (X @ result.x)))
+    np.testing.assert_allclose(result.memory, slopes, rtol=1e-12)
+    gradient = X.T @ slopes / N + 0.1 * result.x
+    assert result.gradient_mapping >= 0
+    assert np.abs(gradient).max() < 1e-3
+    assert result.n_updates == N * result.nit
+    assert {column.size for column in result.history.values()} == {result.history["n_iter"].size}
+    assert result.history["objective"][-1] == result.fun
+    assert result.history["dual_gap"][-1] == result.dual_gap
+    assert result.history["certified"][-1]
+
+
+def test_start():
+    X, y = data()
+    options = {"loss": "squared_error", "alpha": 0.1, "solver": "svrg", "tol": 1e-10}
+    cold = accurate(X, y, **options)
+    given = cold.x.copy()
+    warm = minimize_saga(X, y, x0=given, **options)
+    assert warm.nit == 1 < cold.nit
+    np.testing.assert_array_equal(given, cold.x)  # not changed
+    far = accurate(X, y, **{**options, "solver": "asaga", "x0": [1e3] * D})
+    np.testing.assert_allclose(far.x, cold.x, rtol=0, atol=1e-4)
+    X, y = data("multinomial")
+    start = np.ones((D, 3))
+    result = accurate(X, y, loss="multinomial", x0=start)
+    np.testing.assert_allclose(result.x, accurate(X, y, loss="multinomial").x, rtol=0, atol=1e-5)
+
+
+def test_budget():
+    X, y = data()
+    options = {"loss": "squared_error", "alpha": 0.1, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="duality gap .* after 2 epochs: incr") as caught:
+        result = minimize_saga(X, y, tol=1e-12, max_iter=2, **options)
+    assert caught[0].filename == __file__
+    assert not result.success
+    assert result.status == "max_iter"
+    assert result.nit == 2
+    with pytest.warns(ConvergenceWarning, match="increase time_limit"):
+        minimize_saga(X, y, tol=1e-12, time_limit=1e-9, **options)
+    result = minimize_saga(X, y, tol=0, max_iter=5, **options)
+    assert (result.nit, result.status, result.success) == (5, "max_iter", False)
+
+
+def test_data_do_not_change():
+    X, y = data()
+    weight = np.ones(N)
+    copies = X.copy(), y.copy()
+    for array in (X, y, weight):
+        array.flags.writeable = False
+    minimize_saga(X, y, loss="squared_error", sample_weight=weight, random_state=0)
+    np.testing.assert_array_equal((X, y)[0], copies[0])
+    doubled = sp.csr_array(
+        (np.repeat(X.ravel(), 2) / 2, np.repeat(np.tile(np.arange(D), N), 2),
+         2 * D * np.arange(N + 1)), shape=(N, D),
+    )  # fmt: skip
+    before = doubled.data.copy()
+    a = accurate(doubled, y, loss="squared_error")
+    b = accurate(sp.csr_array(X), y, loss="squared_error")
+    np.testing.assert_allclose(a.x, b.x, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(doubled.data, before)
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"loss": "hinge"}, ValueError, "loss must be one of .*; got 'hinge'"),
+        ({"loss": None}, ValueError, "loss must be one of .* or an object of sklearn_fw.losses"),
+        ({"penalty": "l1"}, ValueError, "penalty must be 'elasticnet', None or an object"),
+        ({"penalty": GroupLasso([[0, 8]])}, ValueError, r"groups\[0\] holds feature 8"),
+        ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
+        ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
+        ({"alpha": "auto"}, TypeError, "alpha must be an instance of float, not str"),
+        ({"l1_ratio": 2}, ValueError, "l1_ratio == 2, must be <= 1"),
+        ({"solver": "adam"}, ValueError, "solver must be one of .*; got 'adam'"),
+        ({"solver": "sag", "l1_ratio": 0.5}, ValueError, "solver='sag' needs a smooth penalty"),
+        ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
+        ({"tol": -1e-3}, ValueError, "tol == -0.001, must be >= 0"),
+        ({"time_limit": 0}, ValueError, "time_limit == 0, must be > 0"),
+        ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
+        ({"sample_weight": -np.ones(N)}, ValueError, "sample_weight must not be negative"),
+        ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight.shape == \(3,\), expected"),
+        ({"x0": np.zeros(3)}, ValueError, r"x0.shape == \(3,\), expected \(5,\)"),
+        ({"x0": np.zeros((D, 1))}, ValueError, r"x0.shape == \(5, 1\), expected \(5,\)"),
+        ({"x0": [np.nan] * D}, ValueError, "Input x0 contains NaN"),
+        ({"y": np.ones(3)}, ValueError, r"inconsistent numbers of samples: \[80, 3\]"),
+        ({"y": np.zeros(N)}, ValueError, r"y must hold -1 and \+1 for LogLoss\(\)"),
+        ({"y": np.linspace(-1, 1, N)}, ValueError, r"y must hold -1 and \+1"),
+        ({"y": np.full(N, np.nan)}, ValueError, "Input y contains NaN"),
+        ({"y": np.ones((N, 2))}, ValueError, r"y.shape == \(80, 2\), expected \(80,\): one truth"),
+        ({"y": ["a"] * N}, ValueError, "could not convert string to float"),
+        ({"y": -np.ones(N), "loss": "multinomial"}, ValueError, "y must hold class indices 0, 1"),
+        ({"y": np.full(N, 0.5), "loss": "multinomial"}, ValueError, "y must hold class indices"),
+        ({"y": np.full(N, 1e200), "loss": "huber"}, ValueError, "y has an entry of absolute value"),
+        ({"X": np.full((N, D), 1e200)}, ValueError, "X has an entry of absolute value 1e\\+200"),
+        ({"X": np.full((N, D), np.nan)}, ValueError, "Input X contains NaN|Input contains NaN"),
+        ({"X": np.ones(N)}, ValueError, "Expected 2D array"),
+    ],
+    ids=range(31),
+)
+def test_errors(options, error, message):
+    X, y = data("log_loss")
+    options = {"X": X, "y": y, **options}
+    with pytest.raises(error, match=message):
+        minimize_saga(options.pop("X"), options.pop("y"), **options)
