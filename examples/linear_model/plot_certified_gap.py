@@ -125,9 +125,9 @@ axes[0].legend()
 # --------------------
 # scikit-learn stops when an epoch changes no coefficient by more than the fraction ``tol`` of the
 # largest one. How accurate the answer is then depends on the problem: here it is more accurate than
-# asked for, :ref:`on badly
-# scaled columns <sphx_glr_gallery_linear_model_plot_badly_scaled.py>` far less. The ``tol`` of ``AsagaClassifier`` is the gap, as a
-# fraction of the objective at zero.
+# asked for, and far less :ref:`on badly scaled columns
+# <sphx_glr_gallery_linear_model_plot_badly_scaled.py>`. The ``tol`` of ``AsagaClassifier`` is the
+# gap, as a fraction of the objective at zero.
 
 print("tol      program                epochs  CPU seconds  gap / objective at zero")
 for tol in (1e-2, 1e-4):

@@ -149,8 +149,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn_fw import AsagaClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = AsagaClassifier(tol=1e-6, random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.95, model.dual_gap_ < 1e-5
+    >>> model = AsagaClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.dual_gap_ < 2e-4
     (True, True)
     """
 

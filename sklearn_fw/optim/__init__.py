@@ -1,16 +1,11 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
 from ._comparators import AsySPCD, Fista
-from ._incremental import (
-    Asaga,
-    Hogwild,
-    LaggedSaga,
-    Sag,
-    Saga,
-    SparseSaga,
-    Svrg,
-)
+from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, SparseSaga, Svrg
+from ._memorization import memorization_rate, memorization_step
 from ._minimize_saga import minimize_saga
+from ._neighbor_saga import NeighborSaga
+from ._neighbors import NeighborGraph, neighbor_graph
 from ._simulate_async import simulate_async
 
 __all__ = [
@@ -19,10 +14,15 @@ __all__ = [
     "Fista",
     "Hogwild",
     "LaggedSaga",
+    "NeighborGraph",
+    "NeighborSaga",
     "Sag",
     "Saga",
     "SparseSaga",
     "Svrg",
+    "memorization_rate",
+    "memorization_step",
     "minimize_saga",
+    "neighbor_graph",
     "simulate_async",
 ]

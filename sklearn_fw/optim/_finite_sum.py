@@ -233,7 +233,7 @@ class FiniteSum:
     @property
     def unit_step(self):
         """One over the smoothness of the sum: the step of the gradient mapping."""
-        return 1.0 / max(self.smoothness * self.active.size, np.finfo(float).tiny)
+        return 1.0 / (self.smoothness * self.active.size or 1.0)
 
     @cached_property
     def smoothness(self):

@@ -152,7 +152,7 @@ class DelayedEngine(SeparableEngine):
     """The layout of one worker, with writes that come late."""
 
     def __init__(self, problem, delay):
-        super().__init__(problem, 1)
+        super().__init__(problem, 1, order_columns=False)
         from .._kernels.simulate import Pending
 
         self.seed = self.pending = None

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 from _linear_referees import LOSSES, SlowSaga, minimize_linear
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim._engines import BlockEngine, LaggedEngine, SeparableEngine
 from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental import Start
 from sklearn_fw.optim._minimize_saga import solve
 from sklearn_fw.optim._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import (
@@ -392,8 +394,6 @@ def test_conditioning_keeps_the_objective(penalty, solver):
 
 
 def test_a_run_goes_on_where_another_ended():
-    from sklearn_fw.optim._incremental import Start
-
     problem = make_problem("log_loss", ElasticNet(), intercept=True)
     best = certified(problem, "asaga", tol=1e-9)
     solver, counts = resolve_incremental_solver("asaga"), []
@@ -407,8 +407,6 @@ def test_a_run_goes_on_where_another_ended():
 
 
 def test_nonnegative_least_squares():
-    from scipy.optimize import nnls
-
     rng = np.random.default_rng(10)
     X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
     problem = FiniteSum(X, y, resolve_loss("squared_error", None), NonNegative().bind(6))

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from _linear_referees import LOSSES, minimize_linear
 from sklearn_fw.losses import Huber, resolve_loss
-from sklearn_fw.optim import minimize_saga, simulate_async
+from sklearn_fw.optim import SparseSaga, minimize_saga, simulate_async
 from sklearn_fw.optim._finite_sum import FiniteSum
 from sklearn_fw.optim._simulate_async import DelayedEngine
-from sklearn_fw.penalties import Box, ElasticNet, GroupLasso, NonNegative, resolve_penalty
+from sklearn_fw.penalties import Box, ElasticNet, GroupLasso, NonNegative
 
 
 def make_data(n=300, d=20, density=0.2, seed=0):
@@ -36,8 +36,6 @@ def test_no_delay_is_the_method_on_one_thread(name, dense):
     X = X if dense else sp.csr_matrix(X)
     options = dict(CASES[name])
     solver = {key: options.pop(key) for key in ("sampling", "step_size") if key in options}
-    from sklearn_fw.optim import SparseSaga
-
     result = minimize_saga(
         X, y, **options, solver=SparseSaga(**solver), max_iter=6, tol=0.0, random_state=3
     )
@@ -227,4 +225,3 @@ def test_labels_are_checked():
     X, y = make_data(20, 3)
     with pytest.raises(ValueError, match="-1 and \\+1"):
         simulate_async(X, y + 1)
-    assert resolve_penalty(None).bind(3).separable

@@ -269,6 +269,32 @@ def test_errors_name_the_setting(solver, error, words):
         run_on(PROBLEMS["ridge"].build(), solver)
 
 
+RNG = np.random.default_rng(12)
+DEGENERATE = {
+    "no entries": (np.zeros((6, 2)), np.array([1.0, -1.0] * 3), {}, 0.6931471805599453),
+    "nothing but an intercept": (
+        np.zeros((4, 2)), np.array([1.0, 1.0, 1.0, -1.0]), {"fit_intercept": True},
+        np.log(4) - 0.75 * np.log(3),
+    ),
+    "one number": (np.ones((1, 1)), np.ones(1), {"loss": "squared_error"}, 0.25),
+    "nothing to learn": (
+        RNG.standard_normal((9, 2)), np.full(9, 0.3),
+        {"loss": "squared_error", "fit_intercept": True}, 0.0,
+    ),
+    "one class": (RNG.standard_normal((9, 2)), np.ones(9), {"fit_intercept": True}, 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", [name for name in NAMES if name != "hogwild"])
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix])
+def test_degenerate_problems_end(solver, name, layout):
+    X, y, options, objective = DEGENERATE[name]
+    result = minimize_saga(layout(X), y, **options, alpha=1.0, solver=solver, tol=1e-6)
+    assert result.success
+    assert result.fun == pytest.approx(objective, rel=1e-5, abs=1e-12)
+
+
 # ---- scikit-learn on the same objective ----------------------------------------------------------
 
 
