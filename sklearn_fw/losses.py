@@ -236,7 +236,7 @@ class SquaredError(Loss):
 class Huber(Loss):
     """Squared error near zero and linear beyond, hence robust to outliers.
 
-    ``r^2 / 2`` for |r| <= delta, ``delta (|r| - delta / 2)`` beyond.
+    ``r^2 / 2`` for ``|r| <= delta``, ``delta (|r| - delta / 2)`` beyond.
 
     Parameters
     ----------

@@ -389,7 +389,10 @@ class LaggedEngine(Engine):
 
         penalty = problem.penalty
         if not penalty.separable or problem.n_outputs is not None:
-            raise ValueError("only penalties of single coefficients and one output catch up later")
+            raise ValueError(
+                "columns can catch up later for one output and penalties of single coefficients "
+                "only: use solver='asaga'"
+            )
         if bounds_of(penalty, problem) is not None:
             raise ValueError("bounds cannot be caught up with; use solver='asaga'")
         self.penalty = Separable(float(penalty.l1), float(penalty.l2), None)

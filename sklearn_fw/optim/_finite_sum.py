@@ -11,6 +11,7 @@ from ..losses import MultinomialLogLoss
 
 __all__ = ["Certificate", "FiniteSum", "Pair"]
 
+LONG = 1e12
 # Rows that temporary arrays are made for at a time.
 PART = 1 << 13
 
@@ -160,11 +161,12 @@ class FiniteSum:
             yield part, self._weighted(slopes, part)
 
     def origin(self):
-        """Where runs begin, zero if the penalty allows it; its objective is the scale of ``tol``.
+        """Where runs begin: the smallest penalty, mostly zero. Its objective is the scale of ``tol``.
 
         Coefficients, best intercepts and objective of the mean form.
         """
-        coef = self.penalty.prox(np.zeros(self.shape), 1.0)
+        # So long a step ends where the penalty is smallest: columns that no row touches stay there.
+        coef = self.penalty.prox(np.zeros(self.shape), LONG)
         scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
         objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
         return coef, intercept, objective

@@ -9,15 +9,16 @@ from sklearn_fw.penalties import BlockSeparable
 
 
 class ExclusiveLasso(BlockSeparable):
-    """Half the squared l1 norm of each group: features of a group compete with each other."""
+    """Half the squared l1 norm of each group."""
 
     def block_value(self, u, block):
         return np.abs(u).sum() ** 2 / 2
 
     def block_prox(self, u, step, block):
-        sizes = np.sort(np.abs(u))[::-1]
-        thresholds = step * np.cumsum(sizes) / (1 + step * np.arange(1, u.size + 1))
-        return np.sign(u) * np.maximum(np.abs(u) - thresholds.max(), 0)
+        steps = step * np.arange(1, u.size + 1)
+        sums = step * np.cumsum(np.sort(np.abs(u))[::-1])
+        shrink = np.max(sums / (1 + steps))
+        return np.sign(u) * np.maximum(np.abs(u) - shrink, 0)
 
     def block_conjugate(self, v, block):
         return np.abs(v).max() ** 2 / 2
