@@ -1,6 +1,7 @@
 """How work on samples is divided."""
 
 from itertools import pairwise
+from numbers import Integral
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,6 +13,8 @@ def n_threads(n_jobs):
     """Threads for compiled loops, at most the processors that this process may use."""
     from ._kernels._jit import thread_limit
 
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
     return min(effective_n_jobs(n_jobs), thread_limit())
 
 

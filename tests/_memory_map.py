@@ -15,20 +15,20 @@ def save_rows(folder, X):
 
 
 def open_rows(folder, n_features, mmap_mode="r"):
-    data, indices, indptr = (
+    arrays = [
         np.load(Path(folder, f"{name}.npy"), mmap_mode=mmap_mode)
         for name in ("data", "indices", "indptr")
-    )
-    return csr_matrix((data, indices, indptr), shape=(indptr.size - 1, n_features))
+    ]
+    return csr_matrix(tuple(arrays), shape=(arrays[2].size - 1, n_features))
 
 
 def fit_by_parts(model, X, y, n_parts, n_rounds, rng):
     classes, n = np.unique(y), X.shape[0]
-    for rows in np.array_split(np.arange(n), n_parts):  # the first visit, in order
+    for rows in np.array_split(np.arange(n), n_parts):
         model.partial_fit(X[rows], y[rows], classes=classes, rows=rows)
     for _ in range(n_rounds - 1):
         for rows in np.array_split(rng.permutation(n), n_parts):
-            rows = np.sort(rows)  # read forwards
+            rows = np.sort(rows)
             model.partial_fit(X[rows], y[rows], rows=rows)
     return model
 

@@ -210,6 +210,8 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **{**ROWS, "order": None})
         coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
+        # In the type of X, which would be converted otherwise.
+        coef = coef.astype(X.dtype, copy=False)
         return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
 
     def sparsify(self):

@@ -210,7 +210,7 @@ class FiniteSum:
             # By Fenchel-Young equality of the losses at their slopes, without cancellation.
             gap = pair.value + pair.product + pair.conjugate
         elif self.has_dual:
-            dual = -self._conjugate(slopes, pair.scale) - pair.conjugate
+            dual = -self.conjugate_sum(slopes, pair.scale) - pair.conjugate
             gap = losses + pair.value - dual
         if gap is not None:
             # Rounding of sums of n terms can put the bound above the value at the optimum.
@@ -244,7 +244,7 @@ class FiniteSum:
 
         return self.loss.smoothness * largest_norm(self.rows(), self.active, self.weight, None, 0.0)
 
-    def _conjugate(self, slopes, scale):
+    def conjugate_sum(self, slopes, scale=1.0):
         """``sum_i (s_i loss_i)*(scale slopes_i)``."""
         total = 0.0
         for part in self._parts():
@@ -265,6 +265,8 @@ class FiniteSum:
         if not self.fit_intercept:
             return scores, intercept
         shift = self.best_shift(scores)
+        if self.n_outputs is not None:
+            shift -= np.mean(intercept + shift)  # a shift of all classes changes nothing else
         scores += shift
         return scores, intercept + shift
 

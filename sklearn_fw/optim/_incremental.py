@@ -29,6 +29,8 @@ __all__ = [
 # Share of the largest row norm that the intercept adds to the smoothness: its curvature is large,
 # so it needs no long steps, and it should not shorten those of the features.
 INTERCEPT_SHARE = 0.1
+# Squares of column entries below this count as zero: their inverse would be no number.
+TINY = 1e-200
 
 
 class Seen(NamedTuple):
@@ -124,11 +126,12 @@ class IncrementalSolver(Solver):
 
         center = None
         if dense and problem.fit_intercept:
-            weight = None if problem.weight is None else problem.weight
-            center = np.average(problem.X, axis=0, weights=weight).astype(np.float64)
+            weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
+            center = problem.gradient(weight) / problem.total_weight
         largest = np.zeros(problem.n_columns)
         largest_entries(problem.rows(center), problem.active, largest)
-        return 1.0 / np.square(np.where(largest > 0.0, largest, 1.0)), center
+        squares = np.square(largest)
+        return 1.0 / np.where(squares > TINY, squares, 1.0), center
 
     def _gamma(self, problem, engine, metric, center):
         """Step sizes of columns and intercept."""
@@ -169,6 +172,7 @@ class Run:
         self.order = problem.active  # shuffled in place
         shape = problem.shape
         coef, intercept, objective = problem.origin()
+        self.scale = objective * problem.total_weight
         self.threshold = tol * (objective if self.has_dual else problem.null.gradient_mapping)
         if start is None:
             engine.move_to(coef, intercept)
@@ -240,10 +244,18 @@ def _like(mask, array):
 class SagaRun(Run):
     """Methods whose memory follows: SAGA, its sparse, lagged and asynchronous forms, SAG."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.duals = []
-        self.tries = 0
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
+        self.duals = []  # values of the dual at the memory after the last epochs
+        if start is not None and start.memory is not None and start.seen is None:
+            self._recall()
+
+    def _recall(self):
+        """Note the value of the dual at the memory that the run begins with."""
+        memory = self.engine.memory.reshape(-1, *self.problem.shape[1:])
+        dual = -self.problem.conjugate_sum(memory) - self.engine.fenchel().conjugate
+        if np.isfinite(dual):
+            self.duals.append(dual)
 
     def step(self):
         """An epoch; its certificate is exact if it may be the last."""
@@ -257,8 +269,10 @@ class SagaRun(Run):
         """The exact certificate; memory and sum are those of the point afterwards."""
         self.best = None
         self.memory_drift = self.engine.drift()
-        self.duals.clear()
-        return super().certify()
+        row = super().certify()
+        if self.has_dual:
+            self.duals = [(row["objective"] - row["dual_gap"]) * self.problem.total_weight]
+        return row
 
     def _estimate(self, concave):
         pair, scale = self.engine.fenchel(), self.problem.total_weight
@@ -274,12 +288,12 @@ class SagaRun(Run):
     def _behind(self, dual):
         """How far primal and dual are from the optimum, if the dual goes on as it did."""
         self.duals = [*self.duals[-2:], dual]
-        if len(self.duals) < 3:
-            return 1e300 * self.problem.total_weight if self.tol > 0 else 0.0
-        before, last = np.diff(self.duals)
+        if len(self.duals) < 2:
+            return self.scale  # nothing is known yet
+        *before, last = np.diff(self.duals)
         if last <= 0.0:
             return 0.0
-        rate = min(last / before, 0.9) if before > 0.0 else 0.9
+        rate = min(last / before[0], 0.9) if before and before[0] > 0.0 else 0.9
         return 2.0 * last * rate / (1.0 - rate)
 
 

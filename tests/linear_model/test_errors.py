@@ -70,7 +70,7 @@ SHARED = [
     ({"solver": "lagged_saga", "penalty": NonNegative()}, ValueError, "bounds .*solver='asaga'"),
     ({"solver": "sag", "penalty": Box(-1, 1)}, ValueError, "bounds .*solver='asaga'"),
     ({"solver": "saga", "penalty": GROUP}, ValueError, "solver='saga' makes dense steps.*'asaga'"),
-    ({"solver": "lagged_saga", "penalty": GROUP}, ValueError, "only penalties of single coeff"),
+    ({"solver": "lagged_saga", "penalty": GROUP}, ValueError, "later for one output.*'asaga'"),
     # settings of solvers
     ({"solver": Asaga(step_size=0.0)}, ValueError, "step_size == 0.0, must be > 0"),
     ({"solver": Asaga(step_size="big")}, ValueError, "step_size must be one of 'auto', 'theory'"),
