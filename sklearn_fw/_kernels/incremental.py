@@ -11,7 +11,8 @@ Every method of the family is this step: SAGA replaces ``alpha_i`` by ``g_i`` af
 the memory of a snapshot, SGD keeps zeros.
 
 ``state`` has a row ``[x, gamma / n_v, A_0, A_1, ...]`` per column, and one for the intercept, which
-is a column of ones without penalty; ``place`` says which row, if it is not that of the column. A is the sum of one part per worker: a worker writes its own
+is a column of ones without penalty. Columns go by the numbers of their rows of the state, which the
+``indices`` of the data hold. A is the sum of one part per worker: a worker writes its own
 part only, so nothing is lost although no addition is atomic.
 """
 
@@ -72,28 +73,12 @@ def weight_of(weight, i):
 
 
 @inner
-def find(j, place, found, k):
-    """Row of the state where the worker keeps column j; noted for `find_again`."""
-    if place is None:
+def row_of(j, me, team):
+    """Row of the state where worker ``me`` keeps the column with number j."""
+    if team is None:
         return np.int64(j)
-    r = place[j]
-    found[k] = r
-    return np.int64(r)
-
-
-@inner
-def intercept_row(state, place):
-    """Row of the state of the intercept, and how many places a row of the data can ask for."""
-    if place is None:
-        return state.shape[0] - 1, 0
-    return np.int64(place[place.size - 1]), place.size - 1
-
-
-@inner
-def find_again(j, place, found, k):
-    if place is None:
-        return np.int64(j)
-    return np.int64(found[k])
+    # Numbers from ``first`` on are those of hot columns: worker 0 has its copies there.
+    return np.int64(j) + (j >= team.first) * me * team.base.size
 
 
 @inner
@@ -135,7 +120,7 @@ def loss_parts(code, param, y, z):
 
 
 @njit
-def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, place, me, team):
+def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, last, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
     Parameters
@@ -145,7 +130,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, p
     order : (n_steps,) int array
         Row numbers.
     state : (n_columns + 1 + n_workers * n_hot, 2 + n_workers) float64 array
-        Changed in place; ``state[n_columns, STEP] == 0`` leaves the intercept out.
+        Changed in place.
     memory : (n_rows,) float64 array
         Changed in place if ``refresh``.
     gamma : tuple of two floats
@@ -154,9 +139,8 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, p
         Factors of the step size of the columns.
     refresh : bool
         Whether the memory follows (SAGA) or stays (SVRG, SGD).
-    place : (n_columns + 1,) int32 array or None
-        Rows of the state where this worker keeps the columns and the intercept; None for the
-        rows 0, 1, ... and the last.
+    last : int
+        Number of the intercept; ``state[last, STEP] == 0`` leaves it out.
     me : int
         Number of the worker.
     team : Team or None
@@ -167,8 +151,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, p
     concave : float
         Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
     """
-    at, longest = intercept_row(state, place)
-    found = np.empty(longest, np.int32)
+    at = row_of(last, me, team)
     fit_intercept = state[at, STEP] > 0.0
     mine = SUM + me
     concave, product = 0.0, 1.0
@@ -182,7 +165,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, p
         z = state[at, X] if fit_intercept else 0.0
         for k in range(start, stop):
             j = rows.indices[k - shift]
-            r = find(j, place, found, k - start)
+            r = row_of(j, me, team)
             z += entry(rows.data, k, rows.center, j) * state[r, X]
         g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
         s = weight_of(target.weight, i)
@@ -205,7 +188,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, p
                 change = g - exchange(memory, (i,), g)
         for k in range(start, stop):
             j = rows.indices[k - shift]
-            r = find_again(j, place, found, k - start)
+            r = row_of(j, me, team)
             a = entry(rows.data, k, rows.center, j)
             step = state[r, STEP]
             u = state[r, X] - gamma_of(gamma, metric, j) * change * a - step * total(state, r, team)

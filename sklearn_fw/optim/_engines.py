@@ -8,6 +8,7 @@ outputs; methods do not see the difference.
 from abc import ABC, abstractmethod
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._crew import Crew
 from ._finite_sum import Pair
@@ -17,6 +18,9 @@ __all__ = ["BlockEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
 # Bytes of the state from which on its columns are put in the order of the rows: more than stays in
 # the cache of one processor.
 ROW_BYTES, LARGE = 32, 1 << 23
+
+# Indices that are renumbered at a time.
+MANY = 1 << 18
 
 # Columns that at least one row in HOT touches have private copies, which meet every PERIOD rows.
 HOT, PERIOD = 8, 16
@@ -151,19 +155,19 @@ class SeparableEngine(Engine):
         from .._kernels.incremental import Separable
 
         penalty, n_columns = problem.penalty, problem.n_columns
-        self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem))
-        # Where the state has the columns and the intercept, which is the last.
-        self.home = None
-        if order_columns and n_columns * ROW_BYTES > LARGE and self.penalty.bounds is None:
+        self._bounds = bounds_of(penalty, problem)
+        # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
+        self.home, self.numbers, self.team = None, None, None
+        self.hot = np.empty(0, dtype=np.intp)
+        if order_columns and sp.issparse(problem.X) and n_columns * ROW_BYTES > LARGE:
             self._order_columns()
-        self.place, self.team, self.hot = None, None, np.empty(0, dtype=np.intp)
         if n_workers > 1:
             self._gather_team(n_workers)
-        elif self.home is not None:
-            self.place = self.home[None]
         # Four numbers are half a cache line: no column lies in two lines.
         shape = n_columns + 1 + n_workers * self.hot.size, max(4, 2 + n_workers)
         self.state = np.zeros(shape)
+        self.penalty = Separable(float(penalty.l1), float(penalty.l2), self._placed(self._bounds))
+        self._indices = self._renumbered()
 
     def _order_columns(self):
         """Columns that a row touches lie together: fewer lines to fetch where none stay cached."""
@@ -173,6 +177,7 @@ class SeparableEngine(Engine):
         self.home = np.full(n_columns + 1, -1, dtype=np.int32)
         order_of_first_touch(self.problem.rows(), self.problem.n_rows, self.home[:-1])
         self.home[-1] = n_columns
+        self.numbers = self.home
 
     def _gather_team(self, n_workers):
         from .._kernels.incremental import Team
@@ -180,15 +185,49 @@ class SeparableEngine(Engine):
         n_columns = self.problem.n_columns + 1
         frequent = self.problem.counts() * HOT >= self.problem.active.size
         hot = np.flatnonzero(np.append(frequent, self.problem.fit_intercept))
-        n_hot = hot.size
         home = np.arange(n_columns, dtype=np.int32) if self.home is None else self.home
-        self.place = np.tile(home, (n_workers, 1))
-        self.place[:, hot] = n_columns + np.arange(n_workers * n_hot).reshape(n_workers, n_hot)
+        self.numbers = home.copy()
+        self.numbers[hot] = n_columns + np.arange(hot.size)
         self.hot, self.hot_rows = hot, home[hot]
         self.team = Team(
-            n_columns, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
-            np.zeros((n_workers, 2, n_hot)), PERIOD,
+            n_columns, np.zeros(hot.size), np.zeros((n_workers, hot.size)),
+            np.zeros((n_workers, 2, hot.size)), PERIOD,
         )  # fmt: skip
+
+    def _placed(self, values):
+        """Numbers of the columns, where the kernel looks for them."""
+        if values is None or self.numbers is None:
+            return values
+        placed = np.zeros((self.problem.n_columns + 1 + self.hot.size, *values.shape[1:]))
+        placed[self._columns()] = values
+        placed[self.numbers[:-1]] = values
+        return placed
+
+    def _renumbered(self):
+        """Indices of the data with the numbers of the columns; None if they are those of X."""
+        if self.numbers is None:
+            return None
+        if not sp.issparse(self.problem.X):
+            return self.numbers[:-1]
+        from .._kernels.rows import renumber
+
+        given = self.problem.X.indices
+        indices = np.empty(given.size, dtype=np.int32)
+
+        def work(starts, worker):
+            for start in starts:
+                part = slice(start, start + MANY)
+                renumber(given[part], self.numbers, indices[part])
+            return 0.0
+
+        self.crew.run(work, np.arange(0, given.size, MANY))
+        return indices
+
+    def set_step(self, gamma, metric, center):
+        super().set_step(gamma, metric, center)
+        self.placed_metric = self._placed(metric)
+        if self._indices is not None:
+            self.rows = self.rows._replace(indices=self._indices, center=self._placed(center))
 
     def _columns(self):
         """Rows of the state of the columns."""
@@ -212,11 +251,12 @@ class SeparableEngine(Engine):
         if self.team is not None:
             self._hand_out()
 
+        last = self.problem.n_columns if self.numbers is None else int(self.numbers[-1])
+
         def work(part, worker):
-            place = None if self.place is None else self.place[worker]
             return epoch(
                 self.rows, self.target, self.penalty, part, self.state, self.memory,
-                self.gamma, self.metric, refresh, place, worker, self.team,
+                self.gamma, self.placed_metric, refresh, last, worker, self.team,
             )  # fmt: skip
 
         done = self.crew.run(work, order)
