@@ -125,9 +125,13 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
             "tol": check_not_negative(self.tol, "tol"),
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "time_limit": check_time_limit(self.time_limit),
-            "n_workers": n_threads(self.n_jobs),
+            "n_workers": self._n_workers(),
             "verbose": self.verbose,
         }
+
+    def _n_workers(self):
+        # None is one thread also where joblib has more: a backend's workers share the processors.
+        return 1 if self.n_jobs is None else n_threads(self.n_jobs)
 
     def _check(self, X, y, sample_weight, reset=True):
         """Validated data; weights are None when all are one."""

@@ -83,7 +83,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         Labels.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X had names that are all strings.
     solver_ : solver object
         The solver that was used.

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._threads import n_threads
 from ..optim._incremental import Seen, Start
 from ..optim._solvers import resolve_incremental_solver
 
@@ -93,7 +92,7 @@ def _visit(model, problem, start, rows, adds, rng):
         start = start._replace(intercept=np.zeros(shape[1:]))
     seen = start.seen._replace(adds=adds)
     run = model.solver_.start(
-        problem, tol=0.0, rng=rng, n_workers=n_threads(model.n_jobs),
+        problem, tol=0.0, rng=rng, n_workers=model._n_workers(),
         start=start._replace(memory=memory[rows], seen=seen),
     )  # fmt: skip
     try:

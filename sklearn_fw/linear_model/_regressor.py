@@ -63,7 +63,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         Intercepts.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X had names that are all strings.
     solver_ : solver object
         The solver that was used.

@@ -6,6 +6,7 @@ outputs; methods do not see the difference.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,8 +23,10 @@ ROW_BYTES, LARGE = 32, 1 << 23
 # Indices that are renumbered at a time.
 MANY = 1 << 18
 
-# Columns that at least one row in HOT touches have private copies, which meet every PERIOD rows.
-HOT, PERIOD = 8, 16
+# Columns that at least one row in HOT touches, the LARGEST most frequent ones at most, have private
+# copies. These meet after PERIOD rows or earlier: what the workers do apart must not add up to more
+# than one step to the minimum along any direction. SAMPLE rows tell how long that takes.
+HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 
 
 def make_engine(problem, n_workers, *, dense=False):
@@ -183,15 +186,16 @@ class SeparableEngine(Engine):
         from .._kernels.incremental import Team
 
         n_columns = self.problem.n_columns + 1
-        frequent = self.problem.counts() * HOT >= self.problem.active.size
-        hot = np.flatnonzero(np.append(frequent, self.problem.fit_intercept))
+        counts = self.problem.counts()
+        least = max(self.problem.active.size / HOT, np.sort(counts)[-LARGEST:][0])
+        hot = np.flatnonzero(np.append(counts >= least, self.problem.fit_intercept))
         home = np.arange(n_columns, dtype=np.int32) if self.home is None else self.home
         self.numbers = home.copy()
         self.numbers[hot] = n_columns + np.arange(hot.size)
         self.hot, self.hot_rows = hot, home[hot]
         self.team = Team(
             n_columns, np.zeros(hot.size), np.zeros((n_workers, hot.size)),
-            np.zeros((n_workers, 2, hot.size)), PERIOD,
+            np.zeros((n_workers, 2, hot.size)), 1,
         )  # fmt: skip
 
     def _placed(self, values):
@@ -226,8 +230,29 @@ class SeparableEngine(Engine):
     def set_step(self, gamma, metric, center):
         super().set_step(gamma, metric, center)
         self.placed_metric = self._placed(metric)
+        if self.team is not None:
+            self.team = self.team._replace(period=self._period())
         if self._indices is not None:
             self.rows = self.rows._replace(indices=self._indices, center=self._placed(center))
+
+    def _period(self):
+        """Rows that a worker may do before it must know what the others did to the hot columns."""
+        problem, hot = self.problem, self.hot[self.hot < self.problem.n_columns]
+        if not hot.size:
+            return PERIOD
+        sample = np.sort(problem.active[:: max(1, problem.active.size // SAMPLE)])
+        rows = problem.X[sample][:, hot].astype(np.float64)
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        if self.center is not None:
+            rows -= self.center[hot]
+        if self.metric is not None:
+            rows *= np.sqrt(self.metric[hot])
+        if problem.weight is not None:
+            rows *= np.sqrt(problem.weight[sample, None])
+        # At most LARGEST columns of SAMPLE rows: some milliseconds.
+        steepest = np.linalg.norm(rows @ rows.T, 2) / sample.size
+        travel = self.gamma[0] * problem.loss.smoothness * steepest * (self.crew.size - 1)
+        return int(np.clip(1.0 / max(travel, 1.0 / PERIOD), 1, PERIOD))
 
     def _columns(self):
         """Rows of the state of the columns."""
@@ -281,10 +306,7 @@ class SeparableEngine(Engine):
         share, total = self.state[rows, 1], self.state[rows, 2 : 2 + self.crew.size].sum(axis=1)
         moved = x - share * total
         inside = hot < self.problem.n_columns
-        full = np.zeros(self.problem.n_columns)
-        steps = np.ones(self.problem.n_columns)
-        full[hot[inside]], steps[hot[inside]] = moved[inside], share[inside]
-        moved[inside] = self.problem.penalty.prox(full, steps)[hot[inside]]
+        moved[inside] = self._hot_penalty().prox(moved[inside], share[inside])
         self.state[rows, 0] = moved
 
     def fenchel(self):
@@ -300,6 +322,14 @@ class SeparableEngine(Engine):
                 return super().fenchel()
             conjugate, scale = 0.0, self.penalty.l1 / steepest
         return Pair(value, product, conjugate, scale, mapping)
+
+    def _hot_penalty(self):
+        """The penalty of the hot columns."""
+        penalty, hot = self.problem.penalty, self.hot[self.hot < self.problem.n_columns]
+        lower, upper = (
+            side if np.ndim(side) == 0 else side[hot] for side in (penalty.lower, penalty.upper)
+        )
+        return replace(penalty, lower=lower, upper=upper)
 
     def _put_point(self, coef, intercept):
         self.state[self._columns(), 0] = coef

@@ -11,6 +11,7 @@ from ..losses import MultinomialLogLoss
 
 __all__ = ["Certificate", "FiniteSum", "Pair"]
 
+# A step that ends where a penalty is least.
 LONG = 1e12
 # Rows that temporary arrays are made for at a time.
 PART = 1 << 13
@@ -160,13 +161,16 @@ class FiniteSum:
             slopes = self.loss.derivative(self.y[part], scores[part] + shift)
             yield part, self._weighted(slopes, part)
 
+    def resting_point(self):
+        """Coefficients of least penalty, where columns that no row touches stay."""
+        return self.penalty.prox(np.zeros(self.shape), LONG)
+
     def origin(self):
-        """Where runs begin: the smallest penalty, mostly zero. Its objective is the scale of ``tol``.
+        """Where runs begin: the least penalty, mostly zero. Its objective is the scale of ``tol``.
 
         Coefficients, best intercepts and objective of the mean form.
         """
-        # So long a step ends where the penalty is smallest: columns that no row touches stay there.
-        coef = self.penalty.prox(np.zeros(self.shape), LONG)
+        coef = self.resting_point()
         scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
         objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
         return coef, intercept, objective
@@ -275,8 +279,12 @@ class FiniteSum:
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
 
+        # SciPy keeps the function in a cycle of references: it must not keep X alive with it.
+        held = [self, scores]
+
         def slope(shift):
-            return float(sum(values.sum() for _, values in self.slopes(scores, shift)))
+            problem, scores = held
+            return float(sum(values.sum() for _, values in problem.slopes(scores, shift)))
 
         now = slope(0.0)
         if now == 0.0:
@@ -290,7 +298,9 @@ class FiniteSum:
         else:
             return 0.0  # flat: losses that no shift lowers
         bracket = (min(0.0, reach), max(0.0, reach))
-        return float(root_scalar(slope, bracket=bracket, method="brentq", xtol=1e-300).root)
+        root = float(root_scalar(slope, bracket=bracket, method="brentq", xtol=1e-300).root)
+        held.clear()
+        return root
 
     def _best_shifts(self, scores):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""

@@ -171,20 +171,25 @@ class Run:
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
         self.order = problem.active  # shuffled in place
         shape = problem.shape
+        self.scale, self.threshold = 0.0, 0.0
+        if start is not None and start.seen is not None:
+            # A part of the rows: nothing can be certified.
+            coef = self._rested(start.coef)
+            engine.move_to(coef, start.intercept, start.memory, start.seen.total, start.seen.mass)
+            return
         coef, intercept, objective = problem.origin()
         self.scale = objective * problem.total_weight
         self.threshold = tol * (objective if self.has_dual else problem.null.gradient_mapping)
-        if start is None:
-            engine.move_to(coef, intercept)
-            return
-        # Where no row touches a column its penalty alone decides, here and for good.
-        coef = np.where(_like(engine.idle(), coef), coef, start.coef.reshape(shape))
-        total, mass = None, None
-        if start.seen is not None:
-            total, mass = start.seen.total, start.seen.mass
-        elif start.memory is not None:
-            total = problem.gradient(start.memory)
-        engine.move_to(coef, start.intercept.reshape(shape[1:]), start.memory, total, mass)
+        total, memory = None, None
+        if start is not None:
+            coef, intercept, memory = self._rested(start.coef), start.intercept, start.memory
+            total = None if memory is None else problem.gradient(memory)
+        engine.move_to(coef, intercept.reshape(shape[1:]), memory, total)
+
+    def _rested(self, coef):
+        """The coefficients; where no row touches a column its penalty alone decides, for good."""
+        rest = self.problem.resting_point()
+        return np.where(_like(self.engine.idle(), rest), rest, coef.reshape(rest.shape))
 
     def draw(self, size=None):
         """Rows of an epoch, or ``size`` independent draws; valid until the next call."""

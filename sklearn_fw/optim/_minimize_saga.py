@@ -144,8 +144,8 @@ def minimize_saga(
     run, status, n_iter, history = solve(
         problem, resolve_incremental_solver(solver), tol=check_not_negative(tol, "tol"),
         max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
-        n_workers=n_threads(n_jobs), start=start, time_limit=check_time_limit(time_limit),
-        verbose=verbose,
+        n_workers=1 if n_jobs is None else n_threads(n_jobs), start=start,
+        time_limit=check_time_limit(time_limit), verbose=verbose,
     )  # fmt: skip
     if status is not Status.CONVERGED and tol > 0:
         warnings.warn(convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=2)

@@ -49,13 +49,8 @@ def run_child(how, folders, mmap_mode):
     )
 
 
-CYCLE = "a part lives in a cycle of references until the garbage collector runs"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "how", ["all", pytest.param("parts", marks=pytest.mark.xfail(reason=CYCLE))]
-)
+@pytest.mark.parametrize("how", ["all", "parts"])
 def test_mapped_rows_take_no_memory(folders, how):
     child = run_child(how, folders, "r")
     assert child.returncode == 0, child.stderr
