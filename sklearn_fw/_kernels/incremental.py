@@ -226,6 +226,8 @@ def meet(state, me, team):
 def fenchel(state, n_columns, n_workers, penalty, step):
     """The penalty at x and at -A, in one sweep.
 
+    ``step`` is that of the gradient mapping; 0 leaves it out.
+
     Returns
     -------
     value, product, conjugate : float
@@ -237,23 +239,31 @@ def fenchel(state, n_columns, n_workers, penalty, step):
         Largest entry of ``(x - prox(x - step A)) / step``.
     """
     value, product, conjugate, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
+    curved = penalty.bounds is None and penalty.l2 > 0.0
     for j in range(n_columns + 1):
-        slope = 0.0
-        for worker in range(n_workers):
+        slope = state[j, SUM]
+        for worker in range(1, n_workers):
             slope += state[j, SUM + worker]
         x = state[j, X]
         product += slope * x
         if j == n_columns:
             break
         value += penalty.l1 * abs(x) + 0.5 * penalty.l2 * x * x
-        best, infinite = best_response(-slope, penalty, penalty.bounds, j)
-        if infinite:
-            steepest = max(steepest, abs(slope))
+        if curved:
+            excess = max(abs(slope) - penalty.l1, 0.0)
+            conjugate += excess * excess
         else:
-            conjugate += -slope * best - penalty.l1 * abs(best) - 0.5 * penalty.l2 * best * best
-        moved = proximal(x - step * slope, step, penalty, penalty.bounds, j)
-        mapping = max(mapping, abs(x - moved))
-    return value, product, conjugate, steepest, mapping / step
+            best, infinite = best_response(-slope, penalty, penalty.bounds, j)
+            if infinite:
+                steepest = max(steepest, abs(slope))
+            else:
+                conjugate += -slope * best - penalty.l1 * abs(best) - 0.5 * penalty.l2 * best * best
+        if step > 0.0:
+            moved = proximal(x - step * slope, step, penalty, penalty.bounds, j)
+            mapping = max(mapping, abs(x - moved) / step)
+    if curved:
+        conjugate /= 2.0 * penalty.l2
+    return value, product, conjugate, steepest, mapping
 
 
 @inner

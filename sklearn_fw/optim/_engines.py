@@ -136,8 +136,8 @@ class Engine(ABC):
         """End all threads."""
         self.crew.close()
 
-    def fenchel(self):
-        """The `Pair` of the present point and the present A."""
+    def fenchel(self, mapping=True):
+        """The `Pair` of the present point and the present A; ``mapping`` may be left out."""
         (coef, intercept), (total, mass) = self._get_point(), self._get_total()
         return self.problem.pair(coef, intercept, total, mass)
 
@@ -309,19 +309,19 @@ class SeparableEngine(Engine):
         moved[inside] = self._hot_penalty().prox(moved[inside], share[inside])
         self.state[rows, 0] = moved
 
-    def fenchel(self):
+    def fenchel(self, mapping=True):
         from .._kernels.incremental import fenchel
 
-        value, product, conjugate, steepest, mapping = fenchel(
-            self.state, self.problem.n_columns, self.crew.size, self.penalty,
-            self.problem.unit_step,
-        )  # fmt: skip
+        step = self.problem.unit_step if mapping else 0.0
+        value, product, conjugate, steepest, size = fenchel(
+            self.state, self.problem.n_columns, self.crew.size, self.penalty, step
+        )
         scale = 1.0
         if steepest > 0.0:
             if self.penalty.bounds is not None:
                 return super().fenchel()
             conjugate, scale = 0.0, self.penalty.l1 / steepest
-        return Pair(value, product, conjugate, scale, mapping)
+        return Pair(value, product, conjugate, scale, size)
 
     def _hot_penalty(self):
         """The penalty of the hot columns."""

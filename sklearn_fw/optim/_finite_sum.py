@@ -29,12 +29,10 @@ class Certificate(NamedTuple):
     total: np.ndarray  # their sum over the rows, X^T memory
 
     def row(self):
-        """The numbers for the history."""
-        return {
-            "objective": self.objective,
-            "dual_gap": self.dual_gap,
-            "gradient_mapping": self.gradient_mapping,
-        }
+        """The numbers for the history: one certificate."""
+        if self.dual_gap is None:
+            return {"objective": self.objective, "gradient_mapping": self.gradient_mapping}
+        return {"objective": self.objective, "dual_gap": self.dual_gap}
 
 
 class Pair(NamedTuple):

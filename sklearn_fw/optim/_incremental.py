@@ -280,11 +280,12 @@ class SagaRun(Run):
         return row
 
     def _estimate(self, concave):
-        pair, scale = self.engine.fenchel(), self.problem.total_weight
+        pair = self.engine.fenchel(mapping=not self.has_dual)
+        scale = self.problem.total_weight
         model = concave + pair.product + pair.value
-        row = {"objective": model / scale, "gradient_mapping": pair.mapping / scale}
+        row = {"objective": model / scale}
         if not self.has_dual:
-            return row
+            return row | {"gradient_mapping": pair.mapping / scale}
         # Scaled slopes: the conjugates of the losses are convex and at most zero at zero.
         dual = pair.scale * concave - pair.conjugate
         row["dual_gap"] = (model - dual + self._behind(dual)) / scale

@@ -100,7 +100,7 @@ def test_history(solver, n_classes, tol):
     ).fit(sp.csr_array(X), y)
     history = model.history_
     n_problems = 1 if n_classes == 2 else 3
-    columns = {"n_iter", "time", "objective", "gradient_mapping", "dual_gap", "certified"}
+    columns = {"n_iter", "time", "objective", "dual_gap", "certified"}
     assert set(history) == (columns if n_problems == 1 else columns | {"output"})
     assert all(isinstance(column, np.ndarray) for column in history.values())
     assert len({column.size for column in history.values()}) == 1
@@ -121,7 +121,6 @@ def test_history(solver, n_classes, tol):
         lasts.append(last)
     assert model.n_iter_ == max(last["n_iter"] for last in lasts)
     assert model.dual_gap_ == max(last["dual_gap"] for last in lasts)
-    assert model.gradient_mapping_ == max(last["gradient_mapping"] for last in lasts)
     assert model.n_updates_ == N * sum(last["n_iter"] for last in lasts)
     assert model.converged_ == (tol > 0)
     assert model.status_ == ("converged" if tol > 0 else "max_iter")
