@@ -166,9 +166,7 @@ class SeparableEngine(Engine):
             self._order_columns()
         if n_workers > 1:
             self._gather_team(n_workers)
-        # Four numbers are half a cache line: no column lies in two lines.
-        shape = n_columns + 1 + n_workers * self.hot.size, max(4, 2 + n_workers)
-        self.state = np.zeros(shape)
+        self.state = np.zeros((n_columns + 1 + n_workers * self.hot.size, 2 + n_workers))
         self.penalty = Separable(float(penalty.l1), float(penalty.l2), self._placed(self._bounds))
         self._indices = self._renumbered()
 
