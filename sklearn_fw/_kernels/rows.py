@@ -69,12 +69,12 @@ def count_columns(rows, active, counts):
 
 
 @njit
-def largest_norm(rows, active, weight, metric, offset):
-    """``max_i s_i (offset + sum_j metric_j a_ij^2)`` over the rows ``active``."""
+def largest_norm(rows, active, weight, metric):
+    """``max_i s_i sum_j metric_j a_ij^2`` over the rows ``active``."""
     largest = 0.0
     for i in active:
         start, stop, shift = extent(rows, i)
-        norm = offset
+        norm = 0.0
         for k in range(start, stop):
             j = rows.indices[k - shift]
             a = entry(rows.data, k, rows.center, j)

@@ -74,7 +74,7 @@ class Engine(ABC):
         return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
 
     def _own_counts(self):
-        return self.problem.counts()
+        return self.problem.counts
 
     def common(self, metric):
         """Factors of the step as the engine can use them."""
@@ -184,9 +184,12 @@ class SeparableEngine(Engine):
         from .._kernels.incremental import Team
 
         n_columns = self.problem.n_columns + 1
-        counts = self.problem.counts()
-        least = max(self.problem.active.size / HOT, np.sort(counts)[-LARGEST:][0])
-        hot = np.flatnonzero(np.append(counts >= least, self.problem.fit_intercept))
+        counts = self.problem.counts
+        hot = np.flatnonzero(counts * HOT >= self.problem.active.size)
+        if hot.size > LARGEST:
+            hot = np.sort(hot[np.argsort(counts[hot])[-LARGEST:]])
+        if self.problem.fit_intercept:
+            hot = np.append(hot, n_columns - 1)
         home = np.arange(n_columns, dtype=np.int32) if self.home is None else self.home
         self.numbers = home.copy()
         self.numbers[hot] = n_columns + np.arange(hot.size)

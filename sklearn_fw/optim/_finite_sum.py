@@ -100,13 +100,14 @@ class FiniteSum:
 
         return Target(self.loss.code, float(self.loss.parameter), self.y, self.weight)
 
+    @cached_property
     def counts(self):
         """Number of active rows that touch each column; a dense row touches all."""
         if not sp.issparse(self.X):
             return np.full(self.n_columns, float(self.active.size))
         from .._kernels.rows import count_columns
 
-        counts = np.zeros(self.n_columns)
+        counts = np.zeros(self.n_columns, dtype=self.active.dtype)
         count_columns(self.rows(), self.active, counts)
         return counts
 
@@ -181,6 +182,8 @@ class FiniteSum:
     @cached_property
     def has_dual(self):
         """Whether slopes of the losses give a bound: not where the penalty cannot bound w."""
+        if self.penalty.strong_convexity > 0.0:
+            return True
         v = np.random.default_rng(0).standard_normal(self.shape)
         try:
             # Both signs: a coefficient may have a bound on one side only.
@@ -242,9 +245,14 @@ class FiniteSum:
     @cached_property
     def smoothness(self):
         """Bound on the second derivative of every term, without the intercept."""
+        return self.smoothness_in(None, None)
+
+    def smoothness_in(self, metric, center):
+        """The same in a metric (factors of the columns), with something taken from the rows."""
         from .._kernels.rows import largest_norm
 
-        return self.loss.smoothness * largest_norm(self.rows(), self.active, self.weight, None, 0.0)
+        norm = largest_norm(self.rows(center), self.active, self.weight, metric)
+        return self.loss.smoothness * norm
 
     def conjugate_sum(self, slopes, scale=1.0):
         """``sum_i (s_i loss_i)*(scale slopes_i)``."""

@@ -72,8 +72,8 @@ class IncrementalSolver(Solver):
     Parameters
     ----------
     step_size : {"auto", "theory"} or float, default="auto"
-        "auto" is 1 / (3 L) and "theory" the 1 / (5 L) of the convergence theorem, where L bounds
-        the second derivative of every term ``s_i loss(y_i, <w, x_i> + c)``.
+        "auto" is 1 / (3 L), for SAG 1 / L, and "theory" the 1 / (5 L) of the convergence theorem,
+        where L bounds the second derivative of every term ``s_i loss(y_i, <w, x_i> + c)``.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Every row once per epoch in a new order, or independent draws as in the theory.
     conditioning : {"auto", "diagonal"} or None, default="auto"
@@ -81,6 +81,8 @@ class IncrementalSolver(Solver):
         largest absolute value (dense ones centred when there is an intercept) while the penalty
         stays that of the original columns; "auto" does so for dense X.
     """
+
+    auto_share = 1.0 / 3.0  # of 1 / L
 
     def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
         self.step_size = step_size
@@ -135,17 +137,20 @@ class IncrementalSolver(Solver):
 
     def _gamma(self, problem, engine, metric, center):
         """Step sizes of columns and intercept."""
-        from .._kernels.rows import largest_norm
-
-        metric = engine.common(metric)
-        largest = largest_norm(problem.rows(center), problem.active, problem.weight, metric, 0.0)
-        heaviest = 1.0 if problem.weight is None else problem.weight.max()
+        if metric is None and center is None:
+            smoothness = problem.smoothness
+        else:
+            smoothness = problem.smoothness_in(engine.common(metric), center)
         share = 0.0
         if problem.fit_intercept:
-            share = INTERCEPT_SHARE * largest / heaviest or 1.0
-        smoothness = problem.loss.smoothness * (largest + share * heaviest)
+            # The intercept is a column of ones, in a metric of its own.
+            heaviest = 1.0 if problem.weight is None else problem.weight.max()
+            of_ones = problem.loss.smoothness * heaviest
+            share = INTERCEPT_SHARE * smoothness / of_ones or 1.0
+            smoothness += share * of_ones
         if isinstance(self.step_size, str):
-            gamma = 1.0 / ({"auto": 3.0, "theory": 5.0}[self.step_size] * (smoothness or 1.0))
+            share_of = {"auto": self.auto_share, "theory": 0.2}
+            gamma = share_of[self.step_size] / (smoothness or 1.0)
         else:
             gamma = float(self.step_size)
         return gamma, gamma * share

@@ -145,7 +145,7 @@ def sparsity(problem):
     """Share of the rows that touch the column that most of them touch."""
     if problem.fit_intercept:
         return 1.0
-    return float(problem.counts().max(initial=0.0) / problem.active.size)
+    return float(problem.counts.max(initial=0.0) / problem.active.size)
 
 
 class DelayedEngine(SeparableEngine):
