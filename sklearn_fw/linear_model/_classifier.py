@@ -130,11 +130,13 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     Notes
     -----
-    An epoch costs O(nnz); memory beyond X is about 3 n + 6 d numbers for two classes.
+    An epoch costs O(nnz); memory beyond X is about 3 n + 6 d numbers for two classes. With several
+    threads, or more than 260,000 sparse columns, a renumbered copy of the column indices of X comes
+    on top (4 bytes per entry), which keeps together what is used together.
 
     Where several threads work, each keeps the columns that most rows touch in a copy of its own
-    and its own part of the sum of the memory, so that one addition is never lost and no atomic
-    addition is needed; the papers add atomically, which on two cores is slower than one thread.
+    and its own part of the sum of the memory, so that no addition is lost and none needs to be
+    atomic; the papers add atomically, which on two cores is slower than one thread.
 
     References
     ----------

@@ -121,7 +121,8 @@ def minimize_saga(
 
     Notes
     -----
-    An epoch costs O(nnz) and memory beyond X is about 3 n + 6 d numbers for one output.
+    An epoch costs O(nnz). Memory beyond X is about 3 n + 6 d numbers for one output; with several
+    threads, or more than 260,000 sparse columns, the column indices of X once more, in four bytes.
 
     Examples
     --------
