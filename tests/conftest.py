@@ -40,3 +40,23 @@ def data_file(data_home):
         return path
 
     return find
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Client of a Dask cluster of two workers on the loopback interface."""
+    reason = "needs the extra 'distributed'"
+    distributed = pytest.importorskip("distributed", reason=reason)
+    # Threads, not processes: a second interpreter per worker would import everything again.
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            host="127.0.0.1",
+            protocol="tcp://",
+            dashboard_address=None,
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client

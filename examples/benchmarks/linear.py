@@ -19,7 +19,7 @@ from _linear_problems import (
 from _linear_race import TARGETS, race
 from _report import Clock, Skip, in_child, main
 
-CAP, CAP_RUN = 90.0, 60.0  # wall seconds of all runs of a contender, and of one run
+CAP, CAP_RUN = 20.0, 20.0  # wall seconds of all runs of a contender, and of one run
 # What the page measures unless the command line chooses; pairs of data and objective.
 PAGE = (
     ("generator", "l2"),
@@ -28,7 +28,6 @@ PAGE = (
     ("20news", "elastic_net"),
     ("a9a", "l2"),
     ("a9a", "elastic_net"),
-    ("covtype", "l2"),
     ("covtype_raw", "l2"),
 )
 DELAYS = (0, 5, 20, 50, 100)
@@ -52,7 +51,8 @@ and the first that reaches it, bisection goes on until they are a factor of 1.2 
 (tolerance) apart. Runs below 0.2 s are done three times and the fastest counts. Data are in the
 form that the contender works on before the clock starts ("prepare" is that time), and everything
 has been compiled on a tiny problem; copt compiles in every call, which is measured on two rows and
-taken off.
+taken off. A contender has as many wall seconds as ``--cap`` grants, 20 on this page; ``--`` was not
+reached in them, and goals count it with these.
 """
 
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_fw import AsagaClassifier
 from sklearn_fw.model_selection import cross_validate_path
 
-distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
+pytest.importorskip("distributed", reason="needs the extra 'distributed'")
 
 
 @pytest.fixture(scope="module")
@@ -17,23 +17,6 @@ def table():
     rng = np.random.default_rng(0)
     X = random_array((300, 40), density=0.2, format="csr", rng=rng)
     return X, X @ rng.standard_normal(40) > 0
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    # Threads, not processes: a second interpreter per worker would import everything again.
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=False,
-            host="127.0.0.1",
-            protocol="tcp://",
-            dashboard_address=None,
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
 
 
 def search_on_cluster(client, X, y):

@@ -10,7 +10,7 @@ from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.inference import TreeMaxProduct
 from sklearn_fw.structured import StructuredSVMCV
 
-distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
+pytest.importorskip("distributed", reason="needs the extra 'distributed'")
 
 
 class SlowTree:
@@ -24,23 +24,6 @@ class SlowTree:
 def words():
     data = make_digit_words(n_train=60, n_test=1)
     return data.X_train, data.y_train
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    # Threads, not processes: a second interpreter per worker would import everything again.
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=False,
-            host="127.0.0.1",
-            protocol="tcp://",
-            dashboard_address=None,
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
 
 
 def test_grid_search_on_a_cluster_equals_one_process(cluster, words):
