@@ -117,8 +117,12 @@ class Loss(BaseEstimator, ABC):
     def _apply(self, quantity, y, x):
         from ._kernels import losses
 
+        y, x = np.asarray(y), np.asarray(x)
+        if y.shape != x.shape:
+            shape = np.broadcast_shapes(y.shape, x.shape)
+            y, x = np.broadcast_to(y, shape), np.broadcast_to(x, shape)
         # Writable even though only read: the kernels are compiled for one kind of array.
-        y, x = (np.require(a, np.float64, "CW") for a in np.broadcast_arrays(y, x))
+        y, x = (np.require(a, np.float64, "CW") for a in (y, x))
         out = np.empty(x.shape)
         kernel = getattr(losses, quantity + "s")
         kernel(self.code, float(self.parameter), y.reshape(-1), x.reshape(-1), out.reshape(-1))
