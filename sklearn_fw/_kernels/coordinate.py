@@ -48,17 +48,10 @@ def coordinate_epoch(columns, target, penalty, order, x, z, step, team):
         Step size of every column.
     team : bool or None
         None for a worker alone, anything else makes the operations on shared numbers atomic.
-
-    Returns
-    -------
-    n_entries : float
-        Number of entries of X that were visited.
     """
-    n_entries = 0.0
     for t in range(order.size):
         j = order[t]
         start, stop = columns.indptr[j], columns.indptr[j + 1]
-        n_entries += stop - start
         gradient = 0.0
         for k in range(start, stop):
             i = columns.indices[k]
@@ -75,7 +68,6 @@ def coordinate_epoch(columns, target, penalty, order, x, z, step, team):
             i = columns.indices[k]
             change = columns.data[k] * (after - before)
             write(z, i, change, z[i] + change, team)
-    return n_entries
 
 
 @inner

@@ -23,8 +23,8 @@ import numpy as np
 
 from ._jit import inner, njit
 from .atomics import exchange
-from .losses import LOG, TOLERANCE, derivative, value
-from .prox import prox_separable
+from .losses import TOLERANCE, loss_parts
+from .prox import prox_elastic_net, prox_separable
 from .rows import entry, extent, fetch_ahead
 
 X, STEP, SUM = 0, 1, 2  # columns of the state
@@ -103,20 +103,8 @@ def total(state, r, team):
 @inner
 def proximal(u, step, penalty, bounds, j):
     if bounds is None:
-        threshold = step * penalty.l1
-        shrunk = max(u - threshold, 0.0) - max(-u - threshold, 0.0)
-        return shrunk / (1.0 + step * penalty.l2)
+        return prox_elastic_net(u, step, penalty.l1, penalty.l2)
     return prox_separable(u, step, penalty.l1, penalty.l2, bounds[j, 0], bounds[j, 1])
-
-
-@inner
-def loss_parts(code, param, y, z):
-    """Derivative, and the loss as ``plain + log(factor)`` to take few logarithms."""
-    if code == LOG:
-        m = y * z
-        e = math.exp(-abs(m))
-        return -y * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
-    return derivative(code, param, y, z), value(code, param, y, z), 1.0
 
 
 @njit

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from ._jit import inner, njit
-from .incremental import gamma_of, loss_parts, weight_of
+from .incremental import gamma_of, weight_of
+from .losses import loss_parts
 from .rows import entry, extent, fetch_ahead
 
 

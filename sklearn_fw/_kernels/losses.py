@@ -72,6 +72,17 @@ def value(code, param, y, z):
 
 
 @inner
+def loss_parts(code, param, y, z):
+    """Derivative, and the loss as ``plain + log(factor)``: sums then take few logarithms."""
+    if code == LOG:
+        m = y * z
+        e = math.exp(-abs(m))
+        # As above, for both with one exponential.
+        return -y * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
+    return derivative(code, param, y, z), value(code, param, y, z), 1.0
+
+
+@inner
 def conjugate(code, param, y, s):
     """Convex conjugate of the loss at the slope s."""
     if code == SQUARED_ERROR:

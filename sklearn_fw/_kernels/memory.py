@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ._jit import inner, njit
-from .atomics import prefetch
 from .incremental import STEP, SUM, X, gamma_of, proximal, total, weight_of
 from .losses import derivative
-from .rows import LINE, entry, extent, fetch_ahead
+from .rows import entry, extent, fetch_ahead, fetch_row
 
 # What `Slots.tally` counts.
 ROWS, FILLED, COMPUTED, SHARED = 0, 1, 2, 3
@@ -75,17 +74,6 @@ def slope_error(code, param, smoothness, y, z, slope, radius, limit):
     above = derivative(code, param, y, z + radius) - slope
     below = slope - derivative(code, param, y, z - radius)
     return min(crude, max(above, below))
-
-
-@inner
-def fetch_row(rows, i):
-    """Have a row on its way."""
-    start, stop, shift = extent(rows, i)
-    for k in range(start, stop, LINE // rows.data.itemsize):
-        prefetch(rows.data, (k,))
-    if shift == 0:
-        for k in range(start, stop, LINE // rows.indices.itemsize):
-            prefetch(rows.indices, (k,))
 
 
 @njit

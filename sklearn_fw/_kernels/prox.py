@@ -15,11 +15,16 @@ PYTHON = 4  # a user's penalty: not computed here, its Python method is
 
 
 @inner
+def prox_elastic_net(u, step, l1, l2):
+    """Prox of l1 |x| + l2/2 x^2."""
+    threshold = step * l1
+    return (max(u - threshold, 0.0) - max(-u - threshold, 0.0)) / (1.0 + step * l2)
+
+
+@inner
 def prox_separable(u, step, l1, l2, lower, upper):
     """Prox of l1 |x| + l2/2 x^2 on [lower, upper]."""
-    threshold = step * l1
-    x = (max(u - threshold, 0.0) - max(-u - threshold, 0.0)) / (1.0 + step * l2)
-    return min(max(x, lower), upper)
+    return min(max(prox_elastic_net(u, step, l1, l2), lower), upper)
 
 
 @inner

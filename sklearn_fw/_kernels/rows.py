@@ -39,6 +39,17 @@ def entry(data, k, center, j):
 
 
 @inner
+def fetch_row(rows, i):
+    """Have a row on its way."""
+    start, stop, shift = extent(rows, i)
+    for k in range(start, stop, LINE // rows.data.itemsize):
+        prefetch(rows.data, (k,))
+    if shift == 0:
+        for k in range(start, stop, LINE // rows.indices.itemsize):
+            prefetch(rows.indices, (k,))
+
+
+@inner
 def fetch_ahead(rows, order, t, y, memory):
     """Have the rows of the next steps on their way: they lie anywhere in memory.
 
@@ -51,12 +62,7 @@ def fetch_ahead(rows, order, t, y, memory):
         prefetch(y, (i,))
         prefetch(memory, (i,))
     if t + 1 < order.size:
-        start, stop, shift = extent(rows, order[t + 1])
-        for k in range(start, stop, LINE // rows.data.itemsize):
-            prefetch(rows.data, (k,))
-        if shift == 0:
-            for k in range(start, stop, LINE // rows.indices.itemsize):
-                prefetch(rows.indices, (k,))
+        fetch_row(rows, order[t + 1])
 
 
 @njit

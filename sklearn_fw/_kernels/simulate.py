@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._jit import inner, njit
-from .incremental import STEP, SUM, X, gamma_of, loss_parts, proximal, weight_of
+from .incremental import STEP, SUM, X, gamma_of, proximal, weight_of
+from .losses import loss_parts
 from .random import next_below
 from .rows import entry, extent
 

@@ -204,9 +204,10 @@ class Coordinates(Point):
         team = None if self.crew.size == 1 else True
 
         def work(part, worker):
-            return coordinate_epoch(
+            coordinate_epoch(
                 self.columns, self.target, self.penalty, part, self.x, self.scores, self.step, team
             )
+            return 0.0
 
         self.crew.run(work, order)
         if self.penalty.bounds is not None:
