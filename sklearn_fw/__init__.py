@@ -1,6 +1,7 @@
 """Structured prediction and projection-free optimization for scikit-learn, with certificates."""
 
 from .density import KernelStudentTDensity
+from .inference import TRWMarginals
 from .linear_model import AsagaClassifier, AsagaRegressor
 from .model_selection import regularization_path
 from .structured import StructuredSVM
@@ -12,5 +13,6 @@ __all__ = [
     "AsagaRegressor",
     "KernelStudentTDensity",
     "StructuredSVM",
+    "TRWMarginals",
     "regularization_path",
 ]

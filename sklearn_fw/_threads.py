@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 
-__all__ = ["chunks", "n_threads"]
+__all__ = ["chunks", "count_workers", "n_threads"]
 
 
 def n_threads(n_jobs):
@@ -16,6 +16,11 @@ def n_threads(n_jobs):
     if n_jobs is not None and not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
     return min(effective_n_jobs(n_jobs), thread_limit())
+
+
+def count_workers(n_jobs):
+    """Threads of one fit; None is one, even where joblib has more: its workers share a machine."""
+    return 1 if n_jobs is None else n_threads(n_jobs)
 
 
 def chunks(starts, n_jobs):

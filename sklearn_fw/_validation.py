@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_scalar
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "check_positive",
     "check_sample_weight",
     "check_time_limit",
+    "resolve_named",
 ]
 
 
@@ -47,6 +49,16 @@ def check_choice(value, name, choices):
         known = ", ".join(repr(choice) for choice in sorted(choices))
         raise ValueError(f"{name} must be one of {known}; got {value!r}")
     return value
+
+
+def resolve_named(value, name, base, makers):
+    """A new object for a name among ``makers``, or a clone of an object of class ``base``."""
+    if isinstance(value, base):
+        return clone(value)
+    if isinstance(value, str) and value in makers:
+        return makers[value]()
+    known = ", ".join(repr(known) for known in sorted(makers))
+    raise ValueError(f"{name} must be one of {known} or a {name} object; got {value!r}")
 
 
 def check_sample_weight(sample_weight, n_samples):

@@ -15,6 +15,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn in memory, no w
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Read once and taken away: a test that forgets `data_home=` fails wherever it runs.
+NAMED_DATA = os.environ.pop("SKLEARN_FW_DATA", None)
+
 
 @pytest.fixture
 def rng():
@@ -25,11 +28,10 @@ def rng():
 @pytest.fixture(scope="session")
 def data_home():
     """Folder of real data sets: SKLEARN_FW_DATA, or `shared/data` beside the checkout."""
-    named = os.environ.get("SKLEARN_FW_DATA")
-    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    folder = Path(NAMED_DATA) if NAMED_DATA else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        if named:
-            pytest.fail(f"SKLEARN_FW_DATA={named} is not a folder")
+        if NAMED_DATA:
+            pytest.fail(f"SKLEARN_FW_DATA={NAMED_DATA} is not a folder")
         pytest.skip("no real data: set SKLEARN_FW_DATA to the folder that holds the data sets")
     return folder
 

@@ -6,6 +6,25 @@ named by the environment variable ``SKLEARN_FW_DATA``.
 
 from ._conll import load_conll, load_conll2000
 from ._digit_words import make_digit_words
+from ._markov_random_fields import (
+    load_mrf_instances,
+    make_digit_inpainting,
+    make_ising_clique,
+    make_ising_grid,
+    make_ising_rbm,
+)
 from ._ocr_letters import load_ocr_letters
+from ._word_alignment import load_word_alignment
 
-__all__ = ["load_conll", "load_conll2000", "load_ocr_letters", "make_digit_words"]
+__all__ = [
+    "load_conll",
+    "load_conll2000",
+    "load_mrf_instances",
+    "load_ocr_letters",
+    "load_word_alignment",
+    "make_digit_inpainting",
+    "make_digit_words",
+    "make_ising_clique",
+    "make_ising_grid",
+    "make_ising_rbm",
+]

@@ -1,4 +1,4 @@
-"""Oracles: the best labelling of a graph whose nodes and edges have scores.
+"""Oracles, which find the best labelling of a graph with scores, and marginals inferred with them.
 
 An oracle is any object with the method
 
@@ -11,11 +11,17 @@ that always is has the attribute ``exact = True``. ``start``, a labelling or Non
 that may be ignored. An oracle knows neither samples nor weights, leaves ``scores`` unchanged, and
 may be called from several threads.
 
-Optional is
+Optional are
 
     ``top_k(scores, k) -> (values, labels)``
+    ``marginals(scores) -> (node, edge, log_partition)``
+    ``log_partition(scores) -> float``
+    ``max_marginals(scores) -> node``
+    ``sample(scores, n_samples, random_state=None) -> labels``
 
-the ``m <= k`` best allowed labellings as arrays of shape (m,) and (m, n_nodes), best first.
+the ``m <= k`` best allowed labellings as arrays of shape (m,) and (m, n_nodes), best first; node
+and edge marginals of the distribution ``p(y) = exp(score(y) - log_partition)``; the best score
+given each state of each node; and draws from that distribution.
 
 So this is a complete oracle, to be passed wherever there is a parameter ``oracle``::
 
@@ -31,18 +37,80 @@ and a function ``scores -> labels`` is turned into one by `resolve_oracle`. Deri
 ``sklearn.base.BaseEstimator`` to have parameters that a grid search can set.
 """
 
-from ._callable import CallableOracle
-from ._chain import Viterbi
-from ._enumeration import Enumeration
-from ._resolve import resolve_oracle
 from ._scores import PairwiseScores
-from ._tree import TreeMaxProduct
+from .marginals import (
+    ExactMarginals,
+    LoopyBPMarginals,
+    MarginalsDisplay,
+    MeanFieldMarginals,
+    PairwiseMRF,
+    PerturbAndMAPMarginals,
+    TRBPMarginals,
+    TRWMarginals,
+    edge_mutual_information,
+    load_uai,
+    matrix_tree_edge_probabilities,
+    maximum_spanning_tree_vertex,
+    read_uai_evidence,
+    read_uai_solution,
+    sampled_edge_probabilities,
+    save_uai,
+    trw_gradient,
+    trw_objective,
+)
+from .oracles import (
+    ICM,
+    MILP,
+    QPBO,
+    TRWS,
+    Assignment,
+    BestOf,
+    BranchAndBound,
+    CallableOracle,
+    Elimination,
+    Enumeration,
+    GraphCut,
+    LPRelaxation,
+    Toulbar2,
+    TreeMaxProduct,
+    Viterbi,
+    resolve_oracle,
+)
 
 __all__ = [
+    "ICM",
+    "MILP",
+    "QPBO",
+    "TRWS",
+    "Assignment",
+    "BestOf",
+    "BranchAndBound",
     "CallableOracle",
+    "Elimination",
     "Enumeration",
+    "ExactMarginals",
+    "GraphCut",
+    "LPRelaxation",
+    "LoopyBPMarginals",
+    "MarginalsDisplay",
+    "MeanFieldMarginals",
+    "PairwiseMRF",
     "PairwiseScores",
+    "PerturbAndMAPMarginals",
+    "TRBPMarginals",
+    "TRWMarginals",
+    "Toulbar2",
     "TreeMaxProduct",
     "Viterbi",
+    "edge_mutual_information",
+    "load_uai",
+    "matrix_tree_edge_probabilities",
+    "maximum_spanning_tree_vertex",
+    "read_uai_evidence",
+    "read_uai_solution",
     "resolve_oracle",
+    "sampled_edge_probabilities",
+    "save_uai",
+    "trw_gradient",
+    "trw_objective",
 ]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
 from .._result import Status
-from .._threads import n_threads
+from .._threads import count_workers
 from .._validation import check_integer, check_not_negative, check_sample_weight, check_time_limit
 from ..optim._finite_sum import FiniteSum
 from ..optim._incremental import Start
@@ -24,8 +24,8 @@ from ._path import linear_path
 
 __all__ = ["AsagaModel"]
 
-# Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
-CALLER = 3 + HAS_CALLBACKS
+# Frames from `fit` to who called it; the decorator for callbacks is one of them.
+CALLER = 2 + HAS_CALLBACKS
 
 
 def _keeps_memory(estimator):
@@ -67,20 +67,40 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         tasks = FitTasks(
             self, X, y, max_subtasks=self.max_iter * len(problems), sample_weight=sample_weight
         )
-        runs = []
-        for problem, start in zip(problems, starts, strict=True):
-            # Callbacks see the outputs that are finished, and zeros for the others.
-            def end(run, done=tuple(runs)):
-                return tasks.end(lambda: self._snapshot([*done, run], len(problems)))
 
-            run, *how = solve(
-                problem, self.solver_, rng=rng, start=start, begin=tasks.begin, end=end, **settings
-            )
-            runs.append(run)
-            self._record(len(runs) - 1, run, *how)
-        self._store(problems, runs)
+        def end(runs):
+            return tasks.end(lambda: self._snapshot(runs, len(problems)))
+
+        solved = self._solve(problems, starts, rng, settings, begin=tasks.begin, end=end)
+        for _, advice in self._missed(solved):
+            warnings.warn(advice, ConvergenceWarning, stacklevel=CALLER)
+        self._store(solved)
         tasks.finish()
         return self
+
+    def _solve(self, problems, starts, rng, settings, begin=None, end=None):
+        """Run, status, number of iterations and history of every problem.
+
+        ``end`` gets the runs that have begun, of which all but the last are finished.
+        """
+        solved = []
+        for problem, start in zip(problems, starts, strict=True):
+            runs = [run for run, *_ in solved]
+            hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
+            solved.append(
+                solve(
+                    problem, self.solver_, rng=rng, start=start, begin=begin, end=hook, **settings
+                )
+            )
+        return solved
+
+    def _missed(self, solved):
+        """Run and advice of every problem whose budget ended before ``tol`` was reached."""
+        return [
+            (run, convergence_advice(run, status, n_iter))
+            for run, status, n_iter, _ in solved
+            if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
+        ]
 
     @available_if(_keeps_memory)
     def partial_fit(self, X, y, classes=None, sample_weight=None, rows=None):
@@ -120,18 +140,14 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def _settings(self):
         """Checked parameters of the loop."""
         self.solver_ = resolve_incremental_solver(self.solver)
-        self._ended, self._stream = [], None
+        self._stream = None
         return {
             "tol": check_not_negative(self.tol, "tol"),
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "time_limit": check_time_limit(self.time_limit),
-            "n_workers": self._n_workers(),
+            "n_workers": count_workers(self.n_jobs),
             "verbose": self.verbose,
         }
-
-    def _n_workers(self):
-        # None is one thread also where joblib has more: a backend's workers share the processors.
-        return 1 if self.n_jobs is None else n_threads(self.n_jobs)
 
     def _check(self, X, y, sample_weight, reset=True):
         """Validated data; weights are None when all are one."""
@@ -152,6 +168,11 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
             weight=weight, fit_intercept=self.fit_intercept, n_outputs=n_outputs,
         )  # fmt: skip
 
+    def _variants(self, X, truths, weight, loss, strength):
+        """One objective per truth."""
+        first = self._problem(X, truths[0], weight, loss, strength)
+        return [first, *(first.variant(y=np.ascontiguousarray(y)) for y in truths[1:])]
+
     def _starts(self, problems):
         """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
         starts = getattr(self, "_warm", None) if self.warm_start else None
@@ -167,28 +188,21 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
         return fitted | {"coef_": coef, "intercept_": intercept}
 
-    def _record(self, k, run, status, n_iter, history):
-        self._ended.append((status, n_iter, history))
-        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0:
-            warnings.warn(
-                convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=CALLER
-            )
-
-    def _store(self, problems, runs):
+    def _store(self, solved):
+        runs, statuses, n_iters, histories = zip(*solved, strict=True)
         bests = [run.best for run in runs]
         self._set_points([(best.coef, best.intercept) for best in bests])
-        ended, self._ended = self._ended, None
-        self.n_iter_ = max(n_iter for _, n_iter, _ in ended)
+        self.n_iter_ = max(n_iters)
         self.n_updates_ = sum(run.n_updates for run in runs)
-        self.converged_ = all(status is Status.CONVERGED for status, _, _ in ended)
-        self.status_ = max((status for status, _, _ in ended), key=list(Status).index).name.lower()
+        self.converged_ = all(status is Status.CONVERGED for status in statuses)
+        self.status_ = max(statuses, key=list(Status).index).name.lower()
         self.objective_ = _only([best.objective for best in bests])
         gaps = [best.dual_gap for best in bests]
         self.dual_gap_ = None if None in gaps else max(gaps)
         self.gradient_mapping_ = max(best.gradient_mapping for best in bests)
         self.memory_drift_ = max(run.memory_drift for run in runs)
         self.step_size_ = _only([run.step_size for run in runs])
-        self.history_ = _join([history for _, _, history in ended])
+        self.history_ = _join(histories)
         self._warm = None
         if self.warm_start:
             self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
@@ -204,7 +218,6 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         state = super().__getstate__().copy()
         if not self.warm_start:
             state.pop("_warm", None)
-        state.pop("_ended", None)
         return state
 
     # ---- prediction ------------------------------------------------------------------------------

@@ -267,10 +267,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             codes = codes.astype(np.float32)  # exact for labels, half the memory
             return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]
         positives = [1] if n_classes == 2 else range(n_classes)
-        return [
-            self._problem(X, (2 * (codes == k) - 1).astype(np.float32), weight, loss, strength)
-            for k in positives
-        ]
+        truths = [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
+        return self._variants(X, truths, weight, loss, strength)
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):

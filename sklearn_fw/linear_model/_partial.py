@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._threads import count_workers
 from ..optim._incremental import Seen, Start
 from ..optim._solvers import resolve_incremental_solver
 
@@ -85,14 +86,14 @@ def _visit(model, problem, start, rows, adds, rng):
         memory = np.concatenate([memory, np.zeros((rows.size, *shape[1:]))])
     if start is None:
         start = Start(
-            problem.penalty.prox(np.zeros(shape), 1.0), np.zeros(shape[1:]), None,
+            problem.resting_point(), np.zeros(shape[1:]), None,
             Seen(np.zeros(problem.n_columns), 0, True, np.zeros(shape), np.zeros(shape[1:])),
         )  # fmt: skip
     if not problem.fit_intercept:  # now, whatever it was before
         start = start._replace(intercept=np.zeros(shape[1:]))
     seen = start.seen._replace(adds=adds)
     run = model.solver_.start(
-        problem, tol=0.0, rng=rng, n_workers=model._n_workers(),
+        problem, tol=0.0, rng=rng, n_workers=count_workers(model.n_jobs),
         start=start._replace(memory=memory[rows], seen=seen),
     )  # fmt: skip
     try:

@@ -8,12 +8,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 
-from .._result import Status
 from .._validation import check_integer, check_not_negative, check_positive
 from ..model_selection import RegularizationPath
-from ..optim._finite_sum import FiniteSum
 from ..optim._incremental import Start
-from ..optim._minimize_saga import convergence_advice, solve
 
 __all__ = ["LinearPath", "linear_path"]
 
@@ -152,21 +149,15 @@ def linear_path(
         fitted = copy.copy(model)
         setattr(fitted, name, float(value))
         strength = 1.0 / value if name == "C" else value
-        problems = [_scaled(problem, strength) for problem in units]
-        fitted._ended, runs = [], []
-        for problem, start in zip(problems, starts, strict=True):
-            run, status, n_iter, history = solve(
-                problem, model.solver_, rng=rng, start=start, **settings
-            )
-            fitted._ended.append((status, n_iter, history))
-            runs.append(run)
-            if status in (Status.MAX_ITER, Status.TIME_LIMIT) and model.tol > 0:
-                missed.append((value, _excess(run), convergence_advice(run, status, n_iter)))
-        n_iters.append(sum(n_iter for _, n_iter, _ in fitted._ended))
-        fitted._store(problems, runs)
+        problems = [unit.variant(penalty=unit.penalty.scaled(strength)) for unit in units]
+        solved = fitted._solve(problems, starts, rng, settings)
+        missed += [(value, _excess(run), advice) for run, advice in fitted._missed(solved)]
+        n_iters.append(sum(n_iter for _, _, n_iter, _ in solved))
+        fitted._store(solved)
         fits.append(vars(fitted) | {"_warm": None})
         # No penalty is in the memory: it serves the next problem as it is.
-        starts = [Start(run.best.coef, run.best.intercept, run.best.memory) for run in runs]
+        bests = [run.best for run, *_ in solved]
+        starts = [Start(best.coef, best.intercept, best.memory) for best in bests]
     if missed:
         _warn(missed, grid, name)
     return LinearPath(model, grid, fits, n_iters)
@@ -232,14 +223,6 @@ def _zero_strength(problem):
         middle = float(np.sqrt(strong * weak))
         strong, weak = (middle, weak) if stays(middle) else (strong, middle)
     return strong
-
-
-def _scaled(problem, strength):
-    """The problem with another factor of the penalty."""
-    return FiniteSum(
-        problem.X, problem.y, problem.loss, problem.penalty.scaled(strength),
-        weight=problem.weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
-    )  # fmt: skip
 
 
 def _excess(run):

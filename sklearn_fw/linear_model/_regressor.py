@@ -167,7 +167,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         check_magnitude(targets, "y")
-        return [self._problem(X, target, weight, loss, strength) for target in targets]
+        return self._variants(X, targets, weight, loss, strength)
 
     def _name_classes(self, y, classes, first):
         if classes is not None:

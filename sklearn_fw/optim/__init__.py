@@ -2,10 +2,13 @@
 
 from ._comparators import AsySPCD, Fista
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, SparseSaga, Svrg
+from ._matrix_game import solve_matrix_game
 from ._memorization import memorization_rate, memorization_step
 from ._minimize_saga import minimize_saga
 from ._neighbor_saga import NeighborSaga
 from ._neighbors import NeighborGraph, neighbor_graph
+from ._saddle_point import solve_saddle_point
+from ._saddle_steps import SaddleConstants
 from ._simulate_async import simulate_async
 
 __all__ = [
@@ -16,6 +19,7 @@ __all__ = [
     "LaggedSaga",
     "NeighborGraph",
     "NeighborSaga",
+    "SaddleConstants",
     "Sag",
     "Saga",
     "SparseSaga",
@@ -25,4 +29,6 @@ __all__ = [
     "minimize_saga",
     "neighbor_graph",
     "simulate_async",
+    "solve_matrix_game",
+    "solve_saddle_point",
 ]

@@ -1,5 +1,6 @@
 """The objective of linear models as a sum over rows, with its certificate."""
 
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -77,6 +78,21 @@ class FiniteSum:
         # Half the memory where it suffices; runs shuffle this array.
         self.active = used.astype(np.int32 if self.n_rows < 2**31 else np.int64)
         self.total_weight = float(self.n_rows if weight is None else weight.sum())
+
+    def variant(self, *, y=None, penalty=None):
+        """The same rows with other truths or another penalty.
+
+        What depends on the rows alone is computed once for all variants.
+        """
+        for name in ("counts", "smoothness"):
+            getattr(self, name)  # cached from now on
+        other = copy(self)
+        other.active = self.active.copy()  # runs shuffle it
+        for name in ("has_dual", "null"):
+            vars(other).pop(name, None)
+        other.y = self.y if y is None else y
+        other.penalty = self.penalty if penalty is None else penalty
+        return other
 
     @property
     def shape(self):

@@ -170,7 +170,7 @@ class Run:
 
     def __init__(self, problem, engine, settings, *, tol, rng, start=None):
         self.problem, self.engine, self.settings = problem, engine, settings
-        self.tol, self.rng = tol, rng
+        self.rng = rng
         self.best = None  # the certificate of the last exact check
         self.memory_drift, self.n_updates = 0.0, 0
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
@@ -333,15 +333,16 @@ class SvrgRun(Run):
 class HogwildRun(Run):
     """Plain stochastic gradients with a step that shrinks from epoch to epoch."""
 
-    epochs = 0
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
+        self.gamma, self.epochs = engine.gamma, 0
 
     def step(self):
         """An epoch and an exact certificate."""
-        gamma = self.engine.gamma
         shrink = 1.0 + self.settings.decay * self.epochs
-        self.engine.set_step((gamma[0] / shrink, gamma[1] / shrink), *self._scales)
+        gamma = self.gamma[0] / shrink, self.gamma[1] / shrink
+        self.engine.set_step(gamma, self.engine.metric, self.engine.center)
         self.advance(self.draw(), refresh=False)
-        self.engine.set_step(gamma, *self._scales)
         self.epochs += 1
         return self.certify()
 
@@ -350,8 +351,9 @@ class HogwildRun(Run):
         return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
 
     @property
-    def _scales(self):
-        return self.engine.metric, self.engine.center
+    def step_size(self):
+        """Step size of the columns in the first epoch."""
+        return self.gamma[0]
 
 
 class SparseSaga(IncrementalSolver):

@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from .._loop import drive
 from .._result import Status
-from .._threads import n_threads
+from .._threads import count_workers
 from .._validation import (
     check_integer,
     check_not_negative,
@@ -145,7 +145,7 @@ def minimize_saga(
     run, status, n_iter, history = solve(
         problem, resolve_incremental_solver(solver), tol=check_not_negative(tol, "tol"),
         max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
-        n_workers=1 if n_jobs is None else n_threads(n_jobs), start=start,
+        n_workers=count_workers(n_jobs), start=start,
         time_limit=check_time_limit(time_limit), verbose=verbose,
     )  # fmt: skip
     if status is not Status.CONVERGED and tol > 0:

@@ -1,7 +1,6 @@
 """Names of the incremental solvers."""
 
-from sklearn.base import clone
-
+from .._validation import resolve_named
 from ._comparators import AsySPCD, Fista
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, Solver, SparseSaga, Svrg
 from ._neighbor_saga import NeighborSaga
@@ -29,9 +28,4 @@ SOLVERS = {
 
 def resolve_incremental_solver(solver):
     """A solver object for a name, or a clone of a solver object."""
-    if isinstance(solver, Solver):
-        return clone(solver)
-    if isinstance(solver, str) and solver in SOLVERS:
-        return SOLVERS[solver]()
-    known = ", ".join(repr(name) for name in sorted(SOLVERS))
-    raise ValueError(f"solver must be one of {known} or a solver object; got {solver!r}")
+    return resolve_named(solver, "solver", Solver, SOLVERS)

@@ -1,21 +1,10 @@
 """Checks of the parameters of penalties."""
 
-from numbers import Real
-
 import numpy as np
-from sklearn.utils import check_scalar
 
 from .._validation import check_choice
 
-__all__ = ["check_bound", "check_group_weights", "check_groups", "check_weight"]
-
-
-def check_weight(value, name):
-    """A finite number, zero or above, as a float."""
-    check_scalar(value, name, Real, min_val=0)
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value}")
-    return float(value)
+__all__ = ["check_bound", "check_group_weights", "check_groups"]
 
 
 def check_bound(bound, name, n_features):

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from .._validation import check_integer, check_positive
-from ._checks import check_bound, check_group_weights, check_groups, check_weight
+from .._validation import check_integer, check_not_negative, check_positive
+from ._checks import check_bound, check_group_weights, check_groups
 from ._forms import GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
 
 __all__ = [
@@ -89,7 +89,7 @@ class ElasticNet(Penalty):
 
     def _bind(self, n_features):
         check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
-        ratio = check_weight(self.l1_ratio, "l1_ratio")
+        ratio = check_not_negative(self.l1_ratio, "l1_ratio")
         return SeparableForm(ratio, 1.0 - ratio)
 
 
@@ -131,7 +131,9 @@ class Box(Penalty):
         upper = check_bound(self.upper, "upper", n_features)
         if np.any(lower > upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("lower must not be above upper anywhere, else the box is empty")
-        return SeparableForm(check_weight(self.l1, "l1"), check_weight(self.l2, "l2"), lower, upper)
+        return SeparableForm(
+            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower, upper
+        )
 
 
 class NonNegative(Penalty):
@@ -150,7 +152,9 @@ class NonNegative(Penalty):
         self.l2 = l2
 
     def _bind(self, n_features):
-        return SeparableForm(check_weight(self.l1, "l1"), check_weight(self.l2, "l2"), lower=0.0)
+        return SeparableForm(
+            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower=0.0
+        )
 
 
 class GroupLasso(Penalty):
@@ -186,7 +190,7 @@ class GroupLasso(Penalty):
     def _bind(self, n_features):
         labels = check_groups(self.groups, n_features)
         weights = check_group_weights(self.group_weights, labels)
-        l1, l2 = check_weight(self.l1, "l1"), check_weight(self.l2, "l2")
+        l1, l2 = check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2")
         return GroupLassoForm(labels, weights, l1, l2)
 
 

@@ -12,23 +12,34 @@ from ._svm_cv import StructuredSVMCV
 from .models import (
     ChainModel,
     EnumeratedModel,
+    MatchingModel,
     MulticlassModel,
     MultilabelModel,
     StructuredModel,
 )
-from .solvers import BlockFrankWolfe, FrankWolfe, Perceptron, Subgradient
+from .solvers import (
+    BlockFrankWolfe,
+    Extragradient,
+    FrankWolfe,
+    Perceptron,
+    SaddlePointFrankWolfe,
+    Subgradient,
+)
 
 __all__ = [
     "BlockFrankWolfe",
     "ChainModel",
     "ConvergenceDisplay",
     "EnumeratedModel",
+    "Extragradient",
     "FrankWolfe",
+    "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",
     "Perceptron",
     "RegularizationPath",
     "RegularizationPathDisplay",
+    "SaddlePointFrankWolfe",
     "StructuredModel",
     "StructuredPath",
     "StructuredSVM",

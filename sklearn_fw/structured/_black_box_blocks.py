@@ -303,6 +303,38 @@ class BlackBoxBlocks(Blocks):
             mistakes += psi.indices.size > 0
         return mistakes
 
+    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
+        """Joint steps of one block and of w in a norm ball."""
+        from .._kernels.block_saddle import step_in_ball
+
+        for k, i in enumerate(order, visits):
+            gamma = 2.0 * self.n_blocks / (k + 2.0 * self.n_blocks)
+            answer = self._model.ask(self._samples[i], w, keyed=False)
+            step_in_ball(w, self.v, radius, euclidean, gamma)
+            dual = self._duals[i]
+            psi = dual.on_support(answer.psi)
+            change = self.weight[i] * answer.loss - self.loss[i]
+            self._take_step(i, 1.0, gamma, psi - dual.point, change)
+            mean += 2.0 / (k + 2.0) * (w - mean)
+
+    # ---- polytopes -------------------------------------------------------------------------------
+
+    def polytopes(self):
+        """The polytopes of a model that knows them."""
+        from ._polytopes import ModelPolytopes
+
+        return ModelPolytopes(self._model.model, self._samples, self.weight, self.n_weights)
+
+    def adopt(self, z):
+        """Take over a point of the polytopes of the model."""
+        points, losses = self.polytopes().describe_each(z)
+        self._duals = [_BlockDual(None, 0) for _ in self._samples]
+        for dual, point in zip(self._duals, points):
+            dual.on_support(SparseVector(np.arange(self.n_weights), point))
+            dual.point = point
+        self.loss[:] = self.weight * losses
+        self.refresh()
+
     # ---- warm starts -----------------------------------------------------------------------------
 
     def export(self):

@@ -181,6 +181,18 @@ class Blocks(ABC):
         """Steps of the primal baselines, see `_kernels.blocks.subgradient_visits`."""
 
     @abstractmethod
+    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
+        """Steps of `_kernels.block_saddle.saddle_visits`; lam must be 1."""
+
+    @abstractmethod
+    def polytopes(self):
+        """The convex hulls of the outputs, see `_polytopes`; lam and the dual variables stay."""
+
+    @abstractmethod
+    def adopt(self, z):
+        """Take over dual variables from a point of the polytopes."""
+
+    @abstractmethod
     def export(self):
         """The dual variables, for a warm start."""
 

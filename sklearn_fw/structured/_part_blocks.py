@@ -52,6 +52,7 @@ class PartBlocks(Blocks):
         # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED or self._parts.exhaustive
         self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
+        self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
         nothing = np.zeros((parts.node_start[1], n_states))
         tables = np.zeros((parts.n_tables, n_states, n_states))
@@ -199,10 +200,17 @@ class PartBlocks(Blocks):
                 current, labels,
             )  # fmt: skip
 
-        # Explicit threads over a kernel without the GIL: nothing is copied.
-        jobs = (delayed(run)(first, last) for first, last in chunks(parts.node_start, self._n_jobs))
-        Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
+        self._share(run)
         return Sweep(hinge, current, labels)
+
+    def _share(self, run):
+        """Call ``run(first, last)`` on ranges of samples that make up all of them."""
+        ranges = chunks(self._parts.node_start, self._n_jobs)
+        if len(ranges) == 1:  # joblib would take longer than many a kernel
+            return run(*ranges[0])
+        # Explicit threads over a kernel without the GIL: nothing is copied.
+        jobs = (delayed(run)(first, last) for first, last in ranges)
+        Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
 
     def _sweep_oracle(self, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""
@@ -292,6 +300,51 @@ class PartBlocks(Blocks):
             self._parts, self._dual, order, visits, lam, self._view(target), self._view(moments),
             self._scratch,
         )  # fmt: skip
+
+    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
+        """Joint steps of one block and of w in a norm ball."""
+        if self._oracle is not None:
+            raise NotImplementedError(
+                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto' and a task_loss that is "
+                "a sum over nodes, or solver='sp_fw'"
+            )
+        from .._kernels.block_saddle import saddle_visits
+
+        saddle_visits(
+            self._parts, self._dual, order, visits, radius, euclidean, self.v, w, self._view(w),
+            mean, self._scratch,
+        )  # fmt: skip
+
+    # ---- polytopes -------------------------------------------------------------------------------
+
+    def polytopes(self):
+        """The polytopes of marginals."""
+        if self._parts.whole_cost > 0.0:
+            raise NotImplementedError(
+                "solver 'extragradient' needs a task_loss that is a sum over nodes, such as "
+                "'hamming'"
+            )
+        from ._polytopes import PartPolytopes
+
+        own = self._dual._replace(
+            nodes=np.zeros_like(self._nodes),
+            tables=np.zeros_like(self._tables),
+            loss=np.zeros_like(self.loss),
+        )
+        return PartPolytopes(
+            self._parts, own, self._graph, self._argmax, view=self._view,
+            make_scratch=self._make_scratch, share=self._share,
+        )  # fmt: skip
+
+    def adopt(self, z):
+        """Take over marginals."""
+        from .._kernels.block_gibbs import node_losses
+
+        cut = self._nodes.size
+        self._nodes[:] = z[:cut].reshape(self._nodes.shape)
+        self._tables[:] = z[cut:].reshape(self._tables.shape)
+        node_losses(self._parts, self._nodes, 0, self.n_blocks, self.loss)
+        self.refresh()
 
     # ---- warm starts -----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -37,6 +38,15 @@ def _is_multiclass(estimator):
     raise AttributeError("decision_function exists for multiclass models only; see score_samples")
 
 
+def _has_marginals(estimator):
+    model = getattr(estimator, "model_", estimator.model)
+    if isinstance(model, str | MulticlassModel) or has_parts(model):  # a name is resolved in fit
+        return True
+    raise AttributeError(
+        f"predict_marginals needs a model with part scores, which {type(model).__name__} lacks"
+    )
+
+
 class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
@@ -49,17 +59,20 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Parameters
     ----------
-    model : {"auto", "multiclass", "multilabel", "chain"} or object, default="auto"
+    model : {"auto", "multiclass", "multilabel", "chain", "matching"} or object, default="auto"
         Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
         label sequences. Any object with the four methods of `StructuredModel` will do.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
         without part scores brings its own inference and needs "auto".
     solver : str or solver object, default="bcfw"
-        "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw", "subgradient",
-        "perceptron"; an object for other settings, which are then grid keys ``solver__sampling``.
+        "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw",
+        "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`)
+        bound the norm of w instead of the penalty; an object for other settings, which are then
+        grid keys ``solver__sampling``.
     C : float, default=1.0
-        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`.
+        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. Solvers
+        with a ``radius`` do not use it.
     tol : float, default=0.01
         Certified duality gap to reach, in units of the task loss.
     max_iter : int, default=200
@@ -124,6 +137,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     -----
     ConvergenceWarning
         When the budget ends before the gap is at most ``tol``.
+    UserWarning
+        When C is set although the solver has a radius.
 
     See Also
     --------
@@ -213,6 +228,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
         self.solver_ = _with_declared_bounds(self.solver_, self.model_)
+        if getattr(self.solver_, "radius", None) is not None and self.C != 1.0:
+            warnings.warn(
+                f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
+                f"weights by radius={self.solver_.radius} instead",
+                UserWarning,
+                stacklevel=CALLER - 1,
+            )
         method = self.solver_.start(blocks, lam=lam, tol=self.tol, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
@@ -308,7 +330,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self.converged_ = status is Status.CONVERGED
         self.status_ = status.name.lower()
         self.history_ = {name: np.array(values) for name, values in history.items()}
-        self._warm = blocks.export() if self.warm_start and self.solver_.certified else None
+        export = getattr(method, "export", blocks.export)
+        self._warm = export() if self.warm_start and self.solver_.certified else None
         if counts[block_rules.WORSE]:
             warnings.warn(
                 f"the oracle answered {counts[block_rules.WORSE]} times with an output worse than "
@@ -389,6 +412,39 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             pairs = zip(X, outputs, strict=True)
             scores = [(self.model_.joint_feature(x, y) @ self.coef_).item() for x, y in pairs]
         return np.asarray(scores)
+
+    @available_if(_has_marginals)
+    def predict_marginals(self, X):
+        """Probabilities of the states of all nodes if ``p(y) ~ exp(<coef_, phi(x, y)>)``.
+
+        Training does not fit these probabilities: they rank the states of a node by what the whole
+        sample says about them, and need calibration where their size matters.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
+            Class or label probabilities in the order of ``classes_``; for sequences an object array
+            of arrays of shape (T, n_classes).
+
+        Raises
+        ------
+        TypeError
+            When the oracle has no method ``marginals``.
+        """
+        X = self._check_X(X)
+        if isinstance(self.model_, MulticlassModel):
+            return softmax(self.model_.decision_function(X, self.coef_), axis=1)
+        if not callable(getattr(self.oracle_, "marginals", None)):
+            raise TypeError(
+                f"predict_marginals needs an oracle with the method marginals, which "
+                f"{type(self.oracle_).__name__} lacks: fit with another oracle"
+            )
+        return self.model_._predict_marginals(X, self.coef_, self.oracle_)
 
     @available_if(_is_multiclass)
     def decision_function(self, X):

@@ -283,7 +283,7 @@ def test_is_chain():
 @pytest.mark.parametrize("kind", ["normal", "ties", "forbidden"])
 def test_compiled_and_plain_kernels_agree(kind, rng):
     from sklearn_fw._kernels import tree
-    from sklearn_fw.inference._tree import _forest
+    from sklearn_fw.inference.oracles._tree import _forest
 
     for _ in range(10):
         unary, *graph = _forest(random_scores(rng, "forest", kind))

@@ -3,12 +3,14 @@
 from ._base import StructuredModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
+from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
 
 __all__ = [
     "ChainModel",
     "EnumeratedModel",
+    "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",
     "StructuredModel",

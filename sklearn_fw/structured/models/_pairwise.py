@@ -157,28 +157,44 @@ class PairwiseModel(StructuredModel):
             scores[marker] += row
         return scores.reshape(-1, self.n_states_)
 
+    def _scores_of_each(self, rows, w):
+        """Yield the `PairwiseScores` of one sample after the other."""
+        scores, tables = self._node_scores(rows, w), self._views(w)[1]
+        graph = self._graph(np.diff(rows.node_start))
+        for i, n_edges in enumerate(graph.n_edges):
+            block = scores[rows.node_start[i] : rows.node_start[i + 1]]
+            yield pairwise_scores(block, tables, graph, n_edges)
+
     def _predict(self, X, w, oracle):
         """Best outputs and their scores; ``oracle`` None means the compiled trees."""
         rows = self._stack(X)
-        scores = self._node_scores(rows, w)
-        tables = np.ascontiguousarray(self._views(w)[1])
-        graph = self._graph(np.diff(rows.node_start))
         if oracle is None:
             from ..._kernels.tree import tree_argmax_batch
 
+            scores = self._node_scores(rows, w)
+            tables = np.ascontiguousarray(self._views(w)[1])
+            graph = self._graph(np.diff(rows.node_start))
             states = np.empty(len(scores), np.int32)
             values = tree_argmax_batch(
                 np.ascontiguousarray(scores), rows.node_start, np.zeros_like(graph.n_edges),
                 graph.n_edges, graph.edges, graph.table, tables, states,
             )  # fmt: skip
             return self._decode(states, rows.node_start), values
-        states, values = [], []
-        for i, n_edges in enumerate(graph.n_edges):
-            block = scores[rows.node_start[i] : rows.node_start[i + 1]]
-            labels, value, _ = oracle.argmax(pairwise_scores(block, tables, graph, n_edges))
-            states.append(labels)
-            values.append(value)
-        return self._decode(np.concatenate(states), rows.node_start), np.array(values)
+        answers = [oracle.argmax(scores) for scores in self._scores_of_each(rows, w)]
+        states = np.concatenate([labels for labels, _, _ in answers])
+        values = np.array([value for _, value, _ in answers])
+        return self._decode(states, rows.node_start), values
+
+    def _predict_marginals(self, X, w, oracle):
+        """Marginals of the nodes of every sample, in a container like that of the outputs."""
+        rows = self._stack(X)
+        marginals = [oracle.marginals(scores)[0] for scores in self._scores_of_each(rows, w)]
+        outputs = self._decode(np.zeros(rows.node_start[-1], np.int32), rows.node_start)
+        if outputs.dtype != object:
+            return np.stack(marginals)
+        for i, nodes in enumerate(marginals):
+            outputs[i] = nodes
+        return outputs
 
     def _losses(self, y_true, y, class_weighted=False):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""

@@ -7,10 +7,16 @@ from sklearn.base import clone
 from ..._packed import Packed
 from ._base import missing_methods
 from ._chain import ChainModel
+from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
 
-MODELS = {"chain": ChainModel, "multiclass": MulticlassModel, "multilabel": MultilabelModel}
+MODELS = {
+    "chain": ChainModel,
+    "matching": MatchingModel,
+    "multiclass": MulticlassModel,
+    "multilabel": MultilabelModel,
+}
 
 
 def resolve_model(model, X, y):

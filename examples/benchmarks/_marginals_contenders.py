@@ -1,0 +1,216 @@
+"""Contenders, instances and published figures of the benchmark of marginals.
+
+Nothing of the package is imported at the top: the processes set their threads first.
+"""
+
+import statistics
+import warnings
+
+import numpy as np
+from _report import Clock
+
+COUPLINGS = (0.5, 1, 2, 3, 4, 5, 6, 7, 8)
+FRESH = 200  # generated cliques for each coupling
+
+# ---- figures of others ---------------------------------------------------------------------------
+
+PAPER = "paper"  # read from the curves of its figures, means of 100 cliques per coupling
+OTHER = "independent"  # another implementation of the same method, run on the same 100 cliques
+CLIQUE_ERRORS = {
+    (PAPER, "TRW, first rho"): (.078, .119, .137, .119, .102, .082, .072, .076, .057),
+    (OTHER, "TRW, first rho"): (.075, .118, .138, .121, .106, .085, .075, .080, .062),
+    (PAPER, "TRW, tuned rho"): (.063, .083, .057, .037, .022, .016, .010, .008, .006),
+    (OTHER, "TRW, tuned rho"): (.065, .083, .059, .040, .027, .021, .016, .016, .013),
+    (PAPER, "TRW, local polytope"): (.169, .264, .338, .340, .331, .351, .342, .369, .354),
+    (PAPER, "perturb and MAP"): (.206, .193, .168, .147, .161, .148, .134, .128, .134),
+}  # fmt: skip
+CLIQUE_BOUNDS = {
+    (PAPER, "TRW, first rho"): (1.60, 1.98, 1.56, 1.38, 1.16, .94, .86, .79, .62),
+    (OTHER, "TRW, first rho"): (1.56, 1.90, 1.46, 1.25, 1.03, .82, .73, .66, .50),
+    (PAPER, "TRW, tuned rho"): (1.18, 1.06, .53, .35, .29, .23, .16, .17, .16),
+    (OTHER, "TRW, tuned rho"): (1.20, 1.15, .62, .42, .34, .24, .19, .16, .12),
+    (PAPER, "TRW, local polytope"): (3.29, 9.48, 20.3, 33.1, 45.2, 55.2, 66.4, 81.3, 87.9),
+    (PAPER, "perturb and MAP"): (1.32, 1.41, 1.22, 1.38, 1.32, 1.37, 1.17, 1.29, 1.35),
+}  # fmt: skip
+CLIQUE_CALLS = {
+    (OTHER, "TRW, first rho"): (18, 16, 12, 11, 10, 9, 9, 8, 8),
+    (OTHER, "TRW, tuned rho"): (45, 42, 38, 34, 31, 27, 25, 23, 23),
+}
+# Error of marginals, error of log Z, oracle calls; of the bound where there is one.
+GRIDS = {
+    (PAPER, "TRW, tuned rho"): (.046, 1.1, 107),
+    (OTHER, "TRW, tuned rho"): (.047, .60, 81),
+    (PAPER, "TRW, tuned rho, approximate oracle"): (.054, .5, 37),
+    (OTHER, "TRW, tuned rho, approximate oracle"): (.063, None, 43.5),
+    (PAPER, "TRW, local polytope, tuned rho"): (.342, 8.6, None),
+    (PAPER, "TRBP, first rho"): (.348, 10.0, None),
+    (PAPER, "TRBP, tuned rho"): (.361, 8.9, None),
+    (PAPER, "perturb and MAP"): (.210, 2.3, None),
+}  # fmt: skip
+GRIDS_10 = {
+    (PAPER, "TRW, tuned rho"): (.09, None, 830),
+    (PAPER, "TRW, tuned rho, approximate oracle"): (.19, None, 80),
+    (PAPER, "TRW, local polytope"): (.32, None, None),
+    (PAPER, "TRBP, first rho"): (.341, 59.7, None),
+    (PAPER, "TRBP, tuned rho"): (.407, 47.6, None),
+    (PAPER, "perturb and MAP"): (.334, 8.8, None),
+}  # fmt: skip
+RBM = {
+    (PAPER, "TRW, first rho"): (.323, 11.3, None),
+    (PAPER, "TRW, tuned rho"): (.316, 5.27, 94),
+    (OTHER, "TRW, first rho"): (.321, 11.5, None),
+    (OTHER, "TRW, tuned rho"): (.305, 5.26, 99),
+    (PAPER, "TRW, local polytope"): (.366, 185.0, None),
+    (PAPER, "TRBP, first rho"): (.366, 184.6, None),
+}  # fmt: skip
+# Oracle calls to a gap of 1 with the first rho: grids, cliques.
+CALLS_TO_ONE = {
+    "adaptive contraction": {PAPER: ("20-21", "8"), OTHER: (21.3, 9.2)},
+    "fixed contraction 1e-4": {PAPER: ("61", "12"), OTHER: (60.2, 12.7)},
+    "no contraction": {PAPER: ("69", "16"), OTHER: (64.5, 16.3)},
+    "no contraction, no correction": {PAPER: ("31-32", "13"), OTHER: (31.2, 13.9)},
+    "local polytope": {PAPER: (None, None), OTHER: (15.0, 3.0)},
+}
+
+# ---- contenders ----------------------------------------------------------------------------------
+
+
+def contender(name):
+    """A fresh estimator."""
+    from sklearn_fw.inference import (
+        ExactMarginals,
+        LoopyBPMarginals,
+        MeanFieldMarginals,
+        PerturbAndMAPMarginals,
+        TRBPMarginals,
+        TRWMarginals,
+    )
+
+    def to_one(**parameters):
+        return TRWMarginals(n_rho_iter=1, tol=1.0, **parameters)
+
+    return {
+        "TRW, first rho": TRWMarginals(n_rho_iter=1),
+        "TRW, tuned rho": TRWMarginals(),
+        "TRW, tuned rho, approximate oracle": TRWMarginals("approx"),
+        "TRW, tuned rho, ICM as oracle": TRWMarginals("icm"),
+        "TRW, local polytope": TRWMarginals(polytope="local", n_rho_iter=1),
+        "TRW, local polytope, tuned rho": TRWMarginals(polytope="local"),
+        "TRBP, first rho": TRBPMarginals(),
+        "TRBP, tuned rho": TRBPMarginals(n_rho_iter=10),
+        "loopy BP": LoopyBPMarginals(),
+        "mean field": MeanFieldMarginals(random_state=0),
+        "perturb and MAP": PerturbAndMAPMarginals(random_state=0),
+        "exact": ExactMarginals(),
+        "adaptive contraction": to_one(),
+        "fixed contraction 1e-4": to_one(contraction="fixed", delta=1e-4),
+        "no contraction": to_one(contraction="none"),
+        "no contraction, no correction": to_one(contraction="none", correction=None),
+        "local polytope": to_one(polytope="local"),
+    }[name]
+
+
+MAIN = (
+    "TRW, first rho", "TRW, tuned rho", "TRW, tuned rho, approximate oracle",
+    "TRW, local polytope", "TRW, local polytope, tuned rho", "TRBP, first rho", "TRBP, tuned rho",
+    "loopy BP", "mean field", "perturb and MAP", "exact",
+)  # fmt: skip
+# Must give no upper bound; those that are TRW must not say either that they converged.
+UNCERTIFIED = (
+    "TRW, tuned rho, ICM as oracle", "no contraction", "no contraction, no correction", "loopy BP",
+    "mean field", "perturb and MAP",
+)  # fmt: skip
+
+
+# ---- instances -----------------------------------------------------------------------------------
+
+
+def instances(name, quick):
+    """Coupling, random field and, if others computed them, log Z and marginals."""
+    from sklearn_fw.datasets import load_mrf_instances, make_ising_clique, make_ising_grid
+
+    if name in ("cliques", "grids_5x5"):
+        found = load_mrf_instances(name=name)
+        rows = zip(
+            found.couplings.tolist(), found.mrfs, found.log_partition, found.node_marginals,
+            strict=True,
+        )  # fmt: skip
+        return list(rows)[:: {"cliques": 10, "grids_5x5": 5}[name] if quick else 1]
+    if name == "generated cliques":
+        pairs = [(t, seed) for t in COUPLINGS for seed in range(2 if quick else FRESH)]
+        return [
+            (t, make_ising_clique(coupling=t, random_state=seed), None, None) for t, seed in pairs
+        ]
+    if name == "grids_10x10":
+        seeds = range(1 if quick else 5)
+        return [(4.0, make_ising_grid((10, 10), random_state=seed), None, None) for seed in seeds]
+    if name == "rbm":
+        from sklearn_fw.datasets import make_ising_rbm
+
+        size = (10, 10) if quick else (20, 20)
+        return [(1.0, make_ising_rbm(*size, random_state=0), None, None)]
+    raise ValueError(name)
+
+
+def measure(name, set_names, quick, repeat):
+    """For each set a list of dicts: errors, bounds, calls and CPU seconds of a contender."""
+    from sklearn_fw.datasets import make_ising_grid
+
+    sets = {set_name: instances(set_name, quick) for set_name in set_names}
+    _, first, *_ = sets[set_names[0]][0]
+    for mrf in (make_ising_grid((3, 3), random_state=0), first):
+        quietly(contender(name).fit, mrf)  # compiles
+    return {
+        set_name: [measure_one(contender(name), *row, repeat) for row in rows]
+        for set_name, rows in sets.items()
+    }
+
+
+def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
+    from sklearn_fw.inference import ExactMarginals
+
+    exact = ExactMarginals().fit(mrf)
+    if marginals is None:
+        log_partition, marginals = exact.log_partition_, exact.marginals_
+    seconds = []
+    for _ in range(repeat):
+        with Clock() as clock:
+            quietly(estimator.fit, mrf)
+        seconds.append(clock.cpu)
+    calls = getattr(estimator, "n_oracle_calls_", None)
+    return {
+        "coupling": coupling,
+        "error": float(np.abs(estimator.marginals_ - marginals)[:, 1].mean()),
+        "largest error": float(np.abs(estimator.marginals_ - marginals).max()),
+        "bound": estimator.log_partition_upper_ - float(log_partition),
+        "estimate": abs(estimator.log_partition_ - float(log_partition)),
+        "lower slack": exact.log_partition_ - estimator.log_partition_lower_,
+        "upper slack": estimator.log_partition_upper_ - exact.log_partition_,
+        "calls": getattr(estimator, "n_iter_", None) if calls is None else calls,
+        "converged": bool(getattr(estimator, "converged_", True)),
+        "cpu": statistics.median(seconds),
+    }
+
+
+def quietly(function, *args):
+    """Call without warnings: what did not converge is counted instead."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args)
+
+
+# ---- summaries -----------------------------------------------------------------------------------
+
+
+def mean(rows, what, coupling=None):
+    """Mean over instances, of one coupling if given; None if some have no such number."""
+    values = [row[what] for row in rows if coupling in (None, row["coupling"])]
+    if any(value is None or not np.isfinite(value) for value in values):
+        return None
+    return float(np.mean(values))
+
+
+def standard_error(rows, what, coupling):
+    """Standard error of the mean over the instances of one coupling."""
+    values = [row[what] for row in rows if row["coupling"] == coupling]
+    return float(np.std(values, ddof=1) / len(values) ** 0.5)

@@ -1,0 +1,167 @@
+"""Data of the benchmark of saddle points, and fits to it.
+
+Nothing of the package is imported at the top: the processes set their threads first.
+"""
+
+import warnings
+
+import numpy as np
+from _report import Clock, load_or_skip
+
+N_PLANTED = 15
+PROBLEMS = {
+    "digits": "100 digits, 10 classes, lam = 0.05",
+    "digit words, lam = 1": "100 words, chains of 10 states",
+    "digit words, lam = 1/3": "the same words, C = 0.03",
+    "planted matchings": "15 of 4 x 4, raw loss, lam = 0.1",
+    "word alignment": "100 made-up sentence pairs of 5 to 12 words, 4 features, lam = 0.1",
+    "scene labels": "1,211 made-up samples of 294 features, tree of 6 labels, lam = 0.1",
+}
+
+
+def quietly(function, *args, **options):
+    """The result of a call whose budget is meant to end it."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return function(*args, **options)
+
+
+def fit(model, solver, X, y, max_iter, tol=0.0, *, seed=0, **options):
+    """A structured SVM, with CPU seconds as ``cpu``."""
+    from sklearn_fw.structured import StructuredSVM
+
+    svm = StructuredSVM(
+        model, solver=solver, max_iter=max_iter, tol=tol, random_state=seed, **options
+    )
+    with Clock() as clock:
+        quietly(svm.fit, X, y)
+    svm.cpu = clock.cpu
+    return svm
+
+
+# ---- digits, words, letters ----------------------------------------------------------------------
+
+
+def digits():
+    """The first 100 images with pixels in [0, 1]."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return data.data[:100] / 16.0, data.target[:100]
+
+
+def words(n_train):
+    """Training and test words."""
+    from sklearn_fw.datasets import make_digit_words
+
+    return make_digit_words(n_train=n_train, return_X_y=True)
+
+
+def letters():
+    """The first 100 training words, pixels and a constant."""
+    from sklearn_fw.datasets import load_ocr_letters
+
+    X, y = load_or_skip(load_ocr_letters, split="half", return_X_y=True)[:2]
+    X = [np.column_stack([x, np.ones(len(x))]) for x in X[:100]]
+    return X, list(y[:100])
+
+
+# ---- matchings and labels ------------------------------------------------------------------------
+
+
+def planted_matchings():
+    """Features of 4 x 4 pairs and the best matchings of noisy scores."""
+    from sklearn_fw.inference import Assignment
+
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=3)
+    X, y = [], []
+    for _ in range(N_PLANTED):
+        F = rng.normal(size=(3, 16))
+        X.append(F.T.reshape(4, 4, 3))
+        y.append(Assignment().argmax((w @ F + 0.7 * rng.normal(size=16)).reshape(4, 4))[0])
+    return X, y
+
+
+def sentence_pairs(n_pairs, rng, vocabulary):
+    """Features and links of pairs of sentences of 5 to 12 words of two made-up languages."""
+    source, target, frequency = vocabulary
+    X, y = [], []
+    for _ in range(n_pairs):
+        J = rng.integers(5, 13)
+        chosen = rng.choice(len(source), size=J, p=frequency)
+        order = np.argsort(np.arange(J) + rng.uniform(-1.5, 1.5, J))
+        order = order[rng.uniform(size=J) > 0.1]  # words without a translation
+        translated = [(j, chosen[j]) for j in order]
+        for place in np.flatnonzero(rng.uniform(size=len(order)) < 0.1)[::-1]:
+            translated.insert(place, (-1, rng.choice(len(source), p=frequency)))
+        K = len(translated)
+        links = np.zeros((J, K), dtype=int)
+        for k, (j, _) in enumerate(translated):
+            if j >= 0:
+                links[j, k] = 1
+        other = np.array([v for _, v in translated], dtype=int)
+        cosine = source[chosen] @ target[other].T
+        places = np.abs(np.subtract.outer(np.arange(J) / J, np.arange(K) / max(K, 1)))
+        rare = np.multiply.outer(frequency[chosen], frequency[other]) * len(source) ** 2
+        X.append(np.stack([cosine, places, np.log(rare), np.ones((J, K))], axis=2))
+        y.append(links)
+    return X, y
+
+
+def word_alignment():
+    """100 training pairs and 100 test pairs."""
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(200, 20))
+    source /= np.linalg.norm(source, axis=1, keepdims=True)
+    target = source + 0.3 * rng.normal(size=source.shape)  # in the coordinates of the source
+    target /= np.linalg.norm(target, axis=1, keepdims=True)
+    frequency = 1.0 / np.arange(1, 201)
+    vocabulary = source, target, frequency / frequency.sum()
+    return *sentence_pairs(100, rng, vocabulary), *sentence_pairs(100, rng, vocabulary)
+
+
+def scene_labels(n_samples):
+    """A multilabel problem of the size of the scene images."""
+    from sklearn.datasets import make_multilabel_classification
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = make_multilabel_classification(
+        n_samples=n_samples, n_features=294, n_classes=6, random_state=0
+    )
+    return StandardScaler().fit_transform(X), y
+
+
+def clusters(n_samples):
+    """Three points of the plane each, features of pairs, labels that do not depend on them."""
+    rng = np.random.default_rng(0)
+    means = np.array([[0, 0], [0, 3], [4, 0], [5, 5]])
+    covariances = np.array([np.eye(2), 3 * np.eye(2), [[8, 4], [4, 8]], [[3, 2], [2, 6]]])
+    roots = np.linalg.cholesky(covariances)
+    kinds = rng.integers(4, size=(n_samples, 2, 3))
+    noise = rng.normal(size=(n_samples, 2, 3, 2))
+    points = means[kinds] + np.einsum("nskab,nskb->nska", roots[kinds], noise)
+    X = (points[:, 0, :, None] - points[:, 1, None, :]) ** 2
+    orders = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+    chosen = rng.choice(6, size=n_samples, p=(0.3, 0.2, 0.1, 0.1, 0.25, 0.05))
+    return list(X), list(np.eye(3, dtype=int)[orders[chosen]])
+
+
+# ---- the comparison of all solvers ---------------------------------------------------------------
+
+
+def problem(name):
+    """Model, X, y and lam of a row of the comparison."""
+    from sklearn_fw.structured import ChainModel, MatchingModel, MulticlassModel, MultilabelModel
+
+    if name == "digits":
+        return MulticlassModel(fit_intercept=False), *digits(), 0.05
+    if name.startswith("digit words"):
+        return ChainModel(), *words(100)[:2], 1.0 if name.endswith("1") else 1.0 / 3.0
+    if name == "planted matchings":
+        return MatchingModel(normalize=False), *planted_matchings(), 0.1
+    if name == "word alignment":
+        return MatchingModel(), *word_alignment()[:2], 0.1
+    return MultilabelModel(), *scene_labels(1211), 0.1

@@ -1,0 +1,342 @@
+"""Marginals and bounds on log Z: tree-reweighted Frank-Wolfe and what competes with it.
+
+    python3 dev.py bench marginals [--quick] [--write]
+
+Needs the folders ``mrf/cliques`` and ``mrf/grids_5x5`` in the folder that SKLEARN_FW_DATA names.
+Peers of exact inference, pyAgrum and pgmpy, are measured where they are installed.
+"""
+
+from _marginals_contenders import (
+    CALLS_TO_ONE,
+    CLIQUE_BOUNDS,
+    CLIQUE_CALLS,
+    CLIQUE_ERRORS,
+    COUPLINGS,
+    GRIDS,
+    MAIN,
+    OTHER,
+    PAPER,
+    UNCERTIFIED,
+    instances,
+    mean,
+    measure,
+    standard_error,
+)
+from _marginals_exact import exact_inference
+from _marginals_large import NAMES_10, NAMES_RBM, large
+from _marginals_learned import learned
+from _report import in_child, load_or_skip, main
+
+ABOUT = """
+How good are marginals and bounds on log Z from ``TRWMarginals``, what do they cost, and what do
+other methods give? Every estimator has its default parameters unless the row says otherwise:
+"first rho" keeps the first edge probabilities, "tuned rho" takes nine steps from there.
+
+The error of marginals is the mean of abs(p(x_i = 1) - exact) over variables and instances. Figures
+of others: "paper" are those of Krishnan, Lacoste-Julien and Sontag (NIPS 2015), read from its
+figures; "independent" are those of another implementation of the same method on the same files.
+"""
+TUNED, FIRST = "TRW, tuned rho", "TRW, first rho"
+LOOPY = "loopy BP"
+WITHIN = 1.1  # of the reference, for errors
+CALLS_WITHIN = 1.2
+
+
+# ---- cliques -------------------------------------------------------------------------------------
+
+
+def cliques(report, results, generated):
+    rows = results[TUNED]
+    per_coupling = f"{len(generated) // len(COUPLINGS)} generated for each t"
+    report.section("Cliques")
+    report.text(
+        f"""Complete graphs on 10 spins, fields in [-1, 1], couplings in [-t, t]: {len(rows)} of
+        the 900 files of the paper, {len(rows) // len(COUPLINGS)} of the 100 for each t, while the
+        figures of others are means over all 100."""
+    )
+    head = ["method", *(f"t = {t:g}" for t in COUPLINGS)]
+    report.text("Error of marginals:")
+    report.table(head, clique_rows(results, "error", CLIQUE_ERRORS, "{:z.3f}"))
+    report.text(
+        """Error of log Z: certified upper bound minus log Z; where there is none ("estimate"),
+        the absolute error of the estimate:"""
+    )
+    report.table(head, clique_rows(results, "bound", CLIQUE_BOUNDS, "{:z.2f}"))
+    report.text("Oracle calls; passes of message passing and mean field:")
+    report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, "{:.1f}"))
+    report.text("CPU milliseconds per instance, and runs that did not converge:")
+    report.table(
+        [*head, "not converged"],
+        [
+            [
+                name,
+                *(f"{1e3 * mean(results[name], 'cpu', t):.2g}" for t in COUPLINGS),
+                not_converged(results[name]),
+            ]
+            for name in MAIN
+        ],
+    )
+    return [
+        *compare_with_reference(report, "the files", rows),
+        *compare_with_reference(report, per_coupling, generated),
+        *(
+            (f"oracle calls over reference, {name}, largest over t",
+             largest_ratio(results[name], "calls", CLIQUE_CALLS[OTHER, name]), CALLS_WITHIN, "<=")
+            for name in (FIRST, TUNED)
+        ),
+        ("CPU s per clique, tuned rho", mean(rows, "cpu"), 0.15, "<="),
+        ("error over that of loopy BP, largest over t >= 2",
+         max(mean(rows, "error", t) / mean(results[LOOPY], "error", t)
+             for t in COUPLINGS if t >= 2), 0.2, "<="),
+    ]  # fmt: skip
+
+
+def clique_rows(results, what, published, style):
+    """Rows of all contenders, each followed by the figures of others."""
+    table = []
+    for name in MAIN:
+        kind, title = what, name
+        if what == "bound" and mean(results[name], what) is None:
+            kind, title = "estimate", f"{name} (estimate)"
+        values = [mean(results[name], kind, t) for t in COUPLINGS]
+        if what == "calls" and None in values:
+            continue
+        table.append([title, *(written(style, value) for value in values)])
+        for source in (PAPER, OTHER):
+            if (source, name) in published:
+                numbers = published[source, name]
+                table.append([f"... {source}", *(written(style, x) for x in numbers)])
+    return table
+
+
+def written(style, value):
+    return None if value is None else style.format(value)
+
+
+def not_converged(rows):
+    return f"{sum(not row['converged'] for row in rows)} of {len(rows)}"
+
+
+def largest_ratio(rows, what, reference):
+    return max(
+        mean(rows, what, t) / other for t, other in zip(COUPLINGS, reference, strict=True)
+    )  # fmt: skip
+
+
+def compare_with_reference(report, title, rows):
+    """A table of ratios and of differences in standard errors, for tuned rho; its goals."""
+    goals, table = [], []
+    for what, label, published in (
+        ("error", "error of marginals", CLIQUE_ERRORS),
+        ("bound", "error of log Z", CLIQUE_BOUNDS),
+    ):
+        reference = published[OTHER, TUNED]
+        pairs = list(zip(COUPLINGS, reference, strict=True))
+        means = [mean(rows, what, t) for t in COUPLINGS]
+        errors = [standard_error(rows, what, t) for t in COUPLINGS]
+        table += [
+            [label, *(f"{value:.3f}" for value in means)],
+            ["... standard error", *(f"{value:.3f}" for value in errors)],
+            ["... over independent", *(
+                f"{value / other:.2f}" for value, (_, other) in zip(means, pairs, strict=True))],
+            ["... difference in standard errors", *(
+                f"{(value - other) / error:+.1f}"
+                for value, error, (_, other) in zip(means, errors, pairs, strict=True))],
+        ]  # fmt: skip
+        ratio = largest_ratio(rows, what, reference)
+        goals.append((f"{label} over reference, largest over t, {title}", ratio, WITHIN, "<="))
+    report.text(f"{TUNED} beside the independent figures, {title}:")
+    report.table(["number", *(f"t = {t:g}" for t in COUPLINGS)], table)
+    return goals
+
+
+# ---- grids ---------------------------------------------------------------------------------------
+
+
+def grids(report, results):
+    rows = results[TUNED]
+    report.section("Grids, 5 x 5")
+    report.text(
+        f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4, 4]. The
+        columns are error of marginals, certified upper bound minus log Z, absolute error of the
+        estimate, oracle calls (passes), CPU milliseconds per instance, and runs that did not
+        converge. Figures of others for log Z are those of the bound, except for approximate oracle
+        and perturb and MAP, where they are those of the estimate."""
+    )
+    table = []
+    for name in MAIN:
+        table.append(summary(name, results[name]))
+        for source in (PAPER, OTHER):
+            if (source, name) in GRIDS:
+                error, bound, calls = GRIDS[source, name]
+                estimate = None
+                if "approximate" in name or name == "perturb and MAP":
+                    bound, estimate = None, bound
+                table.append([f"... {source}", error, bound, estimate, calls, None, None])
+    report.table(
+        ["method", "marginals", "bound", "estimate", "calls", "ms", "not converged"], table
+    )
+    error, _, calls = GRIDS[OTHER, TUNED]
+    return [
+        ("error of marginals over reference, tuned rho", mean(rows, "error") / error, WITHIN, "<="),
+        ("oracle calls over reference, tuned rho", mean(rows, "calls") / calls,
+         CALLS_WITHIN, "<="),
+        ("CPU s per grid, tuned rho", mean(rows, "cpu"), 0.3, "<="),
+        ("error over that of loopy BP", mean(rows, "error") / mean(results[LOOPY], "error"),
+         0.2, "<="),
+    ]  # fmt: skip
+
+
+def summary(name, rows):
+    """One row of numbers of a contender."""
+    return [
+        name,
+        written("{:z.3f}", mean(rows, "error")),
+        written("{:z.2f}", mean(rows, "bound")),
+        written("{:z.2f}", mean(rows, "estimate")),
+        written("{:.1f}", mean(rows, "calls")),
+        f"{1e3 * mean(rows, 'cpu'):.3g}",
+        not_converged(rows),
+    ]
+
+
+def calls_to_one(report, grids, cliques):
+    report.section("Oracle calls to a gap of one nat")
+    report.text(
+        """First rho, tol=1; means over all instances. Without contraction the gap is an estimate.
+        "Log Z" is the error of the bound, or of the estimate where there is no bound."""
+    )
+    table, goals = [], []
+    for name, published in CALLS_TO_ONE.items():
+        paper, other = published[PAPER], published[OTHER]
+        row = [name]
+        for place, (title, results) in enumerate([("grids", grids), ("cliques", cliques)]):
+            rows = results[name]
+            calls = mean(rows, "calls")
+            row += [
+                f"{calls:.1f}", paper[place], other[place],
+                written("{:z.3f}", mean(rows, "error")),
+                written("{:z.2f}", mean(rows, "bound") or mean(rows, "estimate")),
+            ]  # fmt: skip
+            goal = f"calls over reference, {name}, {title}"
+            goals.append((goal, calls / other[place], CALLS_WITHIN, "<="))
+        table.append(row)
+    report.table(
+        ["variant", "grids", PAPER, OTHER, "marginals", "log Z", "cliques", PAPER, OTHER,
+         "marginals", "log Z"],
+        table,
+    )  # fmt: skip
+    return goals
+
+
+# ---- certification -------------------------------------------------------------------------------
+
+
+def certification(report, results):
+    """Bounds of all runs on all files against the truth."""
+    report.section("Certification")
+    report.text(
+        """All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on log Z,
+        how many of these hold, and the smallest distance to the exact value; then how many say
+        that they converged, which for TRW means a certified gap of at most tol."""
+    )
+    table, broken, claims = [], 0, 0
+    for name, rows in results.items():
+        row = [name, len(rows)]
+        for side in ("upper slack", "lower slack"):
+            slack = [run[side] for run in rows if abs(run[side]) < float("inf")]
+            wrong = sum(value < -1e-9 for value in slack)
+            broken += wrong
+            row += [len(slack), len(slack) - wrong, f"{min(slack):.1e}" if slack else None]
+        converged = sum(run["converged"] for run in rows)
+        table.append([*row, converged])
+        if name in UNCERTIFIED:
+            claims += row[2] + ("TRW" in name or "contraction" in name) * converged
+    report.table(
+        ["method", "runs", "upper", "hold", "slack", "lower", "hold", "slack", "converged"], table
+    )
+    return [
+        ("bounds that do not hold", broken, 0, "<="),
+        ("claims of runs that can certify nothing", claims, 0, "<="),
+    ]
+
+
+def truth(report, results):
+    """Our exact inference against the truth of the files."""
+    exact = results["exact"]
+    report.text(
+        f"""``ExactMarginals`` and the files differ by at most
+        {max(row["largest error"] for row in exact):.1e} in a marginal and
+        {max(row["estimate"] for row in exact):.1e} in log Z; the files have six digits."""
+    )
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def loses(report, sets, completed):
+    """Where other methods are the better choice, in numbers of this run."""
+
+    def number(set_name, name, what, coupling=None):
+        return mean(sets[set_name][name], what, coupling)
+
+    grids, machine = "grids_5x5", "rbm"
+    weak, approximate = COUPLINGS[0], "TRW, tuned rho, approximate oracle"
+    local, perturb = "TRW, local polytope, tuned rho", "perturb and MAP"
+    digits = completed["digits"]
+    nearest = max(share for title, share in digits.items() if title.startswith("KNN"))
+    report.section("Where it loses")
+    report.bullets(
+        f"""Narrow graphs, which are all of those with a known truth here: ``ExactMarginals`` needs
+        {1e3 * number(grids, "exact", "cpu"):.2g} ms for a 5 x 5 grid, TRW with tuned rho
+        {1e3 * number(grids, TUNED, "cpu"):.0f} ms.""",
+        f"""Weak couplings: on cliques with t = {weak} the marginals of loopy BP are off by
+        {number("cliques", LOOPY, "error", weak):.3f}, those of TRW by
+        {number("cliques", TUNED, "error", weak):.3f}.""",
+        f"""The restricted Boltzmann machine, which has one dominant mode: loopy BP and mean field
+        err by {number(machine, LOOPY, "error"):.3f} and
+        {number(machine, "mean field", "error"):.3f}, TRW by
+        {number(machine, TUNED, "error"):.3f}.""",
+        f"""Good marginals at low cost and without a bound: perturb and MAP errs by
+        {number(grids, perturb, "error"):.3f} on 5 x 5 grids after
+        {1e3 * number(grids, perturb, "cpu"):.1f} ms, TRW with first rho by
+        {number(grids, FIRST, "error"):.3f} after {1e3 * number(grids, FIRST, "cpu"):.0f} ms.""",
+        f"""Without an exact oracle the marginals stay good on 5 x 5 grids, but the certified bound
+        is {number(grids, approximate, "bound"):.1f} nats above log Z, more than the
+        {number(grids, local, "bound"):.1f} of the local polytope.""",
+        f"""Learned fields: the certified score of a complete graph is below the exact one of a
+        tree, and the mean of nearest neighbours completes {nearest:.1%} of the hidden pixels of
+        digits, the complete graph {digits["complete"]:.1%}.""",
+    )
+
+
+def run(report, options):
+    for name in ("cliques", "grids_5x5"):
+        load_or_skip(instances, name=name, quick=True)
+    quick = options.quick
+
+    sets = {}
+    for name in dict.fromkeys([*MAIN, *CALLS_TO_ONE, *UNCERTIFIED]):
+        names = ["cliques", "grids_5x5"]
+        names += ["grids_10x10"] if name in NAMES_10 else []
+        names += ["rbm"] if name in NAMES_RBM else []
+        for set_name, rows in in_child(measure, name, names, quick, options.repeat).items():
+            sets.setdefault(set_name, {})[name] = rows
+    on_cliques, on_grids = sets["cliques"], sets["grids_5x5"]
+    fresh = "generated cliques"
+    generated = in_child(measure, TUNED, [fresh], quick, 1)[fresh]
+    report.goals(*cliques(report, on_cliques, generated))
+    report.goals(*grids(report, on_grids))
+    report.goals(*calls_to_one(report, on_grids, on_cliques))
+    both = {name: on_cliques[name] + on_grids[name] for name in on_grids}
+    goals = certification(report, both)
+    truth(report, both)
+    report.goals(*goals)
+    large(report, sets, options)
+    exact_inference(report, options)
+    loses(report, sets, learned(report, options))
+
+
+if __name__ == "__main__":
+    main("marginals", "Marginals and bounds on log Z", ABOUT, run,
+         peers=("pyagrum", "pgmpy"), repeat=1)  # fmt: skip

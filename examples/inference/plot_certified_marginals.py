@@ -1,0 +1,180 @@
+"""
+============================
+Marginals and closing bounds
+============================
+
+How often is a spin up when its neighbours pull at it in different directions? Message passing
+answers at once and gives no sign of when it is wrong. ``TRWMarginals`` asks an oracle for best
+labellings, again and again, and encloses log Z between two certified bounds.
+"""
+
+# %%
+# A spin glass
+# ------------
+# Spins -1 and +1 on a grid of 6 x 6, with random fields and with couplings between -4 and 4. Around
+# a cycle with an odd number of negative couplings no labelling satisfies all of them. The grid is
+# narrow enough for exact sums, so every answer can be compared with the truth.
+
+import warnings
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_fw import TRWMarginals
+from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.inference import (
+    ExactMarginals,
+    LoopyBPMarginals,
+    MarginalsDisplay,
+    PairwiseMRF,
+    PerturbAndMAPMarginals,
+    TRBPMarginals,
+)
+
+warnings.simplefilter("ignore", ConvergenceWarning)  # loopy messages that never come to rest
+
+shape = (6, 6)
+mrf = make_ising_grid(shape, coupling=4.0, random_state=2)
+exact = ExactMarginals().fit(mrf)
+trw = TRWMarginals().fit(mrf)
+loopy = LoopyBPMarginals().fit(mrf)
+trbp = TRBPMarginals().fit(mrf)
+
+
+def error(fit, truth):
+    """Mean absolute error of P(s = +1)."""
+    return np.abs(fit.marginals_ - truth.marginals_)[:, 1].mean()
+
+
+figure, axes = plt.subplots(1, 4, figsize=(12, 3.1), layout="constrained")
+for ax, fit in zip(axes, [exact, trw, loopy, trbp]):
+    name = type(fit).__name__
+    title = name if fit is exact else f"{name}\nmean error {error(fit, exact):.2f}"
+    display = MarginalsDisplay.from_estimator(fit, shape=shape, ax=ax, name=title)
+    display.image_.colorbar.remove()  # one for all
+figure.colorbar(display.image_, ax=axes, label="P(s = +1)")
+
+# %%
+# The grey square is an answer, too. Tree-reweighted message passing, ``TRBPMarginals``, maximises
+# the same objective as ``TRWMarginals``, but over marginals that only have to agree where edges
+# meet. With 1/2 for every spin they can satisfy all couplings at once, those of odd cycles
+# included, although no distribution on labellings has such marginals. An oracle returns labellings
+# only, so what ``TRWMarginals`` mixes from them is always possible.
+#
+# What is certified
+# -----------------
+# Log Z, from both sides. Above: at every oracle call the objective plus the gap bounds log Z, and
+# the best of these bounds is kept. Below: the total weight of all labellings that the oracle has
+# found. Vertical lines are changes of the weights of the spanning trees, which tighten the upper
+# bound. The true log Z, which the method does not know, lies between them.
+#
+# Marginals are not certified. The gap says how far they can be from the maximum of the objective,
+# which is not the same as how far they are from the truth.
+
+figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
+display = MarginalsDisplay.from_estimator(trw, kind="bounds", ax=ax, name="Bounds on log Z")
+ax.axhline(exact.log_partition_, color="tab:red", linewidth=1, label="Exact")
+ax.legend(loc="upper right")
+
+for fit in (exact, trw, loopy, trbp):
+    print(
+        f"{type(fit).__name__:17s} lower {fit.log_partition_lower_:7.2f}, "
+        f"estimate {fit.log_partition_:7.2f}, upper {fit.log_partition_upper_:7.2f}"
+    )
+
+# %%
+# When to take which
+# ------------------
+# Ten spins that all depend on each other, for couplings from weak to strong, six random fields
+# each. With weak couplings loopy belief propagation is hard to beat. As they grow it loses its way,
+# and the distribution concentrates on few labellings, which is where oracles are at their best.
+# ``PerturbAndMAPMarginals`` asks the same oracle for best labellings under random perturbations;
+# its marginals are good throughout, but its estimate of log Z is no bound.
+
+couplings = [0.25, 0.5, 1, 2, 4, 8]
+methods = {
+    "TRWMarginals": TRWMarginals(),
+    "LoopyBPMarginals": LoopyBPMarginals(),
+    "TRBPMarginals": TRBPMarginals(),
+    "PerturbAndMAPMarginals": PerturbAndMAPMarginals(random_state=0),
+}
+errors = {name: np.zeros((len(couplings), 6)) for name in methods}
+slack = {name: np.zeros((len(couplings), 6)) for name in methods}
+for i, coupling in enumerate(couplings):
+    for seed in range(6):
+        mrf = make_ising_clique(10, coupling=coupling, random_state=seed)
+        truth = ExactMarginals().fit(mrf)
+        for name, method in methods.items():
+            method.fit(mrf)
+            errors[name][i, seed] = error(method, truth)
+            slack[name][i, seed] = method.log_partition_upper_ - truth.log_partition_
+
+figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+for name in methods:
+    (line,) = axes[0].plot(couplings, errors[name].mean(axis=1), "o-", label=name)
+    if np.all(np.isfinite(slack[name])):
+        axes[1].plot(couplings, slack[name].mean(axis=1), "o-", color=line.get_color())
+for ax in axes:
+    ax.set(xscale="log", xlabel="largest coupling", xticks=couplings, xticklabels=couplings)
+    ax.minorticks_off()
+axes[0].set(title="mean error of marginals", ylim=0)
+axes[1].set(title="certified upper bound above log Z, nats", yscale="log")
+axes[0].legend()
+
+# %%
+# A rule that only the oracle knows
+# ---------------------------------
+# Sixteen places in a row attract each other, and exactly four of them are taken. No edge can say
+# that, since it ties all places together, but an oracle can: this one is Viterbi's algorithm that
+# also counts. ``TRWMarginals`` needs nothing else. Its bounds are those on the sum over all
+# labellings that the oracle may return, here 1820, which are few enough to be listed.
+
+
+class ExactlyOn(BaseEstimator):
+    """Best labelling of a chain with a given number of nodes in the second of two states."""
+
+    exact = True
+
+    def __init__(self, n_on):
+        self.n_on = n_on
+
+    def argmax(self, scores, start=None):
+        best = np.full((scores.n_nodes + 1, 2), -np.inf)  # number so far, last state
+        best[[0, 1], [0, 1]] = scores.unary[0]
+        arrivals = []
+        for unary, pairwise in zip(scores.unary[1:], scores.pairwise):
+            candidates = best[:, :, None] + pairwise  # so far, last state, this one
+            arrivals.append(candidates.argmax(axis=1))
+            best = candidates.max(axis=1) + unary
+            best[:, 1] = np.append(-np.inf, best[:-1, 1])
+        left, value = self.n_on, best[self.n_on].max()
+        labels = [best[left].argmax()]
+        for arrival in reversed(arrivals):
+            left -= labels[-1]
+            labels.append(arrival[left, labels[-1]])
+        return np.array(labels[::-1]), value, value
+
+
+rng = np.random.default_rng(0)
+chain = [(i, i + 1) for i in range(15)]
+row = PairwiseMRF.from_ising(rng.normal(size=16), np.ones(15), chain)
+ruled = TRWMarginals(ExactlyOn(4), tol=0.05).fit(row)
+free = ExactMarginals().fit(row)
+
+allowed = np.array([np.isin(np.arange(16), taken) for taken in combinations(range(16), 4)])
+weights = np.exp(row.score(allowed))
+print(
+    f"with the rule, log Z is {np.log(weights.sum()):.2f}: between "
+    f"{ruled.log_partition_lower_:.2f} and {ruled.log_partition_upper_:.2f}; "
+    f"without it {free.log_partition_:.2f}"
+)
+
+figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
+ax.plot(free.marginals_[:, 1], "o--", color="0.7", label="without the rule")
+ax.plot(weights @ allowed / weights.sum(), "o-", color="tab:red", label="exact, all listed")
+ax.plot(ruled.marginals_[:, 1], "D", color="tab:blue", label="TRWMarginals(ExactlyOn(4))")
+ax.set(xlabel="place", ylabel="probability that it is taken", ylim=(0, 1))
+ax.legend()

@@ -1,0 +1,142 @@
+"""Sentences in two languages whose words were aligned by hand."""
+
+import json
+
+from sklearn.utils import Bunch
+
+from ._files import find_file, read_bytes
+
+__all__ = ["load_word_alignment"]
+
+DESCR = """\
+Word alignments: English and French sentences
+---------------------------------------------
+
+Pairs of sentences that are translations of each other, with links between words that
+translate each other, made by hand.  These files hold sure links only, so the possible ones
+are the same.  Some words have several links: 115 of the 484 pairs of Hansards are no
+matchings.
+
+:Hansards: 436 training and 48 test pairs of up to 30 words, proceedings of the Canadian
+           parliament; 3 test pairs such as "hear , hear !" are training pairs, too
+:Europarl: 90 training and 10 test pairs of up to 21 words, proceedings of the European
+           parliament
+
+Sources: F. J. Och and H. Ney, "A systematic comparison of various statistical alignment
+models", Computational Linguistics 29, 2003 (Hansards).  J. Graca, J. P. Pardal, L. Coheur
+and D. Caseiro, "Building a golden collection of parallel multi-language word alignment",
+LREC 2008 (Europarl).  Terms: published for research; the sets stay under the terms of their
+publishers and are not part of this package.
+"""
+
+_NAMES = {"hansards": "en-fr_hansards", "europarl": "en-fr_fr_golden"}
+_FIELDS = {"src_words", "tgt_words", "alignment"}
+
+
+def load_word_alignment(data_home=None, *, corpus="hansards"):
+    """Load English and French sentences with hand-made links of words from files you have.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        Folder with ``en-fr_hansards_train.jsonl`` and ``en-fr_hansards_valid.jsonl`` (or
+        ``en-fr_fr_golden_...`` for Europarl), there or in its sub-folder
+        ``word_alignment``.  ``None`` means the folder named by the environment variable
+        ``SKLEARN_FW_DATA``.
+    corpus : {"hansards", "europarl"}, default="hansards"
+        Which of the two sets.
+
+    Returns
+    -------
+    Bunch
+        ``source_train``, ``target_train``: lists of n_pairs lists of str, the words of the
+        English and the French sentences.  ``sure_train``, ``possible_train``: lists of
+        n_pairs lists of pairs (j, k), which link English word j with French word k, counted
+        from 0; possible links contain the sure ones.  ``source_test``, ``target_test``,
+        ``sure_test``, ``possible_test``: the same of the test pairs.  ``filenames``: list of
+        str.  ``DESCR``: str with sources and terms of use.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a file is absent; the message lists the names that were looked for.
+    ValueError
+        When a file is not of the expected format, or ``corpus`` is unknown.
+
+    See Also
+    --------
+    sklearn_fw.structured.MatchingModel : Learns such links, at most one for each word.
+    sklearn_fw.metrics.alignment_error_rate : The usual measure.
+
+    Notes
+    -----
+    A line of a file is a JSON object with ``src_words``, ``tgt_words``, ``alignment`` (the
+    sure links) and maybe ``possible`` (further links).
+
+    References
+    ----------
+    .. [1] Och and Ney, A systematic comparison of various statistical alignment models,
+       Computational Linguistics 29, 2003.
+    .. [2] Graca, Pardal, Coheur and Caseiro, Building a golden collection of parallel
+       multi-language word alignment, LREC 2008.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import load_word_alignment
+    >>> pairs = load_word_alignment("~/data")  # doctest: +SKIP
+    >>> pairs.source_train[5], pairs.target_train[5]  # doctest: +SKIP
+    (['hear', ',', 'hear', '!'], ['bravo', '!'])
+    >>> pairs.sure_train[5]  # doctest: +SKIP
+    [(3, 1)]
+    """
+    if corpus not in _NAMES:
+        raise ValueError(f"corpus must be 'hansards' or 'europarl', got {corpus!r}")
+    bunch = Bunch(filenames=[], DESCR=DESCR)
+    for part, suffix in (("train", "train"), ("test", "valid")):
+        name = f"{_NAMES[corpus]}_{suffix}.jsonl"
+        names = [f"word_alignment/{name}", name]
+        path = find_file(data_home, names, what=f"word alignments ({corpus}, {part} pairs)")
+        bunch.filenames.append(str(path))
+        columns = zip(*_read(path))
+        for field, column in zip(("source", "target", "sure", "possible"), columns):
+            bunch[f"{field}_{part}"] = list(column)
+    return bunch
+
+
+def _read(path):
+    """Source words, target words, sure and possible links of every line."""
+    pairs = []
+    for number, line in enumerate(read_bytes(path).decode("utf-8").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            record = None
+        if not isinstance(record, dict) or not record.keys() >= _FIELDS:
+            raise ValueError(
+                f"line {number} of {path} is no JSON object with {', '.join(sorted(_FIELDS))}"
+            )
+        source, target = record["src_words"], record["tgt_words"]
+        sure = _links(record["alignment"], source, target, number, path)
+        possible = _links(record.get("possible", []), source, target, number, path)
+        pairs.append((source, target, sure, sorted({*sure, *possible})))
+    if not pairs:
+        raise ValueError(f"{path} is empty")
+    return pairs
+
+
+def _links(links, source, target, number, path):
+    try:
+        links = sorted({(j, k) for j, k in links})
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"line {number} of {path} has links that are no pairs of numbers"
+        ) from None
+    outside = [(j, k) for j, k in links if not (0 <= j < len(source) and 0 <= k < len(target))]
+    if outside:
+        raise ValueError(
+            f"line {number} of {path} links the words {outside[0]}, but there are {len(source)} "
+            f"and {len(target)} words, counted from 0"
+        )
+    return links

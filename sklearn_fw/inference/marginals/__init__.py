@@ -1,0 +1,37 @@
+"""Marginals of random fields and bounds on log Z; one file for each method."""
+
+from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
+from ._display import MarginalsDisplay
+from ._exact import ExactMarginals
+from ._mean_field import MeanFieldMarginals
+from ._mrf import PairwiseMRF
+from ._objective import edge_mutual_information, trw_gradient, trw_objective
+from ._perturb_and_map import PerturbAndMAPMarginals
+from ._spanning_trees import (
+    matrix_tree_edge_probabilities,
+    maximum_spanning_tree_vertex,
+    sampled_edge_probabilities,
+)
+from ._trw import TRWMarginals
+from ._uai import load_uai, read_uai_evidence, read_uai_solution, save_uai
+
+__all__ = [
+    "ExactMarginals",
+    "LoopyBPMarginals",
+    "MarginalsDisplay",
+    "MeanFieldMarginals",
+    "PairwiseMRF",
+    "PerturbAndMAPMarginals",
+    "TRBPMarginals",
+    "TRWMarginals",
+    "edge_mutual_information",
+    "load_uai",
+    "matrix_tree_edge_probabilities",
+    "maximum_spanning_tree_vertex",
+    "read_uai_evidence",
+    "read_uai_solution",
+    "sampled_edge_probabilities",
+    "save_uai",
+    "trw_gradient",
+    "trw_objective",
+]

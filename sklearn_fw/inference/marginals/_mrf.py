@@ -1,0 +1,588 @@
+"""Markov random fields: variables with states, and log-potentials on them and on pairs of them."""
+
+from itertools import pairwise as neighbours
+
+import numpy as np
+
+from .._scores import PairwiseScores
+
+__all__ = ["SOFT", "PairwiseMRF", "check_edges"]
+
+# Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
+SOFT = 30.0
+
+
+class PairwiseMRF:
+    """Markov random field with log-potentials on variables and on edges: what estimators infer.
+
+    With states ``x_i`` in ``0, ..., n_states[i] - 1`` and edges ``(i, j)``::
+
+        log p(x) = constant + sum_i unary_i[x_i] + sum_ij pairwise_ij[x_i, x_j] - log Z
+
+    Parameters
+    ----------
+    unary : array-like of shape (n_variables, n_states) or list of arrays of shape (n_states_i,)
+        Log-potentials of the states of each variable. ``-inf`` forbids a state.
+    edges : array-like of shape (n_edges, 2), default=None
+        Variables joined by each edge, in any order and direction. Several edges between the same
+        two variables are added up. None for independent variables.
+    pairwise : array-like of shape (n_edges, k, k) or (k, k), or list of arrays, default=None
+        Log-potentials of pairs of states, rows for ``edges[e, 0]``: one table for each edge, or
+        one for all. ``-inf`` forbids a pair.
+    constant : float, default=0.0
+        Added to the score of every labelling and to log Z.
+    names : list of str, default=None
+        Names of the variables.
+
+    Attributes
+    ----------
+    n_variables, n_edges : int
+        Sizes.
+    n_states : ndarray of shape (n_variables,), int64
+        Number of states of each variable.
+    edges : ndarray of shape (n_edges, 2), int64
+        Edges with ``edges[e, 0] < edges[e, 1]``, each once, in the order of first appearance.
+    theta : ndarray of shape (size,), float64
+        All log-potentials: one block for each variable, then one for each edge, row by row.
+    node_start, edge_start : ndarray of shape (n_variables + 1,) and (n_edges + 1,), int64
+        Where the blocks begin.
+    constant : float
+        As given.
+    names : list of str or None
+        As given.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, a potential is NaN or +inf, an edge names a missing variable or
+        joins a variable to itself, or a variable has no allowed state.
+
+    See Also
+    --------
+    sklearn_fw.inference.PairwiseScores : The same numbers as an oracle wants them.
+    sklearn_fw.inference.TRWMarginals : Marginals and a bound on log Z.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> mrf = PairwiseMRF([[0.0, 1.0], [0.0, 0.5, 0.2]], [(1, 0)], [[[1.0, 0], [0, 0], [0, 2]]])
+    >>> mrf
+    PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
+    >>> mrf.edges
+    array([[0, 1]])
+    >>> mrf.score([[1, 2], [0, 0]])
+    array([3.2, 1. ])
+    """
+
+    def __init__(self, unary, edges=None, pairwise=None, *, constant=0.0, names=None):
+        blocks = [_potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
+        if not blocks:
+            raise ValueError("unary is empty: a random field has at least one variable")
+        for i, block in enumerate(blocks):
+            if not np.any(block > -np.inf):
+                raise ValueError(f"unary[{i}] allows no state: give it at least one finite entry")
+        n_states = np.array([len(block) for block in blocks])
+        edges = check_edges(edges, len(blocks))
+        tables = _tables(pairwise, edges, n_states)
+        edges, tables = _canonical(edges, tables)
+        if not np.isfinite(constant):
+            raise ValueError(f"constant must be finite, got {constant}")
+        if names is not None and len(names) != len(blocks):
+            raise ValueError(f"names must name {len(blocks)} variables, got {len(names)}")
+        self.n_states, self.edges, self.constant = n_states, edges, float(constant)
+        self.names = None if names is None else list(names)
+        sizes = n_states[edges].prod(axis=1)
+        self.node_start = np.concatenate([[0], np.cumsum(n_states)])
+        self.edge_start = self.node_start[-1] + np.concatenate([[0], np.cumsum(sizes)])
+        self.theta = np.concatenate([*blocks, *(table.ravel() for table in tables)])
+
+    # ---- shape ---------------------------------------------------------------------------------
+
+    @property
+    def n_variables(self):
+        """Number of variables."""
+        return len(self.n_states)
+
+    @property
+    def n_edges(self):
+        """Number of edges."""
+        return len(self.edges)
+
+    @property
+    def unary(self):
+        """Log-potentials of the variables: a list of views of ``theta``."""
+        return self.node_blocks(self.theta)
+
+    @property
+    def pairwise(self):
+        """Log-potentials of the edges: a list of views of ``theta``."""
+        return self.edge_blocks(self.theta)
+
+    def node_blocks(self, flat):
+        """Parts of a vector like ``theta`` that belong to the variables.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Potentials, marginals or any other numbers in the order of ``theta``.
+
+        Returns
+        -------
+        blocks : list of n_variables views of shape (n_states_i,)
+            One for each variable.
+        """
+        return [flat[a:b] for a, b in neighbours(self.node_start)]
+
+    def edge_blocks(self, flat):
+        """Parts of a vector like ``theta`` that belong to the edges.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Potentials, marginals or any other numbers in the order of ``theta``.
+
+        Returns
+        -------
+        blocks : list of n_edges views of shape (n_states_i, n_states_j)
+            One for each edge.
+        """
+        starts = neighbours(self.edge_start)
+        shapes = self.n_states[self.edges]
+        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
+
+    def __repr__(self):
+        low, high = self.n_states.min(), self.n_states.max()
+        states = str(low) if low == high else f"{low}..{high}"
+        return (
+            f"PairwiseMRF(n_variables={self.n_variables}, n_edges={self.n_edges}, "
+            f"n_states={states})"
+        )
+
+    # ---- labellings ----------------------------------------------------------------------------
+
+    def parts(self, X):
+        """Places in ``theta`` of the parts that labellings switch on.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_variables), integer
+            Labellings. The range is not checked.
+
+        Returns
+        -------
+        places : ndarray of shape (n_samples, n_variables + n_edges), int64
+            One place for each variable and each edge.
+        """
+        X = np.asarray(X, dtype=np.int64)
+        i, j = self.edges.T
+        return np.concatenate(
+            [
+                self.node_start[:-1] + X,
+                self.edge_start[:-1] + X[:, i] * self.n_states[j] + X[:, j],
+            ],
+            axis=1,
+        )
+
+    def vertex(self, labels):
+        """Indicator vector of a labelling: a vertex of the marginal polytope.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_variables,), integer
+            State of each variable.
+
+        Returns
+        -------
+        vertex : ndarray of shape (size,)
+            One at the parts of the labelling, else zero, in the order of ``theta``.
+        """
+        vertex = np.zeros(len(self.theta))
+        vertex[self.parts(self.check_labels([labels]))[0]] = 1.0
+        return vertex
+
+    def score(self, X):
+        """Log-probability of labellings up to log Z.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables), integer
+            Labellings.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,)
+            ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
+        """
+        return self.constant + self.theta[self.parts(self.check_labels(X))].sum(axis=1)
+
+    def check_labels(self, X):
+        """Labellings as integers, refused when a state does not exist.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables)
+            States as whole numbers.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_variables), int64
+            The same.
+
+        Raises
+        ------
+        ValueError
+            When the shape is wrong or a state is missing, fractional or out of range.
+        """
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_variables:
+            raise ValueError(
+                f"labellings must have shape (n_samples, {self.n_variables}), got {X.shape}"
+            )
+        states = X.astype(np.int64)
+        wrong = (states != X) | (states < 0) | (states >= self.n_states)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"X[{row}, {column}] is {X[row, column]}, but variable {column} has the states "
+                f"0 to {self.n_states[column] - 1}"
+            )
+        return states
+
+    # ---- other forms ---------------------------------------------------------------------------
+
+    def scores(self, theta=None):
+        """The potentials as an oracle wants them; variables with fewer states are padded.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (size,), default=None
+            Other numbers to maximise, in the order of ``theta``. None for ``theta`` itself.
+
+        Returns
+        -------
+        scores : PairwiseScores
+            Views where all variables have the same number of states, else copies.
+        """
+        theta = self.theta if theta is None else theta
+        n, m, k = self.n_variables, self.n_edges, int(self.n_states.max())
+        cut = self.node_start[-1]
+        if cut == n * k:
+            return PairwiseScores(
+                theta[:cut].reshape(n, k), theta[cut:].reshape(m, k, k), self.edges
+            )
+        # Forbidding the missing states of the variables is enough; finite tables stay finite.
+        unary, pairwise = np.full((n, k), -np.inf), np.zeros((m, k, k))
+        exists = np.arange(k) < self.n_states[:, None]
+        unary[exists] = theta[:cut]
+        i, j = self.edges.T
+        pairwise[exists[i][:, :, None] & exists[j][:, None, :]] = theta[cut:]
+        return PairwiseScores(unary, pairwise, self.edges)
+
+    def flatten(self, node, edge):
+        """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.
+
+        Parameters
+        ----------
+        node : ndarray of shape (n_variables, k)
+            Numbers of the variables, padded to the largest number of states.
+        edge : ndarray of shape (n_edges, k, k)
+            Numbers of the edges.
+
+        Returns
+        -------
+        flat : ndarray of shape (size,)
+            The numbers that are not padding.
+        """
+        exists = np.arange(node.shape[1]) < self.n_states[:, None]
+        i, j = self.edges.T
+        return np.concatenate([node[exists], edge[exists[i][:, :, None] & exists[j][:, None, :]]])
+
+    def condition(self, observed):
+        """The random field of the other variables, given the states of some.
+
+        Parameters
+        ----------
+        observed : dict of int to int
+            State of each observed variable.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            Variables that are not observed, in their order. Its log Z is that of all labellings
+            that agree with the observation.
+
+        Raises
+        ------
+        ValueError
+            When a variable or state does not exist, or all variables are observed, or the
+            observation is forbidden.
+        """
+        states = np.full(self.n_variables, -1)
+        for i, state in observed.items():
+            if not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
+                raise ValueError(f"observed[{i}] = {state} is no state of any variable")
+            states[i] = state
+        free = np.flatnonzero(states < 0)
+        if not len(free):
+            raise ValueError("observed holds all variables: leave at least one free")
+        unary = [block.copy() for block in self.unary]
+        constant = self.constant + sum(unary[i][states[i]] for i in np.flatnonzero(states >= 0))
+        edges, tables = [], []
+        number = np.cumsum(states < 0) - 1
+        for (i, j), table in zip(self.edges, self.pairwise):
+            if states[i] < 0 and states[j] < 0:
+                edges.append((number[i], number[j]))
+                tables.append(table)
+            elif states[i] < 0:
+                unary[i] += table[:, states[j]]
+            elif states[j] < 0:
+                unary[j] += table[states[i]]
+            else:
+                constant += table[states[i], states[j]]
+        if constant == -np.inf:
+            raise ValueError("observed is forbidden by a potential of -inf")
+        names = None if self.names is None else [self.names[i] for i in free]
+        return PairwiseMRF(
+            [unary[i] for i in free], edges, tables or None, constant=constant, names=names
+        )
+
+    def to_ising(self):
+        """Fields and couplings of spins -1 (state 0) and +1 (state 1).
+
+        Returns
+        -------
+        h : ndarray of shape (n_variables,)
+            Fields.
+        J : ndarray of shape (n_edges,)
+            Couplings, in the order of ``edges``.
+        constant : float
+            The score is ``constant + sum_i h_i s_i + sum_ij J_ij s_i s_j``.
+
+        Raises
+        ------
+        ValueError
+            When a variable does not have two states, or a potential is ``-inf``.
+        """
+        if np.any(self.n_states != 2):
+            raise ValueError("to_ising needs two states for every variable")
+        if not np.all(np.isfinite(self.theta)):
+            raise ValueError("to_ising needs finite potentials, got -inf (hard constraints)")
+        scores = self.scores()
+        unary, t = scores.unary, scores.pairwise
+        h = (unary[:, 1] - unary[:, 0]) / 2
+        constant = self.constant + unary.mean(axis=1).sum() + t.mean(axis=(1, 2)).sum()
+        if self.n_edges:
+            np.add.at(h, self.edges[:, 0], (t[:, 1] - t[:, 0]).sum(axis=1) / 4)
+            np.add.at(h, self.edges[:, 1], (t[:, :, 1] - t[:, :, 0]).sum(axis=1) / 4)
+        J = (t[:, 0, 0] + t[:, 1, 1] - t[:, 0, 1] - t[:, 1, 0]) / 4
+        return h, J, float(constant)
+
+    @classmethod
+    def from_ising(cls, h, J, edges=None, *, constant=0.0, names=None):
+        """Random field of spins -1 (state 0) and +1 (state 1).
+
+        Parameters
+        ----------
+        h : array-like of shape (n_variables,)
+            Fields: ``h_i s_i`` is added to the score.
+        J : array-like of shape (n_edges,) or (n_variables, n_variables)
+            Couplings: ``J_ij s_i s_j`` is added to the score. A square matrix must be symmetric
+            or upper triangular; each pair counts once and its zeros are no edges.
+        edges : array-like of shape (n_edges, 2), default=None
+            Edges of a vector of couplings.
+        constant : float, default=0.0
+            Added to the score.
+        names : list of str, default=None
+            Names of the variables.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            The random field.
+        """
+        h, J = np.asarray(h, dtype=np.float64), np.asarray(J, dtype=np.float64)
+        if edges is None:
+            if J.shape != (len(h), len(h)):
+                raise ValueError(
+                    f"J must be a matrix of shape {(len(h), len(h))} when edges is None, got "
+                    f"{J.shape}"
+                )
+            if np.any(np.diag(J)) or not (np.array_equal(J, J.T) or not np.any(np.tril(J))):
+                raise ValueError("J must be symmetric or upper triangular, with a zero diagonal")
+            edges = np.argwhere(np.triu(J))
+            J = J[tuple(edges.T)]
+        spins = np.array([-1.0, 1.0])
+        tables = J[:, None, None] * np.outer(spins, spins)
+        return cls(h[:, None] * spins, edges, tables, constant=constant, names=names)
+
+    @classmethod
+    def from_networkx(cls, graph, unary="unary", pairwise="pairwise"):
+        """Random field of an undirected networkx graph.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or MultiGraph
+            Variables are nodes, in the order of the graph.
+        unary : str, default="unary"
+            Node attribute with the log-potentials, of shape (n_states_i,).
+        pairwise : str, default="pairwise"
+            Edge attribute with the table, of shape (n_states_i, n_states_j), rows for the node
+            that comes first in the order of nodes.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            The random field; ``names`` are the nodes as text.
+
+        Raises
+        ------
+        ValueError
+            When the graph is directed or an attribute is missing.
+        """
+        if graph.is_directed():
+            raise ValueError("graph must be undirected; call graph.to_undirected()")
+        number = {node: i for i, node in enumerate(graph.nodes)}
+        for kind, items, attribute in (
+            ("node", graph.nodes(data=True), unary),
+            ("edge", graph.edges(data=True), pairwise),
+        ):
+            for *item, data in items:
+                if attribute not in data:
+                    raise ValueError(f"{kind} {item} has no attribute {attribute!r}")
+        edges = [sorted((number[a], number[b])) for a, b in graph.edges()]
+        tables = [data[pairwise] for _, _, data in graph.edges(data=True)]
+        return cls(
+            [data[unary] for _, data in graph.nodes(data=True)],
+            edges or None,
+            tables or None,
+            names=[str(node) for node in graph.nodes],
+        )
+
+    def to_networkx(self):
+        """The inverse of `from_networkx`.
+
+        Returns
+        -------
+        graph : networkx.Graph
+            Nodes 0 to n_variables - 1 with "unary", edges with "pairwise".
+        """
+        import networkx as nx
+
+        graph = nx.Graph()
+        graph.add_nodes_from((i, {"unary": block}) for i, block in enumerate(self.unary))
+        graph.add_edges_from(
+            (int(i), int(j), {"pairwise": table})
+            for (i, j), table in zip(self.edges, self.pairwise)
+        )
+        return graph
+
+    @classmethod
+    def from_uai(cls, path, evidence=None):
+        """Read a file of the UAI inference competitions.
+
+        Parameters
+        ----------
+        path : str or path
+            File with the preamble MARKOV or BAYES and factors on at most two variables.
+        evidence : str, path or dict of int to int, default=None
+            Evidence file or observed states: the result is `condition` on them.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            The random field.
+
+        Raises
+        ------
+        ValueError
+            When the file is malformed: the message names the line.
+        """
+        from ._uai import load_uai, read_uai_evidence
+
+        mrf = load_uai(path)
+        if evidence is None:
+            return mrf
+        if not isinstance(evidence, dict):
+            evidence = read_uai_evidence(evidence)
+            if not isinstance(evidence, dict):
+                raise ValueError(
+                    "evidence holds several samples: read them with read_uai_evidence and call "
+                    "condition for each"
+                )
+        return mrf.condition(evidence) if evidence else mrf
+
+    def to_uai(self, path):
+        """Write a file of the UAI format, from which `from_uai` reads the same numbers.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        """
+        from ._uai import save_uai
+
+        save_uai(self, path)
+
+
+def _potentials(block, name, n_dims):
+    try:
+        block = np.array(block, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    if block.ndim != n_dims or block.size == 0:
+        raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
+    # max() is NaN if any entry is, and NaN < inf is false
+    if not block.max() < np.inf:
+        raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
+    return block
+
+
+def check_edges(edges, n_variables):
+    """Edges as int64 of shape (n_edges, 2), refused when they make no sense."""
+    edges = np.asarray([] if edges is None else edges)
+    if edges.size == 0:
+        return np.empty((0, 2), np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError(
+            f"edges must be integers of shape (n_edges, 2), got {edges.dtype} of {edges.shape}"
+        )
+    if edges.min() < 0 or edges.max() >= n_variables:
+        raise ValueError(
+            f"edges must name variables 0 to {n_variables - 1}, got {edges.min()} to {edges.max()}"
+        )
+    loops = edges[edges[:, 0] == edges[:, 1]]
+    if len(loops):
+        raise ValueError(
+            f"edges must join two different variables, got ({loops[0, 0]}, {loops[0, 0]})"
+        )
+    return edges.astype(np.int64)
+
+
+def _tables(pairwise, edges, n_states):
+    if pairwise is None:
+        if len(edges):
+            raise ValueError("pairwise is None, but there are edges: give each a table")
+        return []
+    if isinstance(pairwise, np.ndarray) and pairwise.ndim == 2:
+        pairwise = [pairwise] * len(edges)
+    if len(pairwise) != len(edges):
+        raise ValueError(f"pairwise holds {len(pairwise)} tables for {len(edges)} edges")
+    tables = []
+    for e, (table, (i, j)) in enumerate(zip(pairwise, edges)):
+        table = _potentials(table, f"pairwise[{e}]", 2)
+        if table.shape != (n_states[i], n_states[j]):
+            raise ValueError(
+                f"pairwise[{e}] must have shape {(int(n_states[i]), int(n_states[j]))}, the "
+                f"numbers of states of variables {i} and {j}; got {table.shape}"
+            )
+        tables.append(table)
+    return tables
+
+
+def _canonical(edges, tables):
+    """Edges from the lower to the higher variable, parallel ones added up."""
+    merged = {}
+    for (i, j), table in zip(edges.tolist(), tables):
+        key, table = ((i, j), table) if i < j else ((j, i), table.T)
+        merged[key] = merged[key] + table if key in merged else table
+    return np.array(list(merged), dtype=np.int64).reshape(-1, 2), list(merged.values())

@@ -1,0 +1,115 @@
+"""Exact inference on bipartite matchings."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class Assignment(BaseEstimator):
+    """Best matching of the rows of a matrix of scores with its columns.
+
+    Maximises ``sum(scores * matching)`` exactly over 0/1 matrices with at most one 1 in each row
+    and column, or exactly one with ``perfect=True``. Choose it for word alignments, tracks,
+    correspondences of points and whatever else pairs two sets.
+
+    Parameters
+    ----------
+    perfect : bool, default=False
+        Whether everything must find a partner, which takes as many rows as columns. Otherwise rows
+        and columns may stay alone at score 0, and only pairs of positive score are made.
+
+    Attributes
+    ----------
+    exact : bool
+        True: ``value`` and ``upper_bound`` are equal in every answer.
+
+    See Also
+    --------
+    sklearn_fw.structured.MatchingModel : Learns the scores from features of pairs.
+    sklearn_fw.projections.project_matching : Projection onto fractional matchings.
+
+    Notes
+    -----
+    SciPy's shortest augmenting paths [1]_, of cost ``n m^2`` for sides ``n >= m``; 30 x 30 takes
+    about 0.03 ms. Scores are a matrix here, not a `PairwiseScores`. Equal matchings are told apart
+    by SciPy, alike in every call. The object keeps nothing between calls, which may come from
+    several threads.
+
+    References
+    ----------
+    .. [1] D. F. Crouse, "On implementing 2D rectangular assignment algorithms", IEEE Transactions
+       on Aerospace and Electronic Systems 52, 2016. doi:10.1109/TAES.2016.140952
+
+    Examples
+    --------
+    Row 0 would rather have column 0, but leaves it to row 1, as together they do better so. Row 2
+    stays alone.
+
+    >>> from sklearn_fw.inference import Assignment
+    >>> scores = [[3.0, 2.0], [2.0, 0.5], [-1.0, 0.0]]
+    >>> matching, value, upper_bound = Assignment().argmax(scores)
+    >>> matching
+    array([[0, 1],
+           [1, 0],
+           [0, 0]], dtype=int8)
+    >>> value
+    4.0
+    """
+
+    exact = True
+
+    def __init__(self, perfect=False):
+        self.perfect = perfect
+
+    def argmax(self, scores, start=None):
+        """Best matching.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows, n_columns)
+            Score of each pair; ``-inf`` forbids a pair.
+        start : object, default=None
+            Ignored: an exact answer needs no first guess.
+
+        Returns
+        -------
+        matching : ndarray of shape (n_rows, n_columns), int8
+            1 for the pairs that are made.
+        value : float
+            Its score, ``-inf`` (and no pair) when no perfect matching is allowed.
+        upper_bound : float
+            The same number.
+
+        Raises
+        ------
+        ValueError
+            When scores are no matrix or hold NaN or +inf, or are not square although ``perfect``.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        scores = np.asarray(scores, dtype=np.float64)
+        if scores.ndim != 2:
+            raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
+        # max() is NaN if any entry is, and NaN < inf is false
+        if scores.size and not scores.max() < np.inf:
+            raise ValueError("scores must hold finite numbers or -inf, got NaN or +inf")
+        matching = np.zeros(scores.shape, np.int8)
+        if self.perfect:
+            if scores.shape[0] != scores.shape[1]:
+                raise ValueError(
+                    f"perfect=True needs as many rows as columns, got scores of shape "
+                    f"{scores.shape}: set perfect=False, or add rows or columns for partners that "
+                    f"do not exist"
+                )
+            try:
+                pairs = linear_sum_assignment(scores, maximize=True)
+            except ValueError as error:
+                if "infeasible" not in str(error):
+                    raise
+                return matching, -np.inf, -np.inf
+        else:
+            rows, columns = linear_sum_assignment(np.maximum(scores, 0.0), maximize=True)
+            made = scores[rows, columns] > 0.0
+            pairs = rows[made], columns[made]
+        matching[pairs] = 1
+        value = float(scores[pairs].sum())
+        return matching, value, value

@@ -1,0 +1,146 @@
+"""What exact oracles know besides the best labelling: the Gibbs distribution of the scores."""
+
+import math
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..._validation import check_integer
+from .._scores import tables_of
+
+
+def arrays_of(scores):
+    """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
+
+    So read-only ones are copied.
+    """
+    tables, edge_table = tables_of(scores)
+    return _own(scores.unary), _own(tables), edge_table
+
+
+def _own(array):
+    return np.require(array, np.float64, ["C", "W"])
+
+
+class GibbsInference:
+    """Marginals, log-partition, max-marginals and samples, from three hooks of a subclass.
+
+    The distribution is ``p(y) = exp(score(y) - log_partition)`` on all labellings y. The hooks get
+    a `PairwiseScores`; each returns a log-partition, which is -inf when nothing is allowed, and
+    what it returns besides is then not looked at.
+    """
+
+    exact = True
+
+    def _sums(self, scores, marginals):
+        """(node, edge, log_partition); node and edge may be None unless ``marginals``."""
+        raise NotImplementedError
+
+    def _maxima(self, scores):
+        """Max-marginals, (n_nodes, n_states)."""
+        raise NotImplementedError
+
+    def _draws(self, scores, uniforms):
+        """(labels, log_partition) for random numbers in [0, 1) of shape (n_samples, n_nodes)."""
+        raise NotImplementedError
+
+    def marginals(self, scores):
+        """Probabilities of states under the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+
+        Returns
+        -------
+        node : ndarray of shape (n_nodes, n_states)
+            Probability of each state of each node; zero where it is forbidden.
+        edge : ndarray of shape (n_edges, n_states, n_states)
+            Probability of each pair of states of each edge, with axes as in ``scores.pairwise``.
+        log_partition : float
+            Logarithm of the sum of ``exp(score(y))`` over all labellings.
+
+        Raises
+        ------
+        ValueError
+            When every labelling is forbidden, or the oracle does not accept the graph.
+        """
+        node, edge, log_partition = self._sums(scores, marginals=True)
+        return node, edge, _some(log_partition)
+
+    def log_partition(self, scores):
+        """Logarithm of the sum of ``exp(score(y))`` over all labellings y.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+
+        Returns
+        -------
+        log_partition : float
+            The logarithm, ``-inf`` when every labelling is forbidden.
+
+        Raises
+        ------
+        ValueError
+            When the oracle does not accept the graph.
+        """
+        return self._sums(scores, marginals=False)[2]
+
+    def max_marginals(self, scores):
+        """Best score that a labelling can have for each state of each node.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+
+        Returns
+        -------
+        best : ndarray of shape (n_nodes, n_states)
+            The scores, ``-inf`` where a state is in no allowed labelling. The largest of each row
+            is the value of `argmax`.
+
+        Raises
+        ------
+        ValueError
+            When the oracle does not accept the graph.
+        """
+        return self._maxima(scores)
+
+    def sample(self, scores, n_samples, random_state=None):
+        """Independent labellings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+        n_samples : int
+            How many labellings are wanted, at least 1.
+        random_state : int, RandomState instance or None, default=None
+            Source of random numbers, of which each node of each sample takes one.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, n_nodes), int32
+            The labellings.
+
+        Raises
+        ------
+        ValueError
+            When every labelling is forbidden, n_samples < 1, or the oracle does not accept the
+            graph.
+        """
+        n_samples = check_integer(n_samples, "n_samples", 1)
+        uniforms = check_random_state(random_state).random_sample((n_samples, scores.n_nodes))
+        labels, log_partition = self._draws(scores, uniforms)
+        _some(log_partition)
+        return labels
+
+
+def _some(log_partition):
+    if log_partition == -math.inf:
+        raise ValueError("every labelling is forbidden: there is no distribution to speak of")
+    return log_partition

@@ -1,0 +1,93 @@
+"""From what a user writes as ``oracle=`` to an oracle."""
+
+from sklearn.base import clone
+
+from ._best_of import BestOf
+from ._branch_and_bound import BranchAndBound
+from ._callable import CallableOracle
+from ._chain import Viterbi
+from ._elimination import Elimination
+from ._enumeration import Enumeration
+from ._graph_cut import GraphCut
+from ._icm import ICM
+from ._linear_programs import MILP, LPRelaxation
+from ._qpbo import QPBO
+from ._toulbar2 import Toulbar2
+from ._tree import TreeMaxProduct
+from ._trws import TRWS
+
+# The one list of names; a new oracle adds its name here.
+ORACLES = {
+    "approx": BestOf,
+    "branch_and_bound": BranchAndBound,
+    "elimination": Elimination,
+    "enumeration": Enumeration,
+    "graph_cut": GraphCut,
+    "icm": ICM,
+    "lp": LPRelaxation,
+    "milp": MILP,
+    "qpbo": QPBO,
+    "toulbar2": Toulbar2,
+    "tree": TreeMaxProduct,
+    "trws": TRWS,
+    "viterbi": Viterbi,
+}
+
+
+def resolve_oracle(oracle, *, default=None):
+    """Turn the ``oracle`` parameter of an estimator into an object with ``argmax``.
+
+    Parameters
+    ----------
+    oracle : str, object or callable
+        "auto" for ``default``; a name: "approx" (`BestOf`), "branch_and_bound", "elimination",
+        "enumeration", "graph_cut", "icm", "lp", "milp", "qpbo", "toulbar2", "tree", "trws" or
+        "viterbi"; an object with a method ``argmax(scores, start=None) -> (labels, value,
+        upper_bound)``, which is cloned if it has parameters, so that the estimator's own parameter
+        stays as it was; or a function ``scores -> labels``, which becomes a `CallableOracle`.
+    default : str, object or callable, default=None
+        What "auto" stands for, in any of the other forms.
+
+    Returns
+    -------
+    oracle : object
+        An oracle.
+
+    Raises
+    ------
+    ValueError
+        When a name is unknown, or "auto" is given where there is no default.
+    TypeError
+        When ``oracle`` is of no such kind.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import resolve_oracle
+    >>> resolve_oracle("auto", default="viterbi")
+    Viterbi()
+    >>> resolve_oracle(lambda scores: scores.unary.argmax(axis=1)).exact
+    False
+    """
+    if isinstance(oracle, str):
+        if oracle == "auto":
+            if default is None or default == "auto":
+                raise ValueError(
+                    f"oracle='auto' has no meaning here: name one of {sorted(ORACLES)} or pass an "
+                    f"object"
+                )
+            return resolve_oracle(default)
+        if oracle not in ORACLES:
+            raise ValueError(
+                f"oracle={oracle!r} is unknown; names are {['auto', *sorted(ORACLES)]}"
+            )
+        return ORACLES[oracle]()
+    if isinstance(oracle, type):
+        raise TypeError(f"oracle is the class {oracle.__name__}, pass an object of that class")
+    if callable(getattr(oracle, "argmax", None)):
+        return clone(oracle) if hasattr(oracle, "get_params") else oracle
+    if callable(oracle):
+        return CallableOracle(oracle)
+    raise TypeError(
+        f"oracle must be a name out of {['auto', *sorted(ORACLES)]}, an object with a method "
+        f"argmax(scores, start=None) or a function of scores, got {type(oracle).__name__}"
+    )

@@ -1,0 +1,217 @@
+"""Sequential tree-reweighted message passing: a labelling and a bound on all of them."""
+
+import copy
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..._validation import check_integer, check_not_negative
+from ._adjacency import adjacency, first_labels, kernels, prepare
+from ._icm import climb
+from ._plans import PlanCache
+
+
+class TRWS(BaseEstimator):
+    """Good labelling of any graph with a bound, by sequential tree-reweighted message passing.
+
+    Maximises the score of `PairwiseScores` approximately, and minimises a bound on the score of
+    every labelling: the dual of the linear relaxation over the local polytope. Choose it for
+    graphs with cycles that are too large for exact oracles. Where the relaxation is tight, as on
+    trees and often when couplings are weak, the answer is exact and known to be.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of iterations, each a pass up and a pass down through all nodes.
+    tol : float, default=1e-7
+        An iteration that lowers the bound by less than this is the last one; in the unit of the
+        scores.
+
+    Attributes
+    ----------
+    exact : bool
+        False: nothing is promised for all answers. A single answer is exact if its
+        ``upper_bound`` equals its ``value``.
+
+    See Also
+    --------
+    BranchAndBound : Closes the gap that is left, at exponential cost in the worst case.
+    LPRelaxation : The value of the relaxation itself, by a general solver.
+    ICM : Cheaper, without a bound.
+
+    Notes
+    -----
+    An iteration takes time 2 * n_edges * n_states^2, and the bound never rises from one to the
+    next. It converges to the value of the linear relaxation for two states; in general it may
+    stop above it, as coordinate descent does.
+
+    Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that
+    beats those before it. The calculation ends early when bound and value agree. Numbers that
+    agree to a relative difference of 1e-9 are taken for equal, and any other ``upper_bound`` is
+    raised by 1e-12 of the sum of the sizes of all scores, above all rounding errors.
+
+    Forbidden states and pairs need no large penalty: minus infinity goes through the messages, so
+    that states which cannot be part of an allowed labelling are found out. The answer can
+    nevertheless be forbidden, ``value = -inf``, when none of the labellings tried was allowed.
+
+    Nodes are passed through in the order of their numbers; good orders have long monotonic
+    paths, as a grid has when it is numbered row by row. The adjacency of the last graph is kept
+    for the next call, which may come from several threads.
+
+    References
+    ----------
+    .. [1] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization",
+       IEEE Transactions on Pattern Analysis and Machine Intelligence 28(10), 1568-1583, 2006: its
+       implementation with monotonic chains. doi:10.1109/TPAMI.2006.200. Messages are not
+       normalised here, which changes nothing but makes the bound the sum of the nodes' maxima.
+    .. [2] M. J. Wainwright, T. S. Jaakkola and A. S. Willsky, "MAP estimation via agreement on
+       trees: message-passing and linear programming", IEEE Transactions on Information Theory
+       51(11), 3697-3717, 2005. doi:10.1109/TIT.2005.856938
+
+    Examples
+    --------
+    A cycle of four nodes that want to differ from their neighbours, and then one of three nodes:
+    one pair must agree there, which the relaxation does not see.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import TRWS, PairwiseScores
+    >>> differ = 1 - np.eye(2)
+    >>> unary = [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> TRWS().argmax(PairwiseScores.from_arrays(unary, differ, square))
+    (array([0, 1, 0, 1], dtype=int32), 4.5, 4.5)
+    >>> triangle = [(0, 1), (1, 2), (2, 0)]
+    >>> scores = PairwiseScores.from_arrays(np.zeros((3, 2)), differ, triangle)
+    >>> labels, value, upper_bound = TRWS().argmax(scores)
+    >>> value, round(upper_bound, 6)
+    (2.0, 3.0)
+    """
+
+    exact = False
+
+    _plan = PlanCache(adjacency)
+
+    def __init__(self, max_iter=100, tol=1e-7):
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def argmax(self, scores, start=None):
+        """A good labelling, and a bound on all labellings.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on any graph.
+        start : array-like of shape (n_nodes,), integer, default=None
+            A labelling that is returned, after improvement by `ICM`, if no better one is found.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_nodes,), int32
+            The best labelling found.
+        value : float
+            Its score, ``-inf`` if no allowed labelling was found.
+        upper_bound : float
+            No labelling has a larger score; ``-inf`` if all are forbidden.
+
+        Raises
+        ------
+        ValueError
+            When ``max_iter`` is below 1 or ``tol`` negative, or ``start`` is no labelling of this
+            graph.
+        """
+        max_iter = check_integer(self.max_iter, "max_iter", 1)
+        tol = check_not_negative(self.tol, "tol")
+        incumbent = Incumbent(scores, self._plan(scores), start)
+        relaxation = Relaxation(incumbent.problem)
+        for _ in range(max_iter):
+            before = relaxation.bound
+            for labels, value in relaxation.iterate():
+                incumbent.offer(labels, value)
+            if incumbent.reaches(relaxation.bound) or before - relaxation.bound < tol:
+                break
+        return incumbent.answer(relaxation.bound)
+
+
+class Incumbent:
+    """The best labelling so far of one call."""
+
+    def __init__(self, scores, plan, start=None):
+        self.problem = prepare(scores, plan)
+        # No sum of scores is wrong by as much.
+        self.rounding = 1e-12 * kernels().total_size(*self.problem)
+        self._scores = scores
+        self._record = -np.inf
+        self.labels = first_labels(scores, start)
+        self.value = scores.value(self.labels)
+        self._climb(self.labels)
+
+    def offer(self, labels, value):
+        """Improve a labelling and keep it if it is best; tried if it sets a record by itself."""
+        if value > self._record:
+            self._record = value
+            self._climb(labels)
+
+    def _climb(self, labels):
+        labels = labels.copy()
+        climb(self.problem, labels)
+        value = self._scores.value(labels)
+        if value > self.value:
+            self.labels, self.value = labels, value
+
+    def reaches(self, bound):
+        """Whether value and bound are the same number, as far as one can tell."""
+        difference = self.rounding + 1e-9 * abs(self.value)
+        return bound == self.value or bound - self.value <= difference < np.inf
+
+    def answer(self, bound):
+        """Labels, value and upper bound, as an oracle returns them."""
+        if self.reaches(bound):
+            bound = self.value
+        else:
+            bound += self.rounding
+        return self.labels, self.value, bound
+
+
+class Relaxation:
+    """Tree-reweighted message passing on one problem.
+
+    ``bound`` is a bound on all labellings and ``bounds[i, k]`` one on those with state k at node
+    i. States that cannot be part of a labelling of interest become forbidden in ``unary``.
+    """
+
+    def __init__(self, problem):
+        n_nodes, width = problem.unary.shape
+        self.unary = problem.unary.copy()
+        self._fixed = problem[1:]
+        self._messages = np.zeros((len(problem.edge_table), width))
+        self._tops = np.zeros(n_nodes)
+        self.bounds = np.empty((n_nodes, width))
+        self.bound = np.inf
+
+    def copy(self):
+        """One that can go its own way."""
+        twin = copy.copy(self)
+        twin.unary, twin.bounds = self.unary.copy(), self.bounds.copy()
+        twin._messages, twin._tops = self._messages.copy(), self._tops.copy()
+        return twin
+
+    def iterate(self, cutoff=-np.inf):
+        """Yield a labelling and its value after a pass up, and after a pass down.
+
+        With a ``cutoff`` only labellings above it are of interest: the bounds hold for these, and
+        are ``-inf`` if there are none.
+        """
+        for upwards in (True, False):
+            labels = np.zeros(len(self.unary), np.int32)
+            # Only a second pass knows bounds of single states.
+            first = self.bound == np.inf
+            self.bound, value = kernels().trws_sweep(
+                self.unary, *self._fixed,
+                self._messages, self._tops, self.bounds, labels,
+                0.0 if first else self.bound, -np.inf if first else cutoff, upwards,
+            )  # fmt: skip
+            if self.bound <= cutoff:
+                self.bound = -np.inf
+                return
+            yield labels, value

@@ -1,0 +1,546 @@
+"""Metrics of predicted label sequences, and scorers made of them.
+
+Every function takes the truth first.  ``y_true`` and ``y_pred`` are lists, object arrays
+or ``Packed`` with one array of labels per sample; ``sample_weight`` has one number per
+sample.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import make_scorer
+
+from .._packed import Packed
+from .._validation import check_sample_weight
+
+__all__ = [
+    "SCORERS",
+    "PhraseScores",
+    "mean_hamming_loss",
+    "node_accuracy",
+    "node_accuracy_scorer",
+    "phrase_classification_report",
+    "phrase_counts",
+    "phrase_f1_score",
+    "phrase_f1_scorer",
+    "phrase_precision_recall_f1",
+    "sequence_accuracy",
+    "sequence_accuracy_scorer",
+]
+
+
+def node_accuracy(y_true, y_pred, *, sample_weight=None):
+    """Fraction of nodes with the right label, all nodes counted alike.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples label arrays
+        True and predicted labels, equal shapes sample by sample.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each node of a sample.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length (the first such sample is named), or no
+        node has weight.
+
+    See Also
+    --------
+    mean_hamming_loss : One minus this, and other normalisations.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import node_accuracy
+    >>> node_accuracy([["B", "O", "O"], ["O"]], [["B", "O", "B"], ["O"]])
+    0.75
+    """
+    return 1.0 - mean_hamming_loss(y_true, y_pred, sample_weight=sample_weight)
+
+
+def sequence_accuracy(y_true, y_pred, *, sample_weight=None):
+    """Fraction of samples in which every label is right.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples label arrays
+        True and predicted labels, equal shapes sample by sample.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each sample.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length (the first such sample is named).
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import sequence_accuracy
+    >>> sequence_accuracy([["B", "O", "O"], ["O"]], [["B", "O", "B"], ["O"]])
+    0.5
+    """
+    wrong, _ = _errors(y_true, y_pred)
+    return float(np.average(wrong == 0, weights=_check_weight(sample_weight, len(wrong))))
+
+
+def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
+    """Mean number of wrong labels, by default per node.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples label arrays
+        True and predicted labels, equal shapes sample by sample.
+    normalize : {"node", "sequence", None}, default="node"
+        ``"node"``: wrong nodes over all nodes, long sequences count more.
+        ``"sequence"``: mean over samples of the fraction of wrong nodes, 0 for an empty
+        sample.  ``None``: mean over samples of the number of wrong nodes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each sample; with ``"node"``, of each of its nodes.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, or with ``normalize=None`` up to the length of a sequence.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length (the first such sample is named),
+        ``normalize`` is unknown, or there is nothing to average over.
+
+    See Also
+    --------
+    sklearn.metrics.hamming_loss : The same for 0/1 matrices.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import mean_hamming_loss
+    >>> y_true, y_pred = [["B", "O", "O"], ["O"]], [["B", "O", "B"], ["B"]]
+    >>> mean_hamming_loss(y_true, y_pred)
+    0.5
+    >>> mean_hamming_loss(y_true, y_pred, normalize=None)
+    1.0
+    """
+    if normalize not in ("node", "sequence", None):
+        raise ValueError(f"normalize must be 'node', 'sequence' or None, got {normalize!r}")
+    wrong, lengths = _errors(y_true, y_pred)
+    weight = _check_weight(sample_weight, len(wrong))
+    if normalize is None:
+        return float(np.average(wrong, weights=weight))
+    if normalize == "sequence":
+        return float(np.average(wrong / np.maximum(lengths, 1), weights=weight))
+    weight = np.ones(len(wrong)) if weight is None else weight
+    if not weight @ lengths > 0:
+        raise ValueError("no node to average over: every sample with positive weight is empty")
+    return float(weight @ wrong / (weight @ lengths))
+
+
+class PhraseScores(NamedTuple):
+    """Precision, recall and F1 of phrases.
+
+    Parameters
+    ----------
+    precision : float
+        Correct over predicted phrases.
+    recall : float
+        Correct over true phrases.
+    f1 : float
+        Harmonic mean of the two.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import phrase_precision_recall_f1
+    >>> precision, recall, f1 = phrase_precision_recall_f1([["B-NP", "O"]], [["B-NP", "B-NP"]])
+    >>> precision, recall
+    (0.5, 1.0)
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def phrase_counts(y_true, y_pred, *, sample_weight=None):
+    """Number of true, predicted and correct phrases of each type.
+
+    Choose it to add up counts over folds or batches before taking ratios.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples tag arrays
+        Tags ``"O"`` or ``"<prefix>-<type>"`` with prefix B, I, E or S; L and U are read
+        as E and S, a prefix alone has the type ``""``, the type may hold hyphens.
+    sample_weight : array-like of shape (n_samples,), default=None
+        What each phrase of a sample counts.
+
+    Returns
+    -------
+    dict of str to tuple
+        ``{type: (n_true, n_predicted, n_correct)}``, types in sorted order; integers
+        without ``sample_weight``, else floats.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length, or a tag has another prefix (the first such
+        sample is named).
+
+    Notes
+    -----
+    Phrases are read as ``conlleval`` [1]_ reads them, so tags that break the scheme
+    still have a meaning.  A phrase starts at a token that is not O when its prefix is B
+    or S, when the token before is O or another sentence, when the token before has
+    prefix E or S, or when the token before has another type.  It ends before the next
+    start, before O, or with the sentence.  A predicted phrase is correct when a true one
+    has the same first and last token and type.  On IOB1, IOB2, IOE1 and IOE2 this is
+    ``conlleval``; on BIOES, which it does not know, the rules for S, and for B after E,
+    are added.
+
+    References
+    ----------
+    .. [1] Tjong Kim Sang and Buchholz, Introduction to the CoNLL-2000 shared task:
+       chunking, CoNLL 2000, and its program conlleval, version of 2004-01-26.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import phrase_counts
+    >>> phrase_counts([["B-NP", "I-NP", "B-VP"]], [["B-NP", "I-NP", "I-NP"]])
+    {'NP': (1, 1, 0), 'VP': (1, 0, 0)}
+    """
+    pairs, lengths = _check_pairs(y_true, y_pred)
+    weight = _check_weight(sample_weight, len(lengths))
+    tags, codes = _number_tags(pairs, lengths)
+    prefixes, types = _split_tags(tags, codes, lengths)
+    names, type_of = np.unique(types, return_inverse=True) if types else ([], np.empty(0, int))
+    sample = np.repeat(np.arange(len(lengths)), lengths)
+    true, predicted = (_phrases(c, sample, prefixes, type_of) for c in codes)
+    first_true, end_true, first_predicted, end_predicted = *true, *predicted
+    # Both lists of first tokens are sorted: look each true phrase up among the predicted.
+    place = np.searchsorted(first_predicted, first_true)
+    place[place == len(first_predicted)] = 0
+    if len(first_predicted):
+        correct = (first_predicted[place] == first_true) & (end_predicted[place] == end_true)
+        correct &= type_of[codes[0][first_true]] == type_of[codes[1][first_true]]
+    else:
+        correct = np.zeros(len(first_true), dtype=bool)
+
+    def count(code, first):
+        weights = None if weight is None else weight[sample[first]]
+        return np.bincount(type_of[code[first]], weights, minlength=len(names)).tolist()
+
+    table = zip(
+        count(codes[0], first_true),
+        count(codes[1], first_predicted),
+        count(codes[0], first_true[correct]),
+    )
+    # A type without any phrase (that of O) is left out.
+    return {str(name): row for name, row in zip(names, table) if row[0] or row[1]}
+
+
+def phrase_precision_recall_f1(
+    y_true, y_pred, *, average="micro", sample_weight=None, zero_division=0.0
+):
+    """Precision, recall and F1 of labelled phrases (chunks, entities).
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples tag arrays
+        Tags in IOB1, IOB2, IOE or BIOES; see :func:`phrase_counts`.
+    average : {"micro", "macro", None}, default="micro"
+        ``"micro"``: of the phrases of all types together, the number published for
+        CoNLL tasks.  ``"macro"``: mean over types.  ``None``: each type apart.
+    sample_weight : array-like of shape (n_samples,), default=None
+        What each phrase of a sample counts.
+    zero_division : float, default=0.0
+        Value of a ratio of zero phrases to zero phrases.
+
+    Returns
+    -------
+    PhraseScores or dict of str to PhraseScores
+        Three numbers between 0 and 1; with ``average=None`` three for each type.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length, a tag is malformed, or ``average`` is
+        unknown.
+
+    See Also
+    --------
+    phrase_counts : The counts behind the ratios, and how phrases are read.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import phrase_precision_recall_f1
+    >>> y_true, y_pred = [["B-NP", "I-NP", "B-VP"]], [["B-NP", "B-NP", "B-VP"]]
+    >>> phrase_precision_recall_f1(y_true, y_pred).recall
+    0.5
+    >>> phrase_precision_recall_f1(y_true, y_pred, average=None)["VP"]
+    PhraseScores(precision=1.0, recall=1.0, f1=1.0)
+    """
+    if average not in ("micro", "macro", None):
+        raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}")
+    counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
+    if average == "micro":
+        totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
+        return _ratios(*totals, zero_division)
+    scores = {name: _ratios(*row, zero_division) for name, row in counts.items()}
+    if average is None:
+        return scores
+    if not scores:
+        return PhraseScores(*[float(zero_division)] * 3)
+    return PhraseScores(*(float(np.mean(column)) for column in zip(*scores.values())))
+
+
+def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero_division=0.0):
+    """F1 of labelled phrases, as the CoNLL tasks report it.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples tag arrays
+        Tags in IOB1, IOB2, IOE or BIOES; see :func:`phrase_counts`.
+    average : {"micro", "macro", None}, default="micro"
+        See :func:`phrase_precision_recall_f1`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        What each phrase of a sample counts.
+    zero_division : float, default=0.0
+        Value when there is neither a true nor a predicted phrase.
+
+    Returns
+    -------
+    float or dict of str to float
+        Between 0 and 1; with ``average=None`` one number for each type.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length, a tag is malformed, or ``average`` is
+        unknown.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import phrase_f1_score
+    >>> phrase_f1_score([["B-NP", "I-NP", "B-VP"]], [["B-NP", "B-NP", "B-VP"]])
+    0.4
+    """
+    scores = phrase_precision_recall_f1(
+        y_true, y_pred, average=average, sample_weight=sample_weight, zero_division=zero_division
+    )
+    return {name: s.f1 for name, s in scores.items()} if average is None else scores.f1
+
+
+def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None):
+    """Text table of precision, recall and F1 of each type of phrase.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or Packed of n_samples tag arrays
+        Tags in IOB1, IOB2, IOE or BIOES; see :func:`phrase_counts`.
+    digits : int, default=3
+        Decimals of the ratios.
+    sample_weight : array-like of shape (n_samples,), default=None
+        What each phrase of a sample counts.
+
+    Returns
+    -------
+    str
+        One line per type, a line for all phrases together, and the node accuracy.
+        ``true``, ``predicted`` and ``correct`` are numbers of phrases.
+
+    Raises
+    ------
+    ValueError
+        When two sequences differ in length or a tag is malformed.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import phrase_classification_report
+    >>> y_true, y_pred = [["B-NP", "I-NP", "B-VP"]], [["B-NP", "B-NP", "B-VP"]]
+    >>> for line in phrase_classification_report(y_true, y_pred).splitlines():
+    ...     print(line)
+         precision  recall     f1  true  predicted  correct
+    NP       0.000   0.000  0.000     1          2        0
+    VP       1.000   1.000  1.000     1          1        1
+    all      0.333   0.500  0.400     2          3        1
+    node accuracy 0.667
+    """
+    y_true, y_pred = (_reusable(y) for y in (y_true, y_pred))
+    counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
+    totals = tuple(sum(column) for column in zip(*counts.values())) or (0, 0, 0)
+    rows = [["", "precision", "recall", "f1", "true", "predicted", "correct"]]
+    for name, row in [*counts.items(), ("all", totals)]:
+        ratios = [f"{value:.{digits}f}" for value in _ratios(*row, 0.0)]
+        rows.append(
+            [name, *ratios, *(f"{n:g}" if sample_weight is not None else str(n) for n in row)]
+        )
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))])
+        for row in rows
+    ]
+    accuracy = node_accuracy(y_true, y_pred, sample_weight=sample_weight)
+    return "\n".join([*lines, f"node accuracy {accuracy:.{digits}f}"])
+
+
+node_accuracy_scorer = make_scorer(node_accuracy)
+sequence_accuracy_scorer = make_scorer(sequence_accuracy)
+phrase_f1_scorer = make_scorer(phrase_f1_score)
+
+# For scoring=SCORERS["phrase_f1"]; scikit-learn looks strings up among its own scorers only.
+SCORERS = {
+    "neg_mean_hamming_loss": make_scorer(mean_hamming_loss, greater_is_better=False),
+    "node_accuracy": node_accuracy_scorer,
+    "phrase_f1": phrase_f1_scorer,
+    "sequence_accuracy": sequence_accuracy_scorer,
+}
+
+
+def _check_weight(sample_weight, n_samples):
+    # None stays None: counts are integers then.
+    return None if sample_weight is None else check_sample_weight(sample_weight, n_samples)
+
+
+def _reusable(y):
+    return y if hasattr(y, "__len__") else list(y)
+
+
+def _check_pairs(y_true, y_pred):
+    """Flat labels of truth and prediction, and the number of labels of each sample."""
+    flat, shapes = zip(_flatten(y_true, "y_true"), _flatten(y_pred, "y_pred"))
+    if len(shapes[0]) != len(shapes[1]):
+        raise ValueError(f"y_true has {len(shapes[0])} samples, y_pred has {len(shapes[1])}")
+    if not shapes[0]:
+        raise ValueError("y_true and y_pred are empty: metrics need at least one sample")
+    if shapes[0] != shapes[1]:
+        i = next(i for i, (a, b) in enumerate(zip(*shapes)) if a != b)
+        raise ValueError(
+            f"sample {i} has {_describe(shapes[0][i])} in y_true but {_describe(shapes[1][i])} in "
+            "y_pred"
+        )
+    return flat, np.array([_size(shape) for shape in shapes[0]], dtype=np.int64)
+
+
+def _flatten(y, name):
+    """All labels in one array or list, and the shape of each sample."""
+    if isinstance(y, Packed):
+        y = y.compact()
+        rows = y.values.shape[1:]
+        return y.values.reshape(-1), [(n, *rows) for n in y.lengths.tolist()]
+    parts = list(y)
+    if all(isinstance(part, list) and not _nested(part) for part in parts):
+        return [label for part in parts for label in part], [(len(part),) for part in parts]
+    parts = [np.asarray(part) for part in parts]
+    scalar = next((i for i, part in enumerate(parts) if part.ndim == 0), None)
+    if scalar is not None:
+        raise ValueError(
+            f"{name}[{scalar}] is the single label {parts[scalar].item()!r}: every sample must be "
+            "an array of labels; for one label per sample use the metrics of scikit-learn"
+        )
+    shapes = [part.shape for part in parts]
+    kinds = {part.dtype.kind in "OUS" for part in parts if part.size}
+    parts = [part.ravel() for part in parts if part.size]
+    if len(kinds) == 2:  # numpy would turn numbers beside text into text
+        parts = [part.astype(object) for part in parts]
+    return (np.concatenate(parts) if parts else []), shapes
+
+
+def _nested(part):
+    return bool(part) and isinstance(part[0], (list, tuple, np.ndarray))
+
+
+def _size(shape):
+    return int(np.prod(shape))
+
+
+def _describe(shape):
+    return f"{shape[0]} labels" if len(shape) == 1 else f"labels of shape {shape}"
+
+
+def _errors(y_true, y_pred):
+    """Number of wrong labels and of labels, each of shape (n_samples,)."""
+    (true, predicted), lengths = _check_pairs(y_true, y_pred)
+    numeric = all(isinstance(f, np.ndarray) and f.dtype.kind in "biuf" for f in (true, predicted))
+    if numeric:
+        wrong = true != predicted
+    else:
+        # Plain Python comparison: "1" and 1 differ, np.str_ and str do not.
+        true, predicted = (
+            f.tolist() if isinstance(f, np.ndarray) else f for f in (true, predicted)
+        )
+        wrong = np.fromiter((a != b for a, b in zip(true, predicted)), bool, len(true))
+    stops = np.cumsum(lengths)
+    total = np.concatenate([[0], np.cumsum(wrong)])
+    return total[stops] - total[stops - lengths], lengths
+
+
+def _number_tags(pairs, lengths):
+    """Distinct tags of truth and prediction, and the number of the tag at each token."""
+    numbers = {}
+    codes = []
+    for name, flat in zip(("y_true", "y_pred"), pairs):
+        tags = flat.tolist() if isinstance(flat, np.ndarray) else flat
+        for tag in tags:
+            if tag not in numbers:
+                numbers[tag] = len(numbers)
+                if not isinstance(tag, str):
+                    where = _locate(tags.index(tag), lengths)
+                    raise ValueError(f"{where} of {name} has the label {tag!r}: tags must be text")
+        codes.append(np.fromiter(map(numbers.__getitem__, tags), np.intp, len(tags)))
+    return list(numbers), codes
+
+
+def _locate(token, lengths):
+    sample = int(np.searchsorted(np.cumsum(lengths), token, side="right"))
+    return f"token {token - int(np.sum(lengths[:sample]))} of sample {sample}"
+
+
+def _split_tags(tags, codes, lengths):
+    """Prefix (one of O, B, I, E, S) and type of each distinct tag."""
+    prefixes, types = [], []
+    for number, tag in enumerate(tags):
+        prefix, _, kind = tag.partition("-")
+        prefix = {"L": "E", "U": "S"}.get(prefix, prefix)
+        if prefix not in ("O", "B", "I", "E", "S"):
+            token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
+            raise ValueError(
+                f"tag {tag!r} at {_locate(token, lengths)} is neither 'O' nor starts with 'B-', "
+                "'I-', 'E-' or 'S-' (or 'L-', 'U-')"
+            )
+        prefixes.append(prefix)
+        types.append(kind if prefix != "O" else "")
+    return np.array(prefixes), types
+
+
+def _phrases(codes, sample, prefixes, type_of):
+    """Tokens at which phrases start, and the token after the end of each."""
+    if not len(codes):
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    # Flags of the few distinct tags first, then of the many tokens.
+    inside, opens = (prefixes != "O")[codes], np.isin(prefixes, ["B", "S"])[codes]
+    closes, kind = np.isin(prefixes, ["O", "E", "S"])[codes], type_of[codes]
+    new_sample = np.concatenate([[True], sample[1:] != sample[:-1]])
+    new_type = np.concatenate([[True], kind[1:] != kind[:-1]])
+    starts = inside & (opens | new_sample | new_type | np.concatenate([[True], closes[:-1]]))
+    # A phrase runs to the next token that starts one or is outside, or to a new sample.
+    bounds = np.append(np.flatnonzero(starts | ~inside | new_sample), len(codes))
+    first = np.flatnonzero(starts)
+    return first, bounds[np.searchsorted(bounds, first, side="right")]
+
+
+def _ratios(n_true, n_predicted, n_correct, zero_division):
+    precision = n_correct / n_predicted if n_predicted else float(zero_division)
+    recall = n_correct / n_true if n_true else float(zero_division)
+    if not n_true and not n_predicted:
+        return PhraseScores(precision, recall, float(zero_division))
+    # 2 correct / (true + predicted) is the harmonic mean without its division by zero.
+    return PhraseScores(precision, recall, 2 * n_correct / (n_true + n_predicted))

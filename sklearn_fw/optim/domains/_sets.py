@@ -1,0 +1,355 @@
+"""Simplex, balls, boxes, lists of points, and products of domains."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ..._validation import check_integer, check_positive
+from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
+from ._base import Described, Projectable
+
+
+class Simplex(Projectable):
+    """Numbers that are not negative and have a given sum: ``x >= 0, sum(x) = radius``.
+
+    The mixed strategies of a player, or weights of a mixture. Of equal entries the oracle takes the
+    first.
+
+    Parameters
+    ----------
+    size : int
+        Length of the points.
+    radius : float, default=1.0
+        Their sum, positive.
+
+    Attributes
+    ----------
+    diameter : float
+        ``radius * sqrt(2)``, or zero for size 1.
+
+    See Also
+    --------
+    sklearn_fw.penalties.Simplex : The same set as a constraint of linear models.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.Simplex(3).lmo([0.5, -1.0, 0.0])
+    array([0., 1., 0.])
+    """
+
+    def __init__(self, size, radius=1.0):
+        self.size = check_integer(size, "size", 1)
+        self.radius = check_positive(radius, "radius")
+
+    @property
+    def diameter(self):
+        return self.radius * math.sqrt(2.0) if self.size > 1 else 0.0
+
+    def lmo(self, gradient):
+        vertex = np.zeros(self.size)
+        vertex[np.argmin(self._vector(gradient, "gradient"))] = self.radius
+        return vertex
+
+    def contains(self, x, tol=1e-9):
+        x = self._vector(x, "x")
+        return bool(x.min() >= -tol and abs(x.sum() - self.radius) <= tol)
+
+    def project(self, x):
+        return project_simplex(self._vector(x, "x"), self.radius)
+
+
+class L1Ball(Projectable):
+    """Points of bounded l1 norm: ``||x||_1 <= radius``.
+
+    Of equally large entries the oracle takes the first; it moves against it, or up if it is zero.
+
+    Parameters
+    ----------
+    size : int
+        Length of the points.
+    radius : float, default=1.0
+        Radius, positive.
+
+    Attributes
+    ----------
+    diameter : float
+        Twice the radius.
+
+    See Also
+    --------
+    sklearn_fw.penalties.L1 : The norm as a penalty of linear models.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.L1Ball(3, radius=2.0).lmo([0.5, 3.0, -1.0])
+    array([ 0., -2.,  0.])
+    """
+
+    def __init__(self, size, radius=1.0):
+        self.size = check_integer(size, "size", 1)
+        self.radius = check_positive(radius, "radius")
+
+    @property
+    def diameter(self):
+        return 2.0 * self.radius
+
+    def lmo(self, gradient):
+        gradient = self._vector(gradient, "gradient")
+        vertex = np.zeros(self.size)
+        largest = np.argmax(np.abs(gradient))
+        vertex[largest] = -self.radius if gradient[largest] > 0.0 else self.radius
+        return vertex
+
+    def contains(self, x, tol=1e-9):
+        return bool(np.abs(self._vector(x, "x")).sum() <= self.radius + tol)
+
+    def project(self, x):
+        return project_l1_ball(self._vector(x, "x"), self.radius)
+
+
+class L2Ball(Projectable):
+    """Points of bounded Euclidean norm: ``||x||_2 <= radius``.
+
+    To a gradient of zeros the oracle answers with the point on the first axis.
+
+    Parameters
+    ----------
+    size : int
+        Length of the points.
+    radius : float, default=1.0
+        Radius, positive.
+
+    Attributes
+    ----------
+    diameter : float
+        Twice the radius.
+    is_polytope : bool
+        False.
+    strong_convexity : float
+        ``1 / radius``.
+
+    See Also
+    --------
+    sklearn_fw.penalties.L2Ball : The same set as a constraint of linear models.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.L2Ball(2, radius=5.0).lmo([3.0, -4.0])
+    array([-3.,  4.])
+    """
+
+    is_polytope = False
+
+    def __init__(self, size, radius=1.0):
+        self.size = check_integer(size, "size", 1)
+        self.radius = check_positive(radius, "radius")
+
+    @property
+    def diameter(self):
+        return 2.0 * self.radius
+
+    @property
+    def strong_convexity(self):
+        return 1.0 / self.radius
+
+    def lmo(self, gradient):
+        gradient = self._vector(gradient, "gradient")
+        largest = np.abs(gradient).max()
+        if largest == 0.0:
+            return self.radius * (np.arange(self.size) == 0)
+        gradient = gradient / largest  # squares neither overflow nor vanish
+        return gradient * (-self.radius / np.linalg.norm(gradient))
+
+    def contains(self, x, tol=1e-9):
+        return bool(np.linalg.norm(self._vector(x, "x")) <= self.radius + tol)
+
+    def project(self, x):
+        return project_l2_ball(self._vector(x, "x"), self.radius)
+
+
+class Box(Projectable):
+    """Points between two bounds: ``lower <= x <= upper``.
+
+    The oracle takes the lower bound where the gradient is zero.
+
+    Parameters
+    ----------
+    lower, upper : float or array-like of shape (size,)
+        Bounds of the entries, finite.
+    size : int or None, default=None
+        Length of the points; needed when both bounds are numbers.
+
+    Attributes
+    ----------
+    diameter : float
+        ``||upper - lower||``.
+
+    See Also
+    --------
+    sklearn_fw.penalties.Box : The same set as a constraint of linear models.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.Box(-1.0, 2.0, size=3).lmo([0.5, -3.0, 0.0])
+    array([-1.,  2., -1.])
+    """
+
+    def __init__(self, lower, upper, size=None):
+        bounds = [np.asarray(bound, dtype=np.float64) for bound in (lower, upper)]
+        if size is None and all(bound.ndim == 0 for bound in bounds):
+            raise ValueError("size must be given when lower and upper are numbers")
+        shape = () if size is None else (check_integer(size, "size", 1),)
+        try:
+            lower, upper, _ = np.broadcast_arrays(*bounds, np.empty(shape))
+        except ValueError:
+            lower = upper = np.empty((0, 0))
+        if lower.ndim != 1 or lower.size == 0 or (shape and lower.shape != shape):
+            shapes = f"{bounds[0].shape} and {bounds[1].shape}"
+            raise ValueError(f"lower and upper must be numbers or have length size, got {shapes}")
+        if not (np.all(np.isfinite(lower)) and np.all(np.isfinite(upper))):
+            raise ValueError("lower and upper must be finite, else the box is not bounded")
+        if np.any(lower > upper):
+            raise ValueError("lower must not be above upper anywhere, else the box is empty")
+        self.lower, self.upper = lower.copy(), upper.copy()
+        self.size = lower.size
+
+    @property
+    def diameter(self):
+        return float(np.linalg.norm(self.upper - self.lower))
+
+    def lmo(self, gradient):
+        return np.where(self._vector(gradient, "gradient") >= 0.0, self.lower, self.upper)
+
+    def contains(self, x, tol=1e-9):
+        x = self._vector(x, "x")
+        return bool(np.all(x >= self.lower - tol) and np.all(x <= self.upper + tol))
+
+    def project(self, x):
+        return project_box(self._vector(x, "x"), self.lower, self.upper)
+
+
+class Atoms(Described):
+    """Convex hull of a list of points.
+
+    Of equally good points the oracle takes the first.
+
+    Parameters
+    ----------
+    atoms : array-like of shape (n_atoms, size)
+        The points; some may lie between others.
+
+    Attributes
+    ----------
+    diameter : float
+        Largest distance of two atoms; takes n_atoms^2 distances each time it is read.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> triangle = domains.Atoms([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    >>> triangle.lmo([-1.0, -3.0])
+    array([0., 1.])
+    >>> triangle.contains([1.0, 0.5]), triangle.contains([1.0, 0.6])
+    (True, False)
+    """
+
+    def __init__(self, atoms):
+        atoms = np.array(atoms, dtype=np.float64)
+        if atoms.ndim != 2 or atoms.size == 0:
+            raise ValueError(f"atoms must have shape (n_atoms, size), got {atoms.shape}")
+        if not np.all(np.isfinite(atoms)):
+            raise ValueError("atoms must be finite, got NaN or infinity")
+        self.atoms = atoms
+        self.size = atoms.shape[1]
+
+    @property
+    def diameter(self):
+        return float(max(np.linalg.norm(self.atoms - atom, axis=1).max() for atom in self.atoms))
+
+    def lmo(self, gradient):
+        return self.atoms[np.argmin(self.atoms @ self._vector(gradient, "gradient"))].copy()
+
+    def contains(self, x, tol=1e-9):
+        from scipy.optimize import linprog
+
+        x, n_atoms = self._vector(x, "x"), len(self.atoms)
+        # Variables: weights of the atoms, and the largest difference, which is minimised.
+        difference = np.hstack(
+            [np.vstack([self.atoms.T, -self.atoms.T]), -np.ones((2 * x.size, 1))]
+        )
+        solution = linprog(
+            np.append(np.zeros(n_atoms), 1.0), A_ub=difference, b_ub=np.append(x, -x),
+            A_eq=[np.append(np.ones(n_atoms), 0.0)], b_eq=[1.0],
+        )  # fmt: skip
+        weights = np.maximum(solution.x[:-1], 0.0)
+        return bool(np.abs(weights / weights.sum() @ self.atoms - x).max() <= tol)
+
+
+class Product(Projectable):
+    """Points that consist of a point of each of several domains, one after the other.
+
+    Parameters
+    ----------
+    *domains : domain objects
+        The factors; each has a ``size``.
+
+    Attributes
+    ----------
+    domains : tuple
+        The factors.
+    blocks : list of slice
+        Where the point of each factor lies.
+    diameter : float
+        Root of the sum of the squared diameters of the factors.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> both = domains.Product(domains.Simplex(2), domains.Box(0.0, 1.0, size=2))
+    >>> both
+    Product(Simplex(size=2), Box(size=2))
+    >>> both.lmo([1.0, 0.5, -1.0, 2.0])
+    array([0., 1., 1., 0.])
+    """
+
+    def __init__(self, *domains):
+        if not domains:
+            raise ValueError("Product needs at least one domain")
+        for domain in domains:
+            if not hasattr(domain, "size"):
+                raise ValueError(f"{domain!r} has no size: derive it from Domain and set one")
+        self.domains = domains
+        ends = np.cumsum([0] + [domain.size for domain in domains]).tolist()
+        self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
+        self.size = ends[-1]
+        self.is_polytope = all(getattr(domain, "is_polytope", True) for domain in domains)
+
+    @property
+    def diameter(self):
+        return math.hypot(*(domain.diameter for domain in self.domains))
+
+    def lmo(self, gradient):
+        return self._join("lmo", self._vector(gradient, "gradient"))
+
+    def contains(self, x, tol=1e-9):
+        x = self._vector(x, "x")
+        parts = zip(self.domains, self.blocks)
+        return all(domain.contains(x[block], tol) for domain, block in parts)
+
+    def project(self, x):
+        return self._join("project", self._vector(x, "x"))
+
+    def start(self):
+        return np.concatenate([domain.start() for domain in self.domains])
+
+    def _join(self, method, x):
+        parts = zip(self.domains, self.blocks)
+        return np.concatenate([getattr(domain, method)(x[block]) for domain, block in parts])
+
+    def __repr__(self):
+        return f"Product({', '.join(map(repr, self.domains))})"

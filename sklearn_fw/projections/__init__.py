@@ -1,0 +1,13 @@
+"""Projections onto convex sets: Euclidean ones, and one in relative entropy."""
+
+from ._matchings import project_matching, sinkhorn_matching
+from ._vectors import project_box, project_l1_ball, project_l2_ball, project_simplex
+
+__all__ = [
+    "project_box",
+    "project_l1_ball",
+    "project_l2_ball",
+    "project_matching",
+    "project_simplex",
+    "sinkhorn_matching",
+]

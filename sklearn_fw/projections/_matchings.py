@@ -1,0 +1,230 @@
+"""Projections onto the polytope of fractional matchings."""
+
+import functools
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._validation import check_integer, check_positive
+
+__all__ = ["project_matching", "sinkhorn_matching"]
+
+# Newton's method starts where values are at most this large; it then doubles them, and the duals.
+EASY = 4.0
+# A guess of the duals that takes more steps than this is worth less than none.
+GUESS_STEPS = 30
+
+
+@functools.cache
+def _kernel():
+    from .._kernels.matching import project
+
+    return project
+
+
+def project_matching(p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, return_duals=False):
+    """Nearest fractional matching to a matrix, in Euclidean distance.
+
+    Minimises ``||z - p||^2 / 2`` over the polytope of matchings: ``z >= 0`` with row and column
+    sums at most one, or exactly one with ``perfect=True`` (doubly stochastic matrices). The
+    solution is ``z = max(p - u[:, None] - v, 0)`` with a dual number for each row and column.
+
+    Parameters
+    ----------
+    p : array-like of shape (n_rows, n_columns)
+        Finite numbers.
+    perfect : bool, default=False
+        Whether all sums are one, which takes as many rows as columns.
+    tol : float, default=1e-9
+        Bound on the distance ``sum(abs(z - exact z))``, up to rounding in p.
+    max_iter : int, default=500
+        Newton steps allowed.
+    duals : pair of arrays (u, v), default=None
+        Duals of a similar matrix as a first guess; those returned by ``return_duals``.
+    return_duals : bool, default=False
+        Also return the duals.
+
+    Returns
+    -------
+    z : ndarray of shape (n_rows, n_columns)
+        The projection; sums exceed one by ``tol / (n_rows + n_columns)`` at most.
+    duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
+        Duals (u, v) of rows and columns, not negative unless ``perfect``; with
+        ``return_duals=True``.
+
+    Raises
+    ------
+    ValueError
+        When p is no matrix or not finite, is not square although ``perfect``, or a parameter is
+        out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` steps did not reach ``tol``; the message gives the bound reached.
+
+    See Also
+    --------
+    sinkhorn_matching : The nearest in relative entropy.
+    project_simplex : One row alone, of sum exactly one.
+
+    Notes
+    -----
+    u is eliminated: it is a simplex threshold of every row. The dual, then a piecewise quadratic
+    function of v, is minimised by semismooth Newton steps with a line search, each followed by the
+    exact thresholds of all columns. Alternating thresholds alone take hundreds of sweeps, and tens
+    of thousands when values are large; a minimum cost flow with quadratic costs [1]_ is exact, too.
+    Large values are halved until they are small, and doubled again with the solution as the next
+    guess; this also replaces ``duals`` that do not lead to ``tol`` in 30 steps. A step costs
+    ``n m^2 + m^3 / 3`` for sides ``n >= m``; 10 x 10 takes about 0.1 ms. The same p gives the same
+    z in every call.
+
+    The bound: z is the exact projection for column sums that are off by ``r``. Changing them to one
+    moves mass along paths of at most ``n_rows + n_columns`` entries, so z is off by at most
+    ``(n_rows + n_columns) * sum(abs(r))``.
+
+    References
+    ----------
+    .. [1] B. Taskar, S. Lacoste-Julien, M. I. Jordan, "Structured prediction, dual extragradient
+       and Bregman projections", JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from sklearn_fw.projections import project_matching
+    >>> project_matching([[2.0, 1.0], [1.5, -1.0]])
+    array([[0.5, 0.5],
+           [0.5, 0. ]])
+    """
+    return _project(p, False, perfect, tol, max_iter, duals, return_duals, "p")
+
+
+def sinkhorn_matching(
+    log_p, *, perfect=False, tol=1e-9, max_iter=500, duals=None, return_duals=False
+):
+    """Nearest fractional matching to a positive matrix, in relative entropy.
+
+    Minimises ``sum(z * (log(z) - log_p - 1))`` over the polytope of matchings: ``z >= 0`` with row
+    and column sums at most one, or exactly one with ``perfect=True``, where this is Sinkhorn's
+    scaling. The solution is ``z = exp(log_p - u[:, None] - v)`` with a dual number for each row and
+    column. Choose it for entropic proximal steps; all entries stay positive.
+
+    Parameters
+    ----------
+    log_p : array-like of shape (n_rows, n_columns)
+        Logarithm of the matrix; finite numbers, of any size.
+    perfect : bool, default=False
+        Whether all sums are one, which takes as many rows as columns.
+    tol : float, default=1e-9
+        Bound on the distance ``sum(abs(z - exact z))``, up to rounding in log_p.
+    max_iter : int, default=500
+        Newton steps allowed.
+    duals : pair of arrays (u, v), default=None
+        Duals of a similar matrix as a first guess; those returned by ``return_duals``.
+    return_duals : bool, default=False
+        Also return the duals.
+
+    Returns
+    -------
+    z : ndarray of shape (n_rows, n_columns)
+        The projection; sums exceed one by ``tol / (n_rows + n_columns)`` at most.
+    duals : tuple of ndarrays of shapes (n_rows,) and (n_columns,)
+        Duals (u, v) of rows and columns, not negative unless ``perfect``; with
+        ``return_duals=True``.
+
+    Raises
+    ------
+    ValueError
+        When log_p is no matrix or not finite, is not square although ``perfect``, or a parameter
+        is out of range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` steps did not reach ``tol``; the message gives the bound reached.
+
+    See Also
+    --------
+    project_matching : The nearest in Euclidean distance.
+
+    Notes
+    -----
+    Everything stays in the log domain. Rows are scaled exactly, columns by Newton steps with a line
+    search, each followed by an exact scaling of the columns. Alternating scalings alone [1]_ slow
+    down without bound as log_p grows. The Hessian is the Laplacian of a graph of columns and is
+    factorised without subtractions, because its entries differ by hundreds of orders of magnitude.
+    Cost, and the bound behind ``tol``, as in `project_matching`.
+
+    References
+    ----------
+    .. [1] R. Sinkhorn, P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices",
+       Pacific Journal of Mathematics 21, 1967.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.projections import sinkhorn_matching
+    >>> sinkhorn_matching(np.log([[4.0, 1.0], [1.0, 0.25]])).round(2)
+    array([[0.61, 0.39],
+           [0.39, 0.25]])
+    """
+    return _project(log_p, True, perfect, tol, max_iter, duals, return_duals, "log_p")
+
+
+def _project(p, entropic, perfect, tol, max_iter, duals, return_duals, name):
+    p = np.array(p, dtype=np.float64, order="C")
+    if p.ndim != 2:
+        raise ValueError(f"{name} must have shape (n_rows, n_columns), got {p.shape}")
+    if not np.all(np.isfinite(p)):
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    n_rows, n_columns = p.shape
+    if perfect and n_rows != n_columns:
+        raise ValueError(
+            f"perfect=True needs as many rows as columns, got {name} of shape {p.shape}: set "
+            f"perfect=False, or add rows or columns for partners that do not exist"
+        )
+    tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
+    guess = None if duals is None else _check_duals(duals, p.shape, perfect)
+    if p.size == 0:
+        z, duals = p, (np.zeros(n_rows), np.zeros(n_columns))
+    elif n_rows < n_columns:
+        z, v, u = _solve(p.T.copy(), guess and guess[0], entropic, perfect, tol, max_iter)
+        z, duals = np.ascontiguousarray(z.T), (u, v)
+    else:
+        z, *duals = _solve(p, guess and guess[1], entropic, perfect, tol, max_iter)
+    return (z, tuple(duals)) if return_duals else z
+
+
+def _check_duals(duals, shape, perfect):
+    u, v = (np.array(side, dtype=np.float64) for side in duals)
+    if (u.shape, v.shape) != ((shape[0],), (shape[1],)):
+        raise ValueError(
+            f"duals must have shapes ({shape[0]},) and ({shape[1]},), got {u.shape} and {v.shape}"
+        )
+    if not (np.all(np.isfinite(u)) and np.all(np.isfinite(v))):
+        raise ValueError("duals must be finite, got NaN or infinity")
+    return (u, v) if perfect else (np.maximum(u, 0.0), np.maximum(v, 0.0))
+
+
+def _solve(p, v, entropic, perfect, tol, max_iter):
+    """(z, u, v) for a matrix that is not wider than high."""
+    project, largest, length = _kernel(), np.abs(p).max(), sum(p.shape)
+    goal = max(tol / length, 4 * np.finfo(np.float64).eps * largest * p.size)
+    if v is not None:
+        z, u, v, _, violation = project(p, v, perfect, entropic, goal, min(max_iter, GUESS_STEPS))
+        if violation <= goal:
+            return z, u, v
+    v = np.zeros(p.shape[1])
+    for n_halvings in range(int(np.ceil(np.log2(max(largest / EASY, 1.0)))), 0, -1):
+        # What matters is which entries compete: a violation of 0.1 is good enough.
+        _, _, v, _, _ = project(p * 0.5**n_halvings, v, perfect, entropic, 0.1, max_iter)
+        v *= 2.0
+    z, u, v, n_iter, violation = project(p, v, perfect, entropic, goal, max_iter)
+    if violation > goal:
+        warnings.warn(
+            f"projection onto matchings stopped after max_iter={n_iter} steps at a distance of at "
+            f"most {length * violation:.3g} > tol={tol:.3g}: raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return z, u, v

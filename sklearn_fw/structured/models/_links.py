@@ -1,0 +1,51 @@
+"""Reading links between two sets of things: 0/1 matrices, or lists of pairs."""
+
+import numpy as np
+
+
+def links_of(y, name, shape=None):
+    """Rows and columns of the ones of an array, or of a list of pairs, sorted and each once.
+
+    With ``shape`` given, arrays must have it and pairs must lie inside.
+    """
+    if _is_list(y):
+        try:
+            pairs = np.array(sorted({(j, k) for j, k in y}))
+        except (TypeError, ValueError):
+            pairs = np.empty(0)
+        if len(y) and not (pairs.ndim == 2 and pairs.dtype.kind in "iu" and pairs.min() >= 0):
+            raise ValueError(
+                f"{name} must be a list of pairs (row, column) of numbers from 0 on; pass a 0/1 "
+                f"matrix as an array"
+            )
+        links = tuple(pairs.reshape(-1, 2).astype(np.int64).T)
+        if shape is not None and len(y) and not np.all(pairs < shape):
+            j, k = pairs[np.any(pairs >= shape, axis=1)][0].tolist()
+            raise ValueError(
+                f"{name} links row {j} to column {k}, but there are {shape[0]} rows and {shape[1]} "
+                f"columns"
+            )
+        return links
+    y = np.asarray(y)
+    if y.ndim != 2 or shape not in (None, y.shape):
+        expected = "(n_rows, n_columns)" if shape is None else shape
+        raise ValueError(f"{name} must have shape {expected}, got {y.shape}")
+    links = np.nonzero(y)
+    if np.count_nonzero(y[links] != 1):  # the fastest way to ask
+        raise ValueError(f"{name} must hold 0 and 1 only")
+    return links
+
+
+def common_shape(*outputs):
+    """Shape of the first array among outputs, or None among lists of pairs."""
+    return next((np.shape(y) for y in outputs if not _is_list(y)), None)
+
+
+def pairs_of(links):
+    """The links as a set of pairs of int."""
+    return set(zip(links[0].tolist(), links[1].tolist()))
+
+
+def _is_list(y):
+    """Lists are pairs, whatever their shape, and arrays are matrices."""
+    return isinstance(y, list | tuple | set | frozenset)

@@ -1,0 +1,142 @@
+"""Random scores of many kinds, and the Gibbs distribution by brute force."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from _referees import all_labelings
+from sklearn_fw.inference import PairwiseScores
+
+KINDS = [
+    "normal", "ties", "forbidden", "unequal states", "shared table", "one state", "isolated nodes",
+    "several parts", "double edges", "large",
+]  # fmt: skip
+
+
+def random_edges(rng, graph, n_nodes):
+    """Edges of a random "chain", "forest" or "any" graph, in random order and direction."""
+    if graph == "chain":
+        return np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+    if graph == "forest":
+        names = rng.permutation(n_nodes)
+        edges = [(names[t], names[rng.integers(t)]) for t in range(1, n_nodes)]
+    else:
+        pairs = [(a, b) for a in range(n_nodes) for b in range(a)]
+        keep = rng.random(len(pairs)) < rng.random()
+        edges = [pair for pair, kept in zip(pairs, keep, strict=True) if kept]
+    edges = [edges[e][:: rng.choice([-1, 1])] for e in rng.permutation(len(edges))]
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+
+def random_scores(rng, kind, graph="any", n_nodes=None):
+    """Scores of one of the ``KINDS`` on a small random graph."""
+    n_nodes = int(rng.integers(1, 7)) if n_nodes is None else n_nodes
+    n_states = 1 if kind == "one state" else int(rng.integers(2, 4))
+    edges = random_edges(rng, graph, n_nodes)
+    if kind == "isolated nodes":
+        alone = rng.random(n_nodes) < 0.4
+        edges = edges[~alone[edges].any(axis=1)]
+    if kind == "several parts":
+        side = rng.random(n_nodes) < 0.5
+        edges = edges[side[edges[:, 0]] == side[edges[:, 1]]]
+    if kind == "double edges":
+        edges = np.concatenate([edges, edges[::2], edges[:, ::-1]])
+    shape = (len(edges), n_states, n_states)
+    if kind == "ties":
+        unary = rng.integers(-1, 2, (n_nodes, n_states)).astype(float)
+        pairwise = rng.integers(-1, 2, shape).astype(float)
+    else:
+        scale = 1e4 if kind == "large" else 1.0
+        unary, pairwise = (
+            scale * rng.normal(size=(n_nodes, n_states)),
+            scale * rng.normal(size=shape),
+        )
+    if kind == "forbidden":
+        unary[rng.random(unary.shape) < 0.2] = -np.inf
+        pairwise[rng.random(shape) < 0.2] = -np.inf
+    if kind == "unequal states":  # what the tables hold for states that are not there is noise
+        size = rng.integers(1, n_states + 1, n_nodes)
+        missing = np.arange(n_states) >= size[:, None]
+        unary[missing] = -np.inf
+        pairwise[missing[edges[:, 0]], :] = 1e3
+        pairwise.transpose(0, 2, 1)[missing[edges[:, 1]], :] = -1e3
+    if kind == "shared table":
+        pairwise = np.broadcast_to(rng.normal(size=shape[1:]), shape)
+    return PairwiseScores(unary, pairwise, edges).check()
+
+
+class Gibbs(NamedTuple):
+    """What exact inference should find."""
+
+    labelings: np.ndarray  # (n_labelings, n_nodes), lexicographic
+    values: np.ndarray  # (n_labelings,)
+    log_partition: float
+    node: np.ndarray
+    edge: np.ndarray
+    best: np.ndarray  # max-marginals
+
+
+def brute_force(scores):
+    """The Gibbs distribution, labelling by labelling."""
+    n_nodes, n_states = scores.unary.shape
+    labelings = all_labelings(n_nodes, n_states)
+    values = scores.unary[np.arange(n_nodes), labelings].sum(axis=1)
+    for table, (a, b) in zip(scores.pairwise, scores.edges, strict=True):
+        values = values + table[labelings[:, a], labelings[:, b]]
+    log_partition = logsumexp(values)
+    node = np.zeros((n_nodes, n_states))
+    best = np.full((n_nodes, n_states), -np.inf)
+    edge = np.zeros(scores.pairwise.shape)
+    if log_partition > -np.inf:
+        chances = np.exp(values - log_partition)
+        for t in range(n_nodes):
+            np.add.at(node[t], labelings[:, t], chances)
+            np.maximum.at(best[t], labelings[:, t], values)
+        for e, (a, b) in enumerate(scores.edges):
+            np.add.at(edge[e], (labelings[:, a], labelings[:, b]), chances)
+    return Gibbs(labelings, values, float(log_partition), node, edge, best)
+
+
+def assert_exact(oracle, scores):
+    """Compare all answers of an oracle with brute force."""
+    expected = brute_force(scores)
+    # Sums of terms near 1e4 are uncertain by 1e-11, and probabilities as much.
+    largest = np.abs(expected.best[expected.best > -np.inf]).max(initial=0)
+    tolerance = {"rtol": 1e-13, "atol": 1e-11 + 1e-14 * largest}
+    labels, value, upper_bound = oracle.argmax(scores)
+    np.testing.assert_allclose(value, expected.values.max(), **tolerance)
+    np.testing.assert_allclose(scores.value(labels), expected.values.max(), **tolerance)
+    assert upper_bound == value
+    np.testing.assert_allclose(oracle.max_marginals(scores), expected.best, **tolerance)
+    np.testing.assert_allclose(oracle.log_partition(scores), expected.log_partition, **tolerance)
+    if expected.log_partition == -np.inf:
+        for question in (oracle.marginals, lambda scores: oracle.sample(scores, 1)):
+            with pytest.raises(ValueError, match="every labelling is forbidden"):
+                question(scores)
+        return
+    node, edge, log_partition = oracle.marginals(scores)
+    assert log_partition == oracle.log_partition(scores)
+    np.testing.assert_allclose(node, expected.node, **tolerance)
+    np.testing.assert_allclose(edge, expected.edge, **tolerance)
+    # Exactly zero where nothing is allowed, and nowhere else where doubles can tell.
+    assert np.all(node[expected.best == -np.inf] == 0)
+    assert np.all(node[expected.node > 1e-150] > 0)
+    assert np.all(edge[expected.edge > 1e-150] > 0)
+    ends = np.stack([edge.sum(axis=2), edge.sum(axis=1)], axis=1)
+    np.testing.assert_allclose(ends, node[scores.edges], rtol=0, atol=tolerance["atol"])
+    for labels in oracle.sample(scores, 3, random_state=0):
+        assert scores.value(labels) > -np.inf
+
+
+def assert_frequencies(labels, node, edge, edges):
+    """Compare relative frequencies of sampled states and pairs, within five standard deviations."""
+    n_samples, n_states = len(labels), node.shape[1]
+    states = np.arange(n_states)
+    found = (labels[:, :, None] == states).mean(axis=0)
+    assert np.all(np.abs(found - node) <= 5 * np.sqrt(node * (1 - node) / n_samples) + 1e-12)
+    for (a, b), pair in zip(edges, edge, strict=True):
+        both = (labels[:, a, None, None] == states[:, None]) & (labels[:, b, None, None] == states)
+        error = np.abs(both.mean(axis=0) - pair)
+        assert np.all(error <= 5 * np.sqrt(np.maximum(pair * (1 - pair), 0) / n_samples) + 1e-12)

@@ -1,0 +1,456 @@
+"""Bucket elimination against brute force, closed forms and published junction-tree results."""
+
+import json
+import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import clone
+
+from _gibbs import KINDS, assert_exact, assert_frequencies, brute_force, random_edges, random_scores
+from sklearn_fw.inference import Elimination, PairwiseScores, TreeMaxProduct
+
+N_INSTANCES = 200
+
+
+def clique(n_nodes):
+    return np.column_stack(np.tril_indices(n_nodes, -1))
+
+
+def grid(n_rows, n_columns):
+    number = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
+    right = np.stack([number[:, :-1], number[:, 1:]], axis=-1).reshape(-1, 2)
+    down = np.stack([number[:-1], number[1:]], axis=-1).reshape(-1, 2)
+    return np.concatenate([right, down])
+
+
+def normal_scores(rng, edges, n_states=2, scale=1.0):
+    unary = scale * rng.normal(size=(edges.max() + 1, n_states))
+    return PairwiseScores(unary, scale * rng.normal(size=(len(edges), n_states, n_states)), edges)
+
+
+def wide_scores():
+    return PairwiseScores.from_arrays(np.zeros((900, 2)), np.eye(2), grid(30, 30))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_answers_equal_brute_force(kind, rng):
+    oracle = Elimination()
+    for _ in range(N_INSTANCES):
+        assert_exact(oracle, random_scores(rng, kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
+    from sklearn_fw._kernels.elimination import LOG_SUM, PRODUCT, downward
+    from sklearn_fw.inference.oracles._elimination import _upward
+
+    n_ordinary = 0
+    for _ in range(50):
+        scores = random_scores(rng, kind)
+        problem = Elimination()._problem(scores)
+        expected = brute_force(scores)
+        for mode in (PRODUCT, LOG_SUM):
+            value, messages, scales = _upward(problem, mode)
+            if mode == PRODUCT and math.isnan(value):
+                assert kind == "large"
+                continue
+            n_ordinary += mode == PRODUCT
+            assert value == pytest.approx(expected.log_partition, rel=1e-13, abs=1e-11)
+            if value > -np.inf:
+                node, edge = np.zeros(scores.unary.shape), np.zeros(scores.pairwise.shape)
+                downward(*problem, mode, messages, scales, value, node, edge)
+                atol = 1e-8 if kind == "large" else 1e-11
+                np.testing.assert_allclose(node, expected.node, rtol=0, atol=atol)
+                np.testing.assert_allclose(edge, expected.edge, rtol=0, atol=atol)
+    assert (n_ordinary == 50) == (kind != "large")
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0, 100.0, 1e4])
+def test_probabilities_of_any_size(scale, rng):
+    for _ in range(20):
+        scores = normal_scores(rng, clique(6), 3, scale)
+        expected = brute_force(scores)
+        node, edge, log_partition = Elimination().marginals(scores)
+        assert log_partition == pytest.approx(expected.log_partition, rel=1e-13)
+        np.testing.assert_allclose(node, expected.node, rtol=1e-8, atol=1e-300)
+        np.testing.assert_allclose(edge, expected.edge, rtol=1e-8, atol=1e-300)
+
+
+@pytest.mark.parametrize("coupling, field", [(0.02, 0.1), (-0.3, 0.5), (1.0, -0.01)])
+@pytest.mark.parametrize("n_nodes", [11, 19])
+def test_clique_equals_the_curie_weiss_model(coupling, field, n_nodes):
+    spin = np.array([-1.0, 1.0])
+    scores = PairwiseScores.from_arrays(
+        np.tile(field * spin, (n_nodes, 1)), coupling * np.outer(spin, spin), clique(n_nodes)
+    )
+    n_up = np.arange(n_nodes + 1)
+    total = 2 * n_up - n_nodes
+    energy = field * total + coupling * (total**2 - n_nodes) / 2
+    log_count = [math.log(math.comb(n_nodes, k)) for k in n_up]
+    log_partition = logsumexp(energy + log_count)
+    chances = np.exp(energy + log_count - log_partition)
+    node, edge, value = Elimination().marginals(scores)
+    assert value == pytest.approx(log_partition, rel=1e-13)
+    np.testing.assert_allclose(node[:, 1], chances @ n_up / n_nodes, rtol=0, atol=1e-12)
+    both = chances @ (n_up * (n_up - 1)) / (n_nodes * (n_nodes - 1))
+    np.testing.assert_allclose(edge[:, 1, 1], both, rtol=0, atol=1e-12)
+    assert Elimination().argmax(scores)[1] == pytest.approx(energy.max(), rel=1e-13)
+    best = Elimination().max_marginals(scores)
+    np.testing.assert_allclose(best[:, 0], energy[n_up < n_nodes].max(), rtol=1e-12)
+    np.testing.assert_allclose(best[:, 1], energy[n_up > 0].max(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_wide_grid_equals_the_transfer_matrix(n_states, rng):
+    n_rows, n_columns = (8, 9) if n_states == 2 else (5, 7)
+    scores = normal_scores(rng, grid(n_rows, n_columns), n_states)
+    # A column is one node with n_states ** n_rows states: then the grid is a chain.
+    states = np.array(list(np.ndindex(*[n_states] * n_rows)))
+    table = {tuple(edge): pair for edge, pair in zip(scores.edges.tolist(), scores.pairwise)}
+    number = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
+    forward = np.zeros(len(states))
+    for j in range(n_columns):
+        column = scores.unary[number[:, j], states].sum(axis=1)
+        for i in range(n_rows - 1):
+            column += table[number[i, j], number[i + 1, j]][states[:, i], states[:, i + 1]]
+        if j > 0:
+            steps = forward[:, None] + sum(
+                table[number[i, j - 1], number[i, j]][np.ix_(states[:, i], states[:, i])]
+                for i in range(n_rows)
+            )
+            column += logsumexp(steps, axis=0)
+        forward = column
+    oracle = Elimination()
+    node, _, log_partition = oracle.marginals(scores)
+    assert log_partition == pytest.approx(logsumexp(forward), rel=1e-13)
+    last = np.exp(forward - logsumexp(forward))
+    for i in range(n_rows):
+        found = np.bincount(states[:, i], weights=last)
+        np.testing.assert_allclose(node[number[i, -1]], found, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_rows", [13, 16, 20])
+def test_grids_are_swept_from_end_to_end(n_rows, rng):
+    """The greedy order makes tables of 2^30 numbers for 20 rows."""
+    edges = grid(n_rows, n_rows)
+    shuffled = rng.permutation(n_rows**2)[edges]
+    for numbering in (edges, shuffled):
+        scores = PairwiseScores.from_arrays(np.zeros((n_rows**2, 2)), np.eye(2), numbering)
+        assert Elimination().largest_table(scores) <= 2 ** (n_rows + 2)
+
+
+def test_orders_agree(rng, monkeypatch):
+    from sklearn_fw.inference.oracles import _elimination
+
+    scores = normal_scores(rng, grid(9, 9))
+    greedy = Elimination().log_partition(scores)
+    monkeypatch.setattr(_elimination, "WIDE", 0.0)
+    swept = Elimination()
+    assert swept.largest_table(scores) <= 2**11
+    assert swept.log_partition(scores) == pytest.approx(greedy, rel=1e-12)
+    labels, value, _ = swept.argmax(scores)
+    assert value == pytest.approx(scores.value(labels), rel=1e-12)
+
+
+def test_width_eighteen_at_a_large_scale_and_in_any_numbering(rng):
+    scores = normal_scores(rng, clique(19), scale=1e3)
+    oracle = Elimination()
+    labels, value, _ = oracle.argmax(scores)
+    best = oracle.max_marginals(scores)
+    np.testing.assert_allclose(best.max(axis=1), value, rtol=1e-12)
+    assert scores.value(labels) == pytest.approx(value, rel=1e-12)
+    number = rng.permutation(19)
+    unary = np.empty_like(scores.unary)
+    unary[number] = scores.unary
+    other = PairwiseScores(unary, scores.pairwise, number[scores.edges])
+    np.testing.assert_array_equal(oracle.argmax(other)[0][number], labels)
+    one, another = oracle.marginals(scores), oracle.marginals(other)
+    assert one[2] == pytest.approx(another[2], rel=1e-13)
+    np.testing.assert_allclose(another[0][number], one[0], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(another[1], one[1], rtol=0, atol=1e-8)
+
+
+def test_trees_equal_message_passing(rng):
+    for n_nodes in (1, 2, 30, 500):
+        scores = (
+            normal_scores(rng, random_edges(rng, "forest", n_nodes), 4)
+            if n_nodes > 1
+            else (PairwiseScores.from_arrays([[0.5, -1.0]]))
+        )
+        for one, other in zip(Elimination().marginals(scores), TreeMaxProduct().marginals(scores)):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+        for one, other in zip(Elimination().argmax(scores), TreeMaxProduct().argmax(scores)):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+        np.testing.assert_allclose(
+            Elimination().max_marginals(scores), TreeMaxProduct().max_marginals(scores), rtol=1e-12
+        )
+
+
+def test_a_constant_moves_the_log_partition_alone(rng):
+    scores = normal_scores(rng, clique(5), 3)
+    node, edge, log_partition = Elimination().marginals(scores)
+    for shift in (-1e5, 3.25, 1e5):
+        unary, pairwise = scores.unary.copy(), scores.pairwise.copy()
+        unary[2] += shift
+        pairwise[4] += 2 * shift
+        moved = Elimination().marginals(PairwiseScores(unary, pairwise, scores.edges))
+        assert moved[2] == pytest.approx(log_partition + 3 * shift, rel=1e-13)
+        np.testing.assert_allclose(moved[0], node, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(moved[1], edge, rtol=0, atol=1e-9)
+
+
+def test_marginals_are_the_gradient_of_the_log_partition(rng):
+    scores = normal_scores(rng, grid(2, 3), 2)
+    node, edge, _ = Elimination().marginals(scores)
+    step = 1e-5
+    for array, expected in ((scores.unary, node), (scores.pairwise, edge)):
+        for place in np.ndindex(*array.shape):
+            values = []
+            for sign in (1, -1):
+                array[place] += sign * step
+                values.append(Elimination().log_partition(scores))
+                array[place] -= sign * step
+            slope = (values[0] - values[1]) / (2 * step)
+            assert slope == pytest.approx(expected[place], rel=0, abs=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_samples_have_the_frequencies_of_the_marginals(scale, rng):
+    scores = normal_scores(rng, clique(4), 3)
+    # At the large scale two far groups of labellings are about equally good, so sums must be taken
+    # in logarithms and samples from both.
+    scores.unary[0] += [0.0, 5 * scale, 5 * scale]
+    scores.unary[1, 2] = -np.inf
+    node, edge, _ = Elimination().marginals(scores)
+    labels = Elimination().sample(scores, 4000, random_state=1)
+    assert labels.shape == (4000, 4)
+    assert labels.dtype == np.int32
+    assert_frequencies(labels, node, edge, scores.edges)
+    np.testing.assert_array_equal(labels, Elimination().sample(scores, 4000, random_state=1))
+
+
+def test_ties_go_to_low_states_from_the_last_node_to_the_first():
+    zero = PairwiseScores.from_arrays(np.zeros((4, 3)), np.zeros((3, 3)), clique(4))
+    assert Elimination().argmax(zero)[0].tolist() == [0, 0, 0, 0]
+
+
+# ---- published results ---------------------------------------------------------------------------
+
+
+def read_uai(path):
+    """Scores of a file of unary and pairwise tables of binary variables."""
+    words = path.read_text().split()
+    assert words[0] == "MARKOV"
+    numbers = iter(words[1:])
+    sizes = [int(next(numbers)) for _ in range(int(next(numbers)))]
+    nodes = [
+        [int(next(numbers)) for _ in range(int(next(numbers)))] for _ in range(int(next(numbers)))
+    ]
+    unary = np.zeros((len(sizes), max(sizes)))
+    pairwise, edges = [], []
+    for factor in nodes:
+        table = np.log([float(next(numbers)) for _ in range(int(next(numbers)))])
+        if len(factor) == 1:
+            unary[factor[0]] += table
+        else:
+            pairwise.append(table.reshape(sizes[factor[0]], sizes[factor[1]]))
+            edges.append(factor)
+    return PairwiseScores.from_arrays(unary, pairwise, edges)
+
+
+@pytest.mark.parametrize("family, n_files", [("grids_5x5", 15), ("cliques", 30)])
+def test_published_junction_tree_results(family, n_files, data_file):
+    published = json.loads(data_file(f"mrf/{family}/exact.json").read_text())
+    assert len(published) >= n_files
+    for name in list(published)[:n_files]:
+        node, _, log_partition = Elimination().marginals(
+            read_uai(data_file(f"mrf/{family}/{name}.uai"))
+        )
+        expected = published[name]
+        assert log_partition == pytest.approx(expected["log_partition"], rel=1e-5)
+        np.testing.assert_allclose(node.ravel(), expected["node_marginals"], rtol=0, atol=1e-5)
+
+
+# ---- the plan ------------------------------------------------------------------------------------
+
+
+def min_fill_order(edges, size):
+    """Greedy order with sets: fewest missing pairs, then smallest table, then lowest node."""
+    neighbors = [set() for _ in size]
+    for a, b in edges.tolist():
+        neighbors[a].add(b)
+        neighbors[b].add(a)
+    left, order, largest = set(range(len(size))), [], 0
+
+    def cost(v):
+        around = sorted(neighbors[v])
+        missing = sum(b not in neighbors[a] for a in around for b in around if a < b)
+        return missing, math.prod(size[[v, *around]].tolist()), v
+
+    while left:
+        v = min(left, key=cost)
+        largest = max(largest, cost(v)[1])
+        for a in neighbors[v]:
+            neighbors[a] |= neighbors[v] - {a}
+            neighbors[a].discard(v)
+        left.remove(v)
+        order.append(v)
+    return order, largest
+
+
+def test_order_equals_plain_min_fill(rng):
+    from sklearn_fw._kernels.elimination_plan import min_fill
+
+    for _ in range(100):
+        n_nodes = int(rng.integers(1, 25))
+        pairs = clique(n_nodes)
+        edges = pairs[rng.random(len(pairs)) < rng.random()]
+        edges = np.concatenate([edges, edges[: len(edges) // 3, ::-1]])  # some edges twice
+        size = 2 ** rng.integers(0, 3, n_nodes)  # powers of two, whose logarithms are exact
+        order, scope_start, _, log_largest = min_fill(edges, size)
+        expected, largest = min_fill_order(edges, size)
+        if math.log2(largest) <= 40:
+            assert order.tolist() == expected
+            assert 2.0**log_largest == largest
+            assert len(scope_start) == n_nodes + 1
+
+
+@pytest.mark.parametrize(
+    "edges, size, largest",
+    [
+        (clique(10), [2] * 10, 2**10),
+        (clique(4), [2, 3, 4, 5], 120),
+        (np.array([(0, 1), (1, 2), (2, 3), (3, 0)]), [3] * 4, 27),
+        (np.array([(0, t) for t in range(1, 40)]), [4] * 40, 16),
+        (np.array([(0, t) for t in range(1, 4)]), [1, 2, 3, 4], 4),
+        (np.stack([np.repeat(np.arange(6), 9), np.tile(np.arange(6, 15), 6)], 1), [2] * 15, 2**7),
+        (grid(4, 100), [2] * 400, 2**5),
+        (np.empty((0, 2), np.int64), [2, 5], 5),
+    ],
+    ids=["clique", "sizes", "cycle", "star", "one state", "bipartite", "ladder", "no edges"],
+)  # fmt: skip
+def test_largest_table(edges, size, largest):
+    n_states = max(size)
+    unary = np.where(np.arange(n_states) < np.array(size)[:, None], 0.0, -np.inf)
+    unary[:, 0] = 0.0
+    scores = PairwiseScores(unary, np.zeros((len(edges), n_states, n_states)), edges)
+    assert Elimination().largest_table(scores) == largest
+    Elimination(max_table_size=largest).argmax(scores)
+    with pytest.raises(ValueError, match=f"table of {largest:,} numbers"):
+        Elimination(max_table_size=largest - 1).argmax(scores)
+
+
+def test_inner_forbidden_states_count_but_padding_does_not():
+    unary = np.zeros((3, 4))
+    unary[:, 1] = -np.inf
+    scores = PairwiseScores.from_arrays(unary, np.zeros((4, 4)), clique(3))
+    assert Elimination().largest_table(scores) == 64
+    scores.unary[:, 3] = -np.inf
+    assert Elimination().largest_table(scores) == 27
+
+
+def test_a_plan_lasts_as_long_as_the_graph(rng):
+    oracle = Elimination()
+    scores = random_scores(rng, "normal", n_nodes=6)
+    first = oracle._problem(scores)[0]
+    assert oracle._problem(random_like(rng, scores))[0] is first
+    scores.unary[0, -1] = -np.inf  # one state less
+    assert oracle._problem(scores)[0] is not first
+    assert_exact(oracle, scores)
+    for _ in range(20):  # one object for graphs of all sizes
+        assert_exact(oracle, random_scores(rng, "normal"))
+
+
+def random_like(rng, scores):
+    return PairwiseScores(
+        rng.normal(size=scores.unary.shape), rng.normal(size=scores.pairwise.shape), scores.edges
+    )
+
+
+# ---- contract ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda oracle: oracle.argmax(wide_scores()),
+        lambda oracle: oracle.marginals(wide_scores()),
+        lambda oracle: oracle.log_partition(wide_scores()),
+        lambda oracle: oracle.max_marginals(wide_scores()),
+        lambda oracle: oracle.sample(wide_scores(), 1),
+    ],
+    ids=["argmax", "marginals", "log_partition", "max_marginals", "sample"],
+)
+def test_wide_graphs_are_refused_with_the_remedies(question):
+    pattern = (
+        r"table of (at least )?[\d,]+ numbers \(induced width \d+\), but "
+        r"max_table_size=4,194,304: raise it.*oracle='trws' or 'approx'.*TRWMarginals"
+    )
+    with pytest.raises(ValueError, match=pattern):
+        question(Elimination())
+
+
+@pytest.mark.parametrize("edges, width", [(grid(70, 70), r"4\d"), (clique(100), 99)])
+def test_tables_that_can_never_be_stored_end_the_search(edges, width):
+    scores = PairwiseScores.from_arrays(np.zeros((edges.max() + 1, 2)), np.eye(2), edges)
+    assert Elimination().largest_table(scores) > 2**40
+    with pytest.raises(ValueError, match=rf"at least [\d,]+ numbers \(induced width {width}\)"):
+        Elimination(max_table_size=2**60).argmax(scores)
+
+
+@pytest.mark.parametrize(
+    "parameter, error, pattern",
+    [
+        (0, ValueError, "max_table_size == 0, must be >= 1"),
+        (2.5, TypeError, "max_table_size must be an instance of int"),
+    ],
+)
+def test_max_table_size_is_checked(parameter, error, pattern):
+    with pytest.raises(error, match=pattern):
+        Elimination(parameter).argmax(wide_scores())
+
+
+def test_nothing_allowed():
+    scores = PairwiseScores.from_arrays(np.zeros((3, 2)), np.full((2, 2), -np.inf), clique(3))
+    labels, value, upper_bound = Elimination().argmax(scores)
+    assert labels.shape == (3,)
+    assert value == upper_bound == -np.inf
+    assert_exact(Elimination(), scores)
+
+
+def test_scores_stay_unchanged_and_may_be_read_only_or_strided(rng):
+    unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(12, 3, 3))[::2]
+    scores = PairwiseScores(unary, pairwise, clique(4).astype(np.int32))
+    copies = [array.copy() for array in (scores.unary, scores.pairwise, scores.edges)]
+    expected = Elimination().marginals(PairwiseScores(*copies))
+    for array in (scores.unary, scores.pairwise, scores.edges):
+        array.flags.writeable = False
+    for one, other in zip(Elimination().marginals(scores), expected):
+        np.testing.assert_array_equal(one, other)
+    assert_exact(Elimination(), scores)
+    for array, copy in zip((scores.unary, scores.pairwise, scores.edges), copies):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_threads_share_an_oracle(rng):
+    oracle = Elimination()
+    many = [random_scores(rng, "normal") for _ in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(oracle.marginals, many))
+    for scores, (node, _, log_partition) in zip(many, answers):
+        expected = Elimination().marginals(scores)
+        np.testing.assert_array_equal(node, expected[0])
+        assert log_partition == expected[2]
+
+
+def test_oracle_is_an_estimator():
+    oracle = Elimination(99)
+    oracle.argmax(PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), clique(3)))
+    for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
+        assert twin.get_params() == {"max_table_size": 99}
+        assert twin.exact is True
+    assert repr(oracle) == "Elimination(max_table_size=99)"

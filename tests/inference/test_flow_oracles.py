@@ -1,0 +1,428 @@
+"""Graph cuts and roof duality against enumeration, and maximum flows against scipy."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, maximum_flow
+from sklearn.base import clone
+
+from _random_scores import (
+    KINDS,
+    attraction,
+    best_value,
+    ising_grid,
+    parts,
+    random_scores,
+    same,
+    size_of,
+)
+from _referees import labeling_values
+from sklearn_fw.inference import PairwiseScores
+from sklearn_fw.inference.oracles._graph_cut import GraphCut, fill_arcs, switch_form
+from sklearn_fw.inference.oracles._qpbo import QPBO, roof_dual
+
+N_INSTANCES = 200  # of each kind
+
+
+def assert_is_answer(scores, labels, value, upper_bound):
+    assert labels.shape == (scores.n_nodes,)
+    assert labels.dtype == np.int32
+    assert type(value) is type(upper_bound) is float
+    assert value == scores.value(labels)
+    assert value <= upper_bound
+
+
+# ---- graph cut ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("oracle", [GraphCut(), QPBO()], ids=repr)
+@pytest.mark.parametrize("kind", KINDS)
+def test_attractive_scores_are_solved_exactly(oracle, kind, rng):
+    for _ in range(N_INSTANCES):
+        scores = random_scores(rng, kind, attractive=True)
+        labels, value, upper_bound = oracle.argmax(scores)
+        assert_is_answer(scores, labels, value, upper_bound)
+        assert upper_bound == value
+        assert same(value, best_value(scores), 1e-13 * size_of(scores))
+
+
+def integer_grid(rng, side):
+    scores = ising_grid(rng, side, 400, 500, attractive=True)
+    return PairwiseScores(np.rint(scores.unary), np.rint(scores.pairwise), scores.edges)
+
+
+def test_large_grid_equals_integer_flow_of_scipy(rng):
+    scores = integer_grid(rng, 30)
+    labels, value, upper_bound = GraphCut().argmax(scores)
+    assert_is_answer(scores, labels, value, upper_bound)
+    # Score = agreement everywhere - cut, where a cut edge loses twice its coupling.
+    field, coupling = 2 * scores.unary[:, 1], 2 * scores.pairwise[:, 0, 0]
+    flow = flow_of_scipy(scores.edges, coupling, coupling, -field)
+    agreement = scores.unary.max(axis=1).sum() + scores.pairwise[:, 0, 0].sum()
+    assert value == agreement - flow
+
+
+def test_ties_go_to_the_lowest_states(rng):
+    for _ in range(N_INSTANCES):
+        scores = random_scores(rng, "ties", attractive=True)
+        values, labelings = labeling_values(*parts(scores))
+        labels, _, _ = GraphCut().argmax(scores)
+        # The best labellings of attractive scores are closed under "and".
+        expected = labelings[values == values.max()].min(axis=0)
+        np.testing.assert_array_equal(labels, expected)
+
+
+def test_one_forbidden_state_fixes_nodes_far_away():
+    n_nodes = 50
+    edges = np.column_stack([np.arange(1, n_nodes), np.arange(n_nodes - 1)])
+    table = np.array([[0.0, -np.inf], [0.0, 0.0]])  # if the left node is in 1, so is the right one
+    unary = np.tile([1.0, 0.0], (n_nodes, 1))
+    unary[0] = -np.inf, 0.0
+    scores = PairwiseScores.from_arrays(unary, table, edges)
+    for oracle in (GraphCut(), QPBO()):
+        labels, value, upper_bound = oracle.argmax(scores)
+        assert labels.tolist() == [1] * n_nodes
+        assert value == upper_bound == 0.0
+    # Repulsive edges between fixed nodes do no harm.
+    repelled = PairwiseScores.from_arrays(
+        unary, [table] * (n_nodes - 1) + [1 - np.eye(2)], [*edges.tolist(), (3, 40)]
+    )
+    assert GraphCut().argmax(repelled)[1] == 0.0
+
+
+def test_differences_of_rounding_are_not_repulsive():
+    table = np.array([[0.1 + 0.2, 0.0], [0.3, 0.0]])
+    assert attraction(np.array([table]))[0] != 0.0
+    for sign in (1, -1):
+        scores = PairwiseScores.from_arrays(np.eye(2), sign * table, [(0, 1)])
+        _, value, _ = GraphCut().argmax(scores)
+        assert same(value, best_value(scores), 1e-15)
+
+
+def test_scores_of_large_grids_are_exact_to_rounding(rng):
+    for coupling in (0.5, 4.0):
+        scores = ising_grid(rng, 40, coupling, attractive=True)
+        form = switch_form(scores, "GraphCut")
+        _, value, _ = GraphCut().argmax(scores)
+        _, flow = roof_dual(form, scores.edges)
+        bound = form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2
+        assert abs(value - bound) <= form.rounding
+        assert form.rounding <= 1e-13 * np.abs(scores.pairwise).sum()
+
+
+# ---- roof duality ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestQPBO:
+    def test_bounds_hold(self, kind, rng):
+        n_exact = 0
+        for _ in range(N_INSTANCES):
+            scores = random_scores(rng, kind)
+            labels, value, upper_bound = QPBO().argmax(scores)
+            assert_is_answer(scores, labels, value, upper_bound)
+            best = best_value(scores)
+            if value == upper_bound:
+                n_exact += 1
+                assert same(value, best, 1e-13 * size_of(scores))
+            else:
+                assert value <= best + 1e-13 * size_of(scores)
+                assert best <= upper_bound
+        assert n_exact > N_INSTANCES / 5
+
+    def test_known_labels_are_those_of_a_best_labelling(self, kind, rng):
+        for _ in range(N_INSTANCES):
+            scores = random_scores(rng, kind)
+            form = switch_form(scores, "QPBO")
+            values, labelings = labeling_values(*parts(scores))
+            if values.max() == -np.inf:
+                continue  # which roof duality need not notice
+            known, _ = roof_dual(form, scores.edges)
+            best = labelings[values >= values.max() - 1e-12 * size_of(scores)]
+            at = np.flatnonzero(known >= 0)
+            assert np.any(np.all(best[:, at] == form.merge(known)[at], axis=1))
+
+    def test_answer_is_not_worse_than_start(self, kind, rng):
+        for _ in range(N_INSTANCES):
+            scores = random_scores(rng, kind)
+            start = rng.integers(scores.n_states, size=scores.n_nodes)
+            labels, value, upper_bound = QPBO().argmax(scores, start=start)
+            assert value >= scores.value(start) - 1e-13 * size_of(scores)
+            assert_is_answer(scores, labels, value, upper_bound)
+
+
+def test_known_labels_cost_nothing_on_larger_graphs(rng):
+    n_known = 0
+    for _ in range(300):
+        n_nodes = int(rng.integers(6, 15))
+        edges = np.array([rng.choice(n_nodes, 2, replace=False) for _ in range(2 * n_nodes)])
+        unary = rng.integers(-1, 2, (n_nodes, 2)) * 1.0
+        scores = PairwiseScores(unary, rng.integers(-2, 3, (2 * n_nodes, 2, 2)) * 1.0, edges)
+        form = switch_form(scores, "QPBO")
+        known, _ = roof_dual(form, edges)
+        at = np.flatnonzero(known >= 0)
+        fixed = unary.copy()
+        fixed[at, 1 - known[at]] = -np.inf
+        upper_bound = QPBO().argmax(scores)[2]
+        assert QPBO().argmax(PairwiseScores(fixed, scores.pairwise, edges))[2] == pytest.approx(
+            upper_bound, rel=0, abs=1e-11
+        )
+        if len(at) == n_nodes:
+            assert scores.value(known) == upper_bound
+        n_known += len(at) / n_nodes
+    assert 60 < n_known < 280  # of 300
+
+
+def test_switched_attractive_scores_are_solved_exactly(rng):
+    for _ in range(50):
+        scores = ising_grid(rng, 4, 1.0, attractive=True)
+        expected = GraphCut().argmax(scores)
+        flip = rng.integers(2, size=scores.n_nodes)
+        a, b = flip[scores.edges].T
+        unary, pairwise = scores.unary.copy(), scores.pairwise.copy()
+        unary[flip == 1] = unary[flip == 1, ::-1]
+        pairwise[a == 1] = pairwise[a == 1, ::-1]
+        pairwise[b == 1] = pairwise[b == 1, :, ::-1]
+        labels, value, upper_bound = QPBO().argmax(PairwiseScores(unary, pairwise, scores.edges))
+        np.testing.assert_array_equal(labels ^ flip, expected[0])
+        assert value == upper_bound == pytest.approx(expected[1], rel=1e-14)
+
+
+def test_ties_are_labelled_where_roof_duality_can():
+    zero = PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2)])
+    assert QPBO().argmax(zero)[1:] == (2.0, 2.0)
+    differ = PairwiseScores.from_arrays(np.zeros((2, 2)), 1 - np.eye(2), [(0, 1)])
+    labels, value, upper_bound = QPBO().argmax(differ)
+    assert labels[0] != labels[1]
+    assert value == upper_bound == 1.0
+
+
+def frustrated():
+    edges = [(0, 1), (1, 2), (2, 0)]
+    return PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), edges)
+
+
+def test_frustrated_triangle_takes_its_labels_from_start():
+    for start, value in (([0, 1, 1], 2.0), ([1, 0, 1], 2.0), ([1, 1, 1], 0.0)):
+        labels, found, upper_bound = QPBO().argmax(frustrated(), start=start)
+        assert labels.tolist() == start
+        assert found == value
+        assert 3.0 <= upper_bound <= 3.0 + 1e-12
+    labels, value, _ = QPBO().argmax(frustrated())
+    assert labels.tolist() == [0, 0, 0]
+    assert value == 0.0
+
+
+def test_forbidden_guess_has_value_minus_infinity():
+    table = np.array([[-np.inf, 0.0], [0.0, -np.inf]])
+    scores = PairwiseScores.from_arrays(np.zeros((3, 2)), table, [(0, 1), (1, 2), (2, 0)])
+    _, value, upper_bound = QPBO().argmax(scores)
+    assert value == -np.inf
+    assert 0.0 <= upper_bound <= 1e-12
+
+
+# ---- contract ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("oracle", [GraphCut(), QPBO()], ids=repr)
+class TestContract:
+    def test_nothing_allowed(self, oracle):
+        for unary in ([[0.0, 0.0], [-np.inf, -np.inf]], [[-np.inf, 0.0], [0.0, -np.inf]]):
+            table = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+            scores = PairwiseScores.from_arrays(unary, table, [(0, 1)])
+            labels, value, upper_bound = oracle.argmax(scores)
+            assert labels.tolist() == [0, 0]
+            assert value == upper_bound == -np.inf
+
+    def test_scores_stay_unchanged_and_may_be_read_only_or_strided(self, oracle, rng):
+        unary, pairwise = rng.normal(size=(4, 4))[:, ::2], np.zeros((6, 2, 2))[::2]
+        pairwise += np.eye(2)
+        unary[0, 1] = pairwise[0, 0, 1] = -np.inf
+        edges = np.array([(0, 1), (1, 2), (2, 3)], dtype=np.int32)
+        scores = PairwiseScores(unary, pairwise, edges)
+        expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
+        copies = [a.copy() for a in parts(scores)]
+        for array in parts(scores):
+            array.flags.writeable = False
+        labels, value, _ = oracle.argmax(scores, start=expected[0])
+        np.testing.assert_array_equal(labels, expected[0])
+        assert value == expected[1]
+        for array, copy in zip(parts(scores), copies):
+            np.testing.assert_array_equal(array, copy)
+
+    def test_direction_of_edges_does_not_matter(self, oracle, rng):
+        for _ in range(50):
+            scores = random_scores(rng, attractive=True)
+            turned = scores.pairwise.transpose(0, 2, 1), scores.edges[:, ::-1]
+            labels, value, _ = oracle.argmax(PairwiseScores(scores.unary, *turned))
+            np.testing.assert_array_equal(labels, oracle.argmax(scores)[0])
+            assert same(value, oracle.argmax(scores)[1], 1e-13)
+
+    def test_threads_share_an_oracle(self, oracle, rng):
+        scores = [ising_grid(rng, 6, 1.0, attractive=True) for _ in range(20)]
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(oracle.argmax, scores))
+        for one, (labels, value, _) in zip(scores, answers):
+            np.testing.assert_array_equal(labels, oracle.argmax(one)[0])
+            assert value == oracle.argmax(one)[1]
+
+    def test_is_an_estimator_without_memory(self, oracle):
+        for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
+            assert type(twin) is type(oracle)
+            twin.argmax(PairwiseScores.from_arrays(np.eye(2)))
+            assert vars(twin) == {}
+        assert oracle.exact is isinstance(oracle, GraphCut)
+
+    def test_more_states_are_refused_with_the_remedy(self, oracle):
+        scores = PairwiseScores.from_arrays(np.zeros((2, 3)), np.eye(3), [(0, 1)])
+        name = type(oracle).__name__
+        with pytest.raises(ValueError, match=rf"{name} needs two states .*got 3.*MILP\(\)"):
+            oracle.argmax(scores)
+
+
+def test_repulsive_edges_are_named_with_the_remedy():
+    edges = [(0, 1), (2, 1)]
+    tables = np.stack([np.eye(2), 1 - np.eye(2)])
+    scores = PairwiseScores.from_arrays(np.zeros((3, 2)), tables, edges)
+    with pytest.raises(ValueError, match=r"edge 1 between nodes 2 and 1 has .*QPBO\(\)"):
+        GraphCut().argmax(scores)
+    forbidden = np.array([[-np.inf, 0.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match=r"edge 0 between nodes 0 and 1 has t = \[\[-inf"):
+        GraphCut().argmax(PairwiseScores.from_arrays(np.zeros((2, 2)), forbidden, [(0, 1)]))
+
+
+def test_start_is_checked():
+    with pytest.raises(ValueError, match="start must hold 3 integers"):
+        QPBO().argmax(frustrated(), start=[0, 1])
+    with pytest.raises(ValueError, match="start must hold labels from 0 to 1, got 0 to 2"):
+        QPBO().argmax(frustrated(), start=[0, 1, 2])
+
+
+# ---- kernels -----------------------------------------------------------------------------------
+
+
+def in_python(kernel):
+    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
+
+
+def flow_of_scipy(edges, forward, backward, excess):
+    n = len(excess)
+    nodes, source, sink = np.arange(n), np.full(n, n), np.full(n, n + 1)
+    rows = np.concatenate([edges[:, 0], edges[:, 1], source, nodes])
+    columns = np.concatenate([edges[:, 1], edges[:, 0], nodes, sink])
+    room = np.concatenate([forward, backward, np.maximum(excess, 0), np.maximum(-excess, 0)])
+    graph = sparse.csr_array((room.astype(np.int32), (rows, columns)), shape=(n + 2, n + 2))
+    return maximum_flow(graph, n, n + 1).flow_value
+
+
+def random_network(rng, n_nodes=None):
+    n_nodes = n_nodes or int(rng.integers(1, 12))
+    pairs = [(a, b) for a in range(n_nodes) for b in range(n_nodes) if a != b]
+    n_edges = int(rng.integers(25)) if pairs else 0
+    edges = np.array([pairs[e] for e in rng.integers(len(pairs) or 1, size=n_edges)])
+    largest = int(rng.choice([2, 5, 1000]))
+    forward, backward = rng.integers(0, largest, (2, n_edges)).astype(float)
+    excess = rng.integers(-largest, largest + 1, n_nodes).astype(float)
+    return edges.reshape(-1, 2).astype(np.int64), forward, backward, excess
+
+
+def test_flow_equals_scipy_and_the_cut(rng):
+    from sklearn_fw._kernels.max_flow import max_flow, reaches_sink, sort_arcs
+
+    for _ in range(500):
+        edges, forward, backward, excess = random_network(rng)
+        arcs = fill_arcs(edges, forward, backward, excess.copy())
+        *_, arc = sort_arcs(edges, len(excess))
+        flow = max_flow(arcs)
+        assert flow == flow_of_scipy(edges, forward, backward, excess)
+        assert np.all(arcs.residual >= 0.0)
+        # Flow is conserved, and never more than the excess that was there.
+        sent = forward - arcs.residual[arc]
+        np.testing.assert_array_equal(backward + sent, arcs.residual[arcs.sister[arc]])
+        out = np.bincount(edges[:, 0], sent, len(excess)) - np.bincount(
+            edges[:, 1], sent, len(excess)
+        )
+        np.testing.assert_array_equal(out, excess - arcs.excess)
+        assert np.all(np.abs(arcs.excess) <= np.abs(excess))
+        sink = reaches_sink(arcs)
+        a, b = sink[edges].T
+        cut = forward[~a & b].sum() + backward[a & ~b].sum()
+        assert flow == cut + excess[sink & (excess > 0)].sum() - excess[~sink & (excess < 0)].sum()
+
+
+def test_flow_through_infinite_arcs(rng):
+    from sklearn_fw._kernels.max_flow import max_flow
+
+    for _ in range(200):
+        edges, forward, backward, excess = random_network(rng)
+        endless = rng.random(len(edges)) < 0.5
+        large = np.where(endless, 100_000.0, forward)
+        arcs = fill_arcs(edges, np.where(endless, np.inf, forward), backward, excess.copy())
+        assert max_flow(arcs) == flow_of_scipy(edges, large, backward, excess)
+
+
+def test_cut_has_the_smallest_sink_side(rng):
+    from sklearn_fw._kernels.max_flow import max_flow, reaches_sink
+
+    for _ in range(100):
+        edges, forward, backward, excess = random_network(rng, n_nodes=6)
+        arcs = fill_arcs(edges, forward, backward, excess.copy())
+        flow = max_flow(arcs)
+        sides = (np.arange(2**6)[:, None] >> np.arange(6)) & 1 == 1
+        a, b = sides[:, edges[:, 0]], sides[:, edges[:, 1]]
+        cuts = (~a & b) @ forward + (a & ~b) @ backward
+        cuts += sides @ np.maximum(excess, 0) + ~sides @ np.maximum(-excess, 0)
+        assert flow == cuts.min()
+        np.testing.assert_array_equal(reaches_sink(arcs), sides[cuts == flow].all(axis=0))
+
+
+def test_strong_components_equal_scipy_and_stand_in_order(rng):
+    from sklearn_fw._kernels.max_flow import strong_components
+
+    for _ in range(200):
+        edges, forward, backward, excess = random_network(rng)
+        forward *= rng.random(len(edges)) < 0.5
+        backward *= rng.random(len(edges)) < 0.2
+        n = len(excess)
+        done = rng.random(n) < 0.2
+        arcs = fill_arcs(edges, forward, backward, excess)
+        component = strong_components(arcs, done)
+        np.testing.assert_array_equal(component < 0, done)
+        a, b = edges.T
+        tails = np.concatenate([a[forward > 0], b[backward > 0]])
+        heads = np.concatenate([b[forward > 0], a[backward > 0]])
+        kept = ~done[tails] & ~done[heads]
+        tails, heads = tails[kept], heads[kept]
+        assert np.all(component[heads] <= component[tails])
+        graph = sparse.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n, n))
+        _, expected = connected_components(graph, connection="strong")
+        left = np.flatnonzero(~done)
+        np.testing.assert_array_equal(
+            component[left][:, None] == component[left],
+            expected[left][:, None] == expected[left],
+        )
+
+
+def test_compiled_and_plain_kernels_agree(rng):
+    from sklearn_fw._kernels import max_flow
+
+    for _ in range(30):
+        edges, forward, backward, excess = random_network(rng)
+        forward, backward = forward * rng.random(len(edges)), backward * rng.random(len(edges))
+        for one, other in zip(
+            max_flow.sort_arcs(edges, len(excess)),
+            in_python(max_flow.sort_arcs)(edges, len(excess)),
+        ):
+            np.testing.assert_array_equal(one, other)
+        arcs, plain = (fill_arcs(edges, forward, backward, excess.copy()) for _ in range(2))
+        assert max_flow.max_flow(arcs) == in_python(max_flow.max_flow)(plain)
+        np.testing.assert_array_equal(arcs.residual, plain.residual)
+        sink = max_flow.reaches_sink(arcs)
+        np.testing.assert_array_equal(sink, in_python(max_flow.reaches_sink)(plain))
+        np.testing.assert_array_equal(
+            max_flow.strong_components(arcs, sink),
+            in_python(max_flow.strong_components)(plain, sink),
+        )

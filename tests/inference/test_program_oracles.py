@@ -1,0 +1,387 @@
+"""Linear and integer programs, and toulbar2, against enumeration and against each other."""
+
+import math
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeResult
+from sklearn.base import clone
+
+from _random_scores import (
+    KINDS,
+    best_value,
+    ising_grid,
+    parts,
+    random_scores,
+    same,
+    size_of,
+)
+from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
+from sklearn_fw.inference.oracles._graph_cut import GraphCut
+from sklearn_fw.inference.oracles._linear_programs import MILP, LPRelaxation
+from sklearn_fw.inference.oracles._local_polytope import Polytope, agreeing
+from sklearn_fw.inference.oracles._qpbo import QPBO
+from sklearn_fw.inference.oracles._toulbar2 import Toulbar2
+
+N_INSTANCES = 10  # of each kind and number of states
+
+
+def instances(rng, kind, times=1):
+    for n_states in (2, 3):
+        for _ in range(times * N_INSTANCES):
+            yield random_scores(rng, kind, n_states)
+
+
+def assert_is_answer(scores, labels, value, upper_bound):
+    assert labels.shape == (scores.n_nodes,)
+    assert labels.dtype == np.int32
+    assert type(value) is type(upper_bound) is float
+    assert value == scores.value(labels)
+    assert value <= upper_bound
+
+
+def triangle(n_states=2):
+    edges = [(0, 1), (1, 2), (2, 0)]
+    return PairwiseScores.from_arrays(np.zeros((3, n_states)), 1 - np.eye(n_states), edges)
+
+
+def two_colours():
+    """A triangle whose nodes must differ: nothing is allowed, but the relaxation sees no reason."""
+    table = np.where(np.eye(2), -np.inf, 0.0)
+    return PairwiseScores.from_arrays(np.zeros((3, 2)), table, [(0, 1), (1, 2), (2, 0)])
+
+
+# ---- mixed-integer program ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_milp_equals_enumeration(kind, rng):
+    for scores in instances(rng, kind):
+        labels, value, upper_bound = MILP().argmax(scores)
+        assert_is_answer(scores, labels, value, upper_bound)
+        assert upper_bound == value
+        assert same(value, best_value(scores), 1e-9 * size_of(scores))
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+def test_milp_does_not_depend_on_the_unit(size, rng):
+    for _ in range(N_INSTANCES):
+        scores = random_scores(rng, n_states=3)
+        scores = PairwiseScores(size * scores.unary, size * scores.pairwise, scores.edges)
+        _, value, upper_bound = MILP().argmax(scores)
+        assert value == upper_bound == pytest.approx(best_value(scores), rel=1e-13)
+
+
+def test_milp_without_time_returns_a_guess_and_a_bound(rng):
+    scores = ising_grid(rng, 20, 1.0, attractive=True)
+    best, optimum, _ = GraphCut().argmax(scores)
+    oracle = MILP(time_limit=1e-3)
+    labels, value, upper_bound = oracle.argmax(scores)
+    assert_is_answer(scores, labels, value, upper_bound)
+    assert scores.value(scores.unary.argmax(axis=1)) <= value <= optimum <= upper_bound
+    assert (
+        upper_bound
+        <= scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum() + 1e-9
+    )
+    labels, value, upper_bound = oracle.argmax(scores, start=best)
+    np.testing.assert_array_equal(labels, best)
+    assert value == optimum <= upper_bound
+
+
+def test_milp_stops_at_the_gap(rng):
+    scores = ising_grid(rng, 6, 4.0)
+    _, best, _ = MILP().argmax(scores)
+    _, value, upper_bound = MILP(mip_rel_gap=0.5).argmax(scores)
+    assert value <= best <= upper_bound
+    assert upper_bound <= 1.6 * value
+    assert MILP().exact
+    assert not MILP(mip_rel_gap=0.5).exact
+    assert not MILP(time_limit=1e9).exact
+
+
+def test_milp_proves_that_nothing_is_allowed():
+    labels, value, upper_bound = MILP().argmax(two_colours())
+    assert labels.tolist() == [0, 0, 0]
+    assert value == upper_bound == -np.inf
+    assert MILP().argmax(triangle(3))[1:] == (3.0, 3.0)
+
+
+# ---- relaxation --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestRelaxation:
+    def test_bounds_hold(self, kind, rng):
+        for scores in instances(rng, kind):
+            labels, value, upper_bound = LPRelaxation().argmax(scores)
+            assert_is_answer(scores, labels, value, upper_bound)
+            best = best_value(scores)
+            if value == upper_bound:
+                assert same(value, best, 1e-9 * size_of(scores))
+            else:
+                assert value <= best + 1e-13 * size_of(scores)
+                assert best <= upper_bound
+
+    def test_vertex_is_in_the_polytope_and_as_good_as_the_bound(self, kind, rng):
+        for scores in instances(rng, kind):
+            if best_value(scores) == -math.inf:
+                continue
+            node, edge, value, upper_bound = LPRelaxation().vertex(scores)
+            assert node.shape == scores.unary.shape
+            assert edge.shape == scores.pairwise.shape
+            assert node.min() >= 0.0
+            assert edge.min(initial=0.0) >= 0.0
+            a, b = scores.edges.T
+            np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-14)
+            np.testing.assert_allclose(edge.sum(axis=2), node[a], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(edge.sum(axis=1), node[b], rtol=0, atol=1e-9)
+            found = 0.0
+            for part, marginal in ((scores.unary, node), (scores.pairwise, edge)):
+                assert np.all(marginal[part == -np.inf] == 0.0)
+                found += np.vdot(marginal, np.where(part > -np.inf, part, 0.0))
+            assert same(value, found, 1e-13 * size_of(scores))
+            assert value <= upper_bound <= value + 1e-10 * size_of(scores)
+
+    def test_equals_roof_duality_for_two_states(self, kind, rng):
+        for _ in range(N_INSTANCES):
+            scores = random_scores(rng, kind)
+            if best_value(scores) > -math.inf:
+                *_, value, _ = LPRelaxation().vertex(scores)
+                assert same(QPBO().argmax(scores)[2], value, 1e-10 * size_of(scores))
+
+
+def test_relaxation_is_exact_without_cycles(rng):
+    for _ in range(N_INSTANCES):
+        n_nodes = int(rng.integers(2, 20))
+        edges = [(t, int(rng.integers(t))) for t in range(1, n_nodes)]
+        pairwise = rng.normal(size=(n_nodes - 1, 3, 3))
+        scores = PairwiseScores.from_arrays(rng.normal(size=(n_nodes, 3)), pairwise, edges)
+        labels, value, upper_bound = LPRelaxation().argmax(scores)
+        expected = TreeMaxProduct().argmax(scores)
+        np.testing.assert_array_equal(labels, expected[0])
+        assert value == upper_bound
+        node, *_ = LPRelaxation().vertex(scores)
+        np.testing.assert_allclose(node, np.eye(3)[labels], rtol=0, atol=1e-9)
+
+
+def test_rounding_prefers_start_on_ties():
+    for start in ([0, 1, 1], [1, 1, 0]):
+        labels, value, upper_bound = LPRelaxation().argmax(triangle(), start=start)
+        assert labels.tolist() == start
+        assert value == 2.0
+        assert upper_bound == pytest.approx(3.0, rel=0, abs=1e-9)
+    node, _, value, _ = LPRelaxation().vertex(triangle())
+    np.testing.assert_allclose(node, 0.5, rtol=0, atol=1e-12)
+    assert value == pytest.approx(3.0, rel=0, abs=1e-12)
+
+
+def test_forbidden_rounding_has_value_minus_infinity():
+    _, value, upper_bound = LPRelaxation().argmax(two_colours())
+    assert value == -np.inf
+    assert upper_bound == pytest.approx(0.0, rel=0, abs=1e-12)
+
+
+def test_empty_polytope_is_an_error_of_vertex_alone():
+    unary = [[-np.inf, 0.0], [-np.inf, 0.0]]
+    scores = PairwiseScores.from_arrays(unary, np.array([[0, 0], [0, -np.inf]]), [(0, 1)])
+    assert LPRelaxation().argmax(scores)[1:] == (-np.inf, -np.inf)
+    with pytest.raises(ValueError, match="every labelling is forbidden: the local polytope"):
+        LPRelaxation().vertex(scores)
+
+
+def test_vertex_of_a_sloppy_solver_leaves_forbidden_pairs_alone(rng, monkeypatch):
+    solve = LPRelaxation._solve
+
+    def sloppy(self, scores):
+        node, edge, *rest = solve(self, scores)
+        return node, 0.999 * edge, *rest
+
+    monkeypatch.setattr(LPRelaxation, "_solve", sloppy)
+    for _ in range(N_INSTANCES):
+        scores = random_scores(rng, "double edges", 3)
+        scores.pairwise[:, [0, 1, 2], [0, 1, 2]] = -np.inf
+        _, edge, value, upper_bound = LPRelaxation().vertex(scores)
+        assert np.all(edge[:, [0, 1, 2], [0, 1, 2]] == 0.0)
+        assert value == pytest.approx(upper_bound, rel=0, abs=0.1)
+
+
+def test_agreeing_repairs_sums_and_keeps_zeros(rng):
+    edges = np.array([(0, 1), (1, 2), (2, 0)])
+    node = rng.dirichlet(np.ones(4), size=3)
+    edge = node[edges[:, 0]][:, :, None] * node[edges[:, 1]][:, None, :]
+    wrong = edge + rng.uniform(-1e-3, 1e-3, edge.shape)
+    repaired = agreeing(wrong, node, edges)
+    assert repaired.min() >= 0.0
+    np.testing.assert_allclose(repaired.sum(axis=2), node[edges[:, 0]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(repaired.sum(axis=1), node[edges[:, 1]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(repaired, edge, rtol=0, atol=1e-2)
+    corner = np.eye(4)[rng.integers(4, size=3)]
+    whole = corner[edges[:, 0]][:, :, None] * corner[edges[:, 1]][:, None, :]
+    np.testing.assert_array_equal(agreeing(whole - 1e-12, corner, edges) > 0.0, whole > 0.0)
+
+
+def test_labellings_satisfy_the_equations(rng):
+    scores = random_scores(rng, "double edges", 3)
+    polytope = Polytope.of_graph(scores.edges, scores.n_nodes, scores.n_states)
+    labels = rng.integers(3, size=scores.n_nodes)
+    node = np.eye(3)[labels]
+    edge = node[scores.edges[:, 0]][:, :, None] * node[scores.edges[:, 1]][:, None, :]
+    mu = np.concatenate([node.ravel(), edge.ravel()])
+    np.testing.assert_array_equal(polytope.matrix @ mu, polytope.sums)
+    np.testing.assert_array_equal(polytope.nodes(mu), node)
+    np.testing.assert_array_equal(polytope.edges(mu), edge)
+    mu[-1] += 1.0
+    assert np.any(polytope.matrix @ mu != polytope.sums)
+
+
+# ---- toulbar2 ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toulbar2():
+    pytest.importorskip("pytoulbar2", reason="needs the extra 'toulbar2'")
+
+
+@pytest.mark.usefixtures("toulbar2")
+class TestToulbar2:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_bounds_hold_and_are_close(self, kind, rng):
+        for scores in instances(rng, kind, times=5):
+            labels, value, upper_bound = Toulbar2().argmax(scores)
+            assert_is_answer(scores, labels, value, upper_bound)
+            best = best_value(scores)
+            if value == upper_bound:
+                assert same(value, best, 1e-12 * size_of(scores))
+            else:
+                assert value <= best + 1e-13 * size_of(scores)
+                assert best <= upper_bound
+                assert upper_bound - value <= 1e-6 * (scores.n_nodes + scores.n_edges)
+            if kind == "ties":
+                assert value == upper_bound
+
+    def test_bound_includes_the_rounding(self, rng):
+        n_inexact = 0
+        for _ in range(N_INSTANCES):
+            scores = random_scores(rng, n_states=3)
+            _, value, upper_bound = Toulbar2(resolution=0).argmax(scores)
+            best = best_value(scores)
+            assert value - 1e-12 <= best <= upper_bound + 1e-12
+            assert upper_bound - value <= scores.n_nodes + scores.n_edges
+            n_inexact += value < upper_bound
+        assert n_inexact > 0
+
+    @pytest.mark.parametrize("time_limit", [None, 60])
+    def test_bound_of_a_finished_search_is_its_value(self, time_limit, monkeypatch):
+        import pytoulbar2
+
+        # As it is now and then on graphs of four nodes with many double edges.
+        monkeypatch.setattr(pytoulbar2.CFN, "GetDDualBound", lambda _: -(2.0**50))
+        assert Toulbar2(time_limit).argmax(triangle())[1:] == (2.0, 2.0)
+
+    def test_time_limit(self, rng):
+        scores = ising_grid(rng, 18, 4.0)
+        start = rng.integers(2, size=scores.n_nodes)
+        labels, value, upper_bound = Toulbar2(time_limit=0.5).argmax(scores, start=start)
+        assert_is_answer(scores, labels, value, upper_bound)
+        assert value >= scores.value(start)
+        assert upper_bound < QPBO().argmax(scores)[2]
+        # The next call starts anew.
+        assert Toulbar2().argmax(triangle())[1:] == (2.0, 2.0)
+
+    def test_nothing_allowed(self):
+        assert Toulbar2().argmax(two_colours())[1:] == (-np.inf, -np.inf)
+        assert Toulbar2(time_limit=10).argmax(two_colours())[1:] == (-np.inf, -np.inf)
+        unary = PairwiseScores.from_arrays([[-np.inf, -np.inf]])
+        assert Toulbar2().argmax(unary)[1:] == (-np.inf, -np.inf)
+
+    def test_too_many_digits_are_refused(self, rng):
+        scores = random_scores(rng, "large")
+        with pytest.raises(ValueError, match=r"resolution=15 is too large .* lower resolution"):
+            Toulbar2(resolution=15).argmax(scores)
+
+
+def test_toulbar2_tells_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytoulbar2", None)
+    with pytest.raises(ImportError, match=r'pip install "sklearn-fw\[toulbar2\]"'):
+        Toulbar2().argmax(triangle())
+
+
+# ---- contract ----------------------------------------------------------------------------------
+
+ORACLES = [MILP(), LPRelaxation(), Toulbar2()]
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
+class TestContract:
+    @pytest.fixture(autouse=True)
+    def library(self, oracle, request):
+        if isinstance(oracle, Toulbar2):
+            request.getfixturevalue("toulbar2")
+
+    def test_scores_stay_unchanged_and_may_be_read_only_or_strided(self, oracle, rng):
+        unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(6, 3, 3))[::2]
+        edges = np.array([(0, 1), (1, 2), (2, 3)], dtype=np.int32)
+        scores = PairwiseScores(unary, pairwise, edges)
+        expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
+        copies = [a.copy() for a in parts(scores)]
+        for array in parts(scores):
+            array.flags.writeable = False
+        labels, value, _ = oracle.argmax(scores, start=expected[0])
+        np.testing.assert_array_equal(labels, expected[0])
+        assert value == expected[1]
+        for array, copy in zip(parts(scores), copies):
+            np.testing.assert_array_equal(array, copy)
+
+    def test_graph_may_change_between_calls(self, oracle, rng):
+        for scores in instances(rng, "normal"):
+            expected = clone(oracle).argmax(scores)
+            labels, value, upper_bound = oracle.argmax(scores)
+            np.testing.assert_array_equal(labels, expected[0])
+            assert (value, upper_bound) == expected[1:]
+
+    def test_threads_share_an_oracle(self, oracle, rng):
+        scores = [ising_grid(rng, 3, 4.0) for _ in range(10)]
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(oracle.argmax, scores))
+        for one, (labels, value, _) in zip(scores, answers):
+            np.testing.assert_array_equal(labels, oracle.argmax(one)[0])
+            assert value == oracle.argmax(one)[1]
+
+    def test_is_an_estimator(self, oracle):
+        oracle.argmax(triangle())
+        for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
+            assert type(twin) is type(oracle)
+            assert twin.get_params() == oracle.get_params()
+            assert vars(twin).keys() == oracle.get_params().keys()
+            assert twin.exact is isinstance(oracle, MILP)
+
+    def test_start_is_checked(self, oracle):
+        with pytest.raises(ValueError, match="start must hold 3 integers"):
+            oracle.argmax(triangle(), start=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "oracle, error, message",
+    [
+        (MILP(time_limit=0), ValueError, "time_limit == 0, must be > 0"),
+        (MILP(time_limit="1"), TypeError, "time_limit must be an instance of"),
+        (MILP(mip_rel_gap=-1e-9), ValueError, "mip_rel_gap == -1e-09, must be >= 0"),
+        (Toulbar2(time_limit=-1), ValueError, "time_limit == -1, must be > 0"),
+        (Toulbar2(resolution=-1), ValueError, "resolution == -1, must be >= 0"),
+        (Toulbar2(resolution=1.5), TypeError, "resolution must be an instance of int"),
+    ],
+)
+def test_parameters_are_checked(oracle, error, message):
+    with pytest.raises(error, match=message):
+        oracle.argmax(triangle())
+
+
+@pytest.mark.parametrize("function, oracle", [("milp", MILP()), ("linprog", LPRelaxation())])
+def test_failure_of_the_solver_is_reported(function, oracle, monkeypatch):
+    failed = OptimizeResult(status=4, message="numbers are no good", x=None, mip_dual_bound=None)
+    monkeypatch.setattr(f"scipy.optimize.{function}", lambda *_, **__: failed)
+    with pytest.raises(RuntimeError, match="status 4 and no answer: numbers are no good; scale"):
+        oracle.argmax(triangle())

@@ -1,0 +1,585 @@
+"""ICM, TRWS, BranchAndBound and BestOf against enumeration and linear programs."""
+
+import functools
+import logging
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from sklearn.base import BaseEstimator, clone
+
+from _random_scores import KINDS, best_value, ising_grid, parts, random_scores, same, size_of
+from _referees import labeling_value, labeling_values
+from sklearn_fw.inference import (
+    ICM,
+    TRWS,
+    BestOf,
+    BranchAndBound,
+    Enumeration,
+    PairwiseScores,
+    TreeMaxProduct,
+)
+from sklearn_fw.inference.oracles._adjacency import adjacency, prepare
+from sklearn_fw.inference.oracles._plans import PlanCache
+from sklearn_fw.inference.oracles._trws import Relaxation
+
+ORACLES = [
+    ICM(),
+    TRWS(),
+    TRWS(max_iter=1),
+    BranchAndBound(),
+    BranchAndBound(max_iter=1, node_iter=1),
+    BranchAndBound(max_nodes=1),
+    BranchAndBound(max_nodes=3),
+    BestOf(),
+    BestOf(["icm", BranchAndBound()]),
+]
+N_INSTANCES = 200
+
+
+@functools.cache
+def instances(kind):
+    """Scores and the value of a best labelling."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    found = [random_scores(rng, kind, n_states=2 + n % 2) for n in range(N_INSTANCES)]
+    return [(scores, best_value(scores)) for scores in found]
+
+
+def random_tables(rng, n_nodes, edges, coupling, n_states):
+    """Two states agree or differ, which makes the hardest problems; tables of more are random."""
+    unary = rng.uniform(-1, 1, (n_nodes, n_states))
+    pairwise = coupling * rng.normal(size=(len(edges), n_states, n_states))
+    if n_states == 2:
+        pairwise = pairwise[:, :1, :1] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return PairwiseScores(unary, pairwise, np.asarray(edges)).check()
+
+
+def clique(rng, n_nodes, coupling, n_states=2):
+    edges = np.column_stack(np.triu_indices(n_nodes, 1))
+    return random_tables(rng, n_nodes, edges, coupling, n_states)
+
+
+def grid(rng, side, coupling, n_states):
+    return random_tables(rng, side**2, ising_grid(rng, side, 1.0).edges, coupling, n_states)
+
+
+def linear_relaxation(scores):
+    """Largest score over the local polytope, by linear programming."""
+    n_nodes, n_states = scores.unary.shape
+    n_edges, n_unary = scores.n_edges, scores.unary.size
+    index = n_unary + np.arange(scores.pairwise.size).reshape(scores.pairwise.shape)
+    rows, targets = [], []
+
+    def constrain(plus, minus, target):
+        row = np.zeros(n_unary + scores.pairwise.size)
+        row[plus], row[minus] = 1.0, -1.0
+        rows.append(row)
+        targets.append(target)
+
+    for i in range(n_nodes):
+        constrain(np.arange(n_states) + i * n_states, [], 1.0)
+    for e in range(n_edges):
+        a, b = scores.edges[e]
+        for k in range(n_states):
+            constrain(index[e, k], [a * n_states + k], 0.0)
+            constrain(index[e, :, k], [b * n_states + k], 0.0)
+    cost = -np.concatenate([scores.unary.ravel(), scores.pairwise.ravel()])
+    return -linprog(cost, A_eq=np.array(rows), b_eq=targets, bounds=(0, None)).fun
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
+class TestAgainstBruteForce:
+    def test_value_and_bound(self, oracle, kind):
+        for scores, expected in instances(kind):
+            labels, value, upper_bound = oracle.argmax(scores)
+            assert labels.dtype == np.int32
+            assert labels.shape == (scores.n_nodes,)
+            assert isinstance(value, float)
+            assert isinstance(upper_bound, float)
+            tolerance = 1e-12 * size_of(scores) * (scores.n_nodes + scores.n_edges)
+            assert same(value, labeling_value(*parts(scores), labels), tolerance)
+            assert value <= expected + tolerance
+            if value == upper_bound:
+                far = 0.0 if oracle.exact else 1e-9 * abs(value)
+                assert same(value, expected, tolerance + far)
+            else:
+                assert not oracle.exact
+                assert value < upper_bound
+                assert upper_bound >= expected
+
+    def test_start_is_never_left_for_something_worse(self, oracle, kind, rng):
+        for scores, _ in instances(kind)[:30]:
+            start = rng.integers(scores.n_states, size=scores.n_nodes)
+            value = oracle.argmax(scores, start=start)[1]
+            assert value >= scores.value(start) - 1e-12 * size_of(scores)
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
+def test_larger_cliques_are_a_test_of_exactness(oracle, rng):
+    n_missed = n_uncertain = 0
+    for _ in range(40):
+        scores = clique(rng, 9, coupling=1.0, n_states=3)
+        labels, value, upper_bound = oracle.argmax(scores)
+        expected, best, _ = Enumeration().argmax(scores)
+        assert value <= best + 1e-12
+        assert upper_bound >= best - 1e-12
+        n_missed += not np.array_equal(labels, expected)
+        n_uncertain += value < upper_bound
+    if oracle.exact:
+        assert n_missed == n_uncertain == 0
+    else:
+        assert n_missed > 0
+        assert n_uncertain > 30
+
+
+# ---- ICM ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_icm_ends_where_no_single_change_helps(kind, rng):
+    for scores, _ in instances(kind)[:100]:
+        start = rng.integers(scores.n_states, size=scores.n_nodes)
+        labels, value, _ = ICM().argmax(scores, start)
+        for t in range(scores.n_nodes):
+            for state in range(scores.n_states):
+                other = labels.copy()
+                other[t] = state
+                assert scores.value(other) <= value + 1e-12 * size_of(scores)
+
+
+def test_icm_moves_on_strict_gain_alone_and_in_order_of_the_nodes():
+    square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    flat = PairwiseScores.from_arrays(np.zeros((4, 2)), np.zeros((2, 2)), square)
+    assert ICM().argmax(flat, start=[1, 0, 1, 0])[0].tolist() == [1, 0, 1, 0]
+    equal = PairwiseScores.from_arrays(np.zeros((4, 2)), np.eye(2), square)
+    assert ICM().argmax(equal, start=[1, 0, 1, 0])[0].tolist() == [0, 0, 0, 0]
+    chain = PairwiseScores.from_arrays(np.zeros((4, 2)), np.eye(2), square[:3])
+    assert ICM(max_iter=1).argmax(chain, start=[0, 1, 1, 1])[0].tolist() == [1, 1, 1, 1]
+    assert ICM(max_iter=1).argmax(chain, start=[1, 1, 1, 0])[0].tolist() == [1, 1, 1, 1]
+
+
+def test_icm_leaves_a_forbidden_start():
+    # Proper colours of a ring: a single change of the start still leaves -inf.
+    table = np.where(np.eye(3) > 0, -np.inf, 0.0)
+    ring = [(t, (t + 1) % 6) for t in range(6)]
+    scores = PairwiseScores.from_arrays(np.zeros((6, 3)), table, ring)
+    _, value, _ = ICM().argmax(scores, start=[1] * 6)
+    assert value == 0.0
+    # A state that does not exist is no way out, even if all its pairs are allowed.
+    unary = [[-np.inf, 0.0]] * 3
+    table = [[0.0, 0.0], [0.0, -np.inf]]
+    scores = PairwiseScores.from_arrays(unary, table, [(0, 1), (1, 2), (2, 0)])
+    assert ICM().argmax(scores, start=[1, 0, 0])[0].tolist() == [1, 1, 1]
+
+
+# ---- TRWS --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_trws_is_exact_on_trees(n_states, rng):
+    for n_nodes in [2, 3, 5, 10, 30, 100]:
+        for _ in range(5):
+            # Numbered at random, so that monotonic paths are short.
+            names = rng.permutation(n_nodes)
+            edges = np.array(
+                [(names[t], names[rng.integers(max(0, t - 3), t)]) for t in range(1, n_nodes)]
+            )
+            scores = random_tables(rng, n_nodes, edges, 2.0, n_states)
+            labels, value, upper_bound = TRWS().argmax(scores)
+            expected, best, _ = TreeMaxProduct().argmax(scores)
+            assert value == upper_bound
+            assert value == pytest.approx(best, rel=1e-9, abs=0)
+            np.testing.assert_array_equal(labels, expected)
+
+
+def test_trws_bound_is_that_of_the_linear_relaxation(rng):
+    gaps = []
+    for scores in [
+        *(ising_grid(rng, 3, coupling=3.0) for _ in range(8)),
+        *(clique(rng, 5, coupling=1.0) for _ in range(4)),
+        PairwiseScores.from_arrays(np.zeros((3, 2)), 1 - np.eye(2), [(0, 1), (1, 2), (2, 0)]),
+    ]:
+        _, value, upper_bound = TRWS(max_iter=3000, tol=0.0).argmax(scores)
+        assert upper_bound == pytest.approx(linear_relaxation(scores), rel=0, abs=1e-6)
+        gaps.append(upper_bound - value)
+    assert np.count_nonzero(gaps) >= 5  # the relaxation is not tight
+
+
+def test_trws_bound_never_rises(rng):
+    for scores in [ising_grid(rng, 5, 3.0), grid(rng, 5, 1.0, n_states=4), clique(rng, 8, 1.0)]:
+        bounds = [TRWS(max_iter=n, tol=0.0).argmax(scores)[2] for n in range(1, 40)]
+        assert np.diff(bounds).max() <= 1e-10
+        assert bounds[0] > bounds[5] > bounds[-1]
+        values = [TRWS(max_iter=n, tol=0.0).argmax(scores)[1] for n in range(1, 40)]
+        assert np.diff(values).min() >= 0
+
+
+def test_trws_stops_when_iterations_gain_less_than_tol(rng):
+    scores = ising_grid(rng, 6, 3.0)
+    bounds = np.array([TRWS(max_iter=n, tol=0.0).argmax(scores)[2] for n in range(1, 60)])
+    for tol in [1.0, 1e-2, 1e-4]:
+        last = 1 + int(np.flatnonzero(-np.diff(bounds) < tol)[0])
+        assert TRWS(max_iter=10_000, tol=tol).argmax(scores)[2] == bounds[last]
+
+
+def test_trws_finds_what_is_forbidden_along_paths():
+    # Equal neighbours, ends that differ: nothing is allowed, which no single edge shows.
+    n_nodes = 8
+    unary = np.zeros((n_nodes, 2))
+    unary[0, 1] = unary[-1, 0] = -np.inf
+    table = np.where(np.eye(2) > 0, 0.0, -np.inf)
+    edges = [(t, t + 1) for t in range(n_nodes - 1)]
+    scores = PairwiseScores.from_arrays(unary, table, edges)
+    for oracle in (TRWS(), BranchAndBound()):
+        assert oracle.argmax(scores)[1:] == (-np.inf, -np.inf)
+
+
+# ---- bounds of single states, on which the search relies ---------------------------------------
+
+
+def conditional_best(scores, alive):
+    """Best value of the labellings that use state k of node i and only states that are alive."""
+    values, labelings = labeling_values(*parts(scores))
+    inside = alive[np.arange(scores.n_nodes), labelings].all(axis=1)
+    values = np.where(inside, values, -np.inf)
+    best = np.full(alive.shape, -np.inf)
+    for value, labels in zip(values, labelings):
+        at = np.arange(scores.n_nodes), labels
+        best[at] = np.maximum(best[at], value)
+    return best
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties", "forbidden", "padded", "shared"])
+def test_bounds_of_states_hold_after_each_pass(kind, rng):
+    n_tight = 0
+    for scores, _ in instances(kind)[:60]:
+        plan = PlanCache(adjacency)(scores)
+        relaxation = Relaxation(prepare(scores, plan))
+        alive = np.ones(scores.unary.shape, bool)
+        best = conditional_best(scores, alive)
+        for step in range(6):
+            if step == 3:  # continue on a part of the problem, as the search does
+                node, state = rng.integers(scores.n_nodes), rng.integers(scores.n_states)
+                alive[node, state] = False
+                relaxation = relaxation.copy()
+                relaxation.unary[node, state] = -np.inf
+                best = conditional_best(scores, alive)
+            for number, (labels, value) in enumerate(relaxation.iterate()):
+                assert relaxation.bound >= best.max() - 1e-12
+                if step or number:
+                    live = relaxation.unary > -np.inf
+                    assert not np.any(best[~live] > -np.inf)
+                    assert np.all(relaxation.bounds[live] >= best[live] - 1e-12)
+                    n_tight += np.count_nonzero(relaxation.bounds[live] < relaxation.bound - 0.1)
+                assert value == pytest.approx(labeling_value(*parts(scores), labels), abs=1e-12)
+            assert relaxation.bound >= best.max() - 1e-12
+            if relaxation.bound == -np.inf:
+                break
+    assert n_tight > 50  # bounds of states say more than the bound of all
+
+
+@pytest.mark.parametrize("kind", ["normal", "forbidden", "padded"])
+def test_a_cutoff_loses_nothing_above_it(kind, rng):
+    for scores, best in instances(kind)[:60]:
+        plan = PlanCache(adjacency)(scores)
+        values, labelings = labeling_values(*parts(scores))
+        cutoff = rng.choice(values)
+        relaxation = Relaxation(prepare(scores, plan))
+        for _ in range(5):
+            list(relaxation.iterate(cutoff))
+            if relaxation.bound == -np.inf:
+                assert best <= cutoff + 1e-12
+                break
+            assert relaxation.bound >= best - 1e-12
+            for labels in labelings[values > cutoff + 1e-9]:
+                assert np.all(relaxation.unary[np.arange(scores.n_nodes), labels] > -np.inf)
+
+
+# ---- BranchAndBound ----------------------------------------------------------------------------
+
+
+def hard_problems(rng):
+    yield from (clique(rng, 10, coupling=4.0) for _ in range(10))
+    yield from (ising_grid(rng, 4, coupling=4.0) for _ in range(5))
+    yield from (clique(rng, 7, coupling=1.0, n_states=4) for _ in range(5))
+    yield from (grid(rng, 3, coupling=2.0, n_states=3) for _ in range(5))
+
+
+def test_branch_and_bound_solves_frustrated_problems(rng):
+    for scores in hard_problems(rng):
+        labels, value, upper_bound = BranchAndBound().argmax(scores)
+        expected, best, _ = Enumeration().argmax(scores)
+        assert value == upper_bound
+        assert value == pytest.approx(best, rel=1e-12, abs=0)
+        np.testing.assert_array_equal(labels, expected)
+
+
+def test_branch_and_bound_on_a_larger_grid(rng):
+    # A strip of 5 x 5 nodes as a chain of its columns: exact by the tree oracle.
+    for _ in range(5):
+        scores = ising_grid(rng, 5, coupling=4.0)
+        columns = np.array([[(c >> r) & 1 for r in range(5)] for c in range(32)])
+        unary, table = np.zeros((5, 32)), np.zeros((4, 32, 32))
+        for i in range(25):
+            unary[i % 5] += scores.unary[i][columns[:, i // 5]]
+        for (a, b), pair in zip(scores.edges, scores.pairwise):
+            rows = a // 5, b // 5
+            if a % 5 == b % 5:
+                unary[a % 5] += pair[columns[:, rows[0]], columns[:, rows[1]]]
+            else:
+                table[a % 5] += pair[columns[:, None, rows[0]], columns[None, :, rows[1]]]
+        chain = PairwiseScores(unary, table, np.column_stack([np.arange(4), np.arange(1, 5)]))
+        _, best, _ = TreeMaxProduct().argmax(chain)
+        assert BranchAndBound().argmax(scores)[1] == pytest.approx(best, rel=1e-12, abs=0)
+
+
+def test_bound_falls_and_value_rises_with_the_number_of_nodes(rng):
+    scores = clique(rng, 12, coupling=4.0)
+    best, exact, _ = BranchAndBound().argmax(scores)
+    answers = [BranchAndBound(max_nodes=n).argmax(scores) for n in range(1, 80)]
+    values, bounds = np.array([answer[1:] for answer in answers]).T
+    assert np.all(values <= exact)
+    assert np.all(bounds >= exact)
+    assert np.diff(values).min() >= 0
+    assert np.diff(bounds).max() <= 0
+    assert len(np.unique(bounds)) > 3
+    assert values[-1] == bounds[-1] == exact
+    np.testing.assert_array_equal(answers[-1][0], best)
+
+
+def test_time_limit_ends_after_the_first_subproblem(rng, caplog):
+    scores = ising_grid(rng, 12, coupling=4.0)
+    caplog.set_level(logging.DEBUG, logger="sklearn_fw")
+    labels, value, upper_bound = BranchAndBound(time_limit=1e-9).argmax(scores)
+    assert "branch and bound: 1 subproblems, 2 left" in caplog.text
+    assert value < upper_bound
+    assert (value, upper_bound) == BranchAndBound(max_nodes=1).argmax(scores)[1:]
+    assert scores.value(labels) == value
+
+
+def test_exactness_is_promised_without_budget_alone():
+    assert BranchAndBound().exact
+    assert not BranchAndBound(max_nodes=10**9).exact
+    assert not BranchAndBound(time_limit=1e9).exact
+    assert BestOf([BranchAndBound(), "icm"]).exact
+    assert not BestOf([BranchAndBound(max_nodes=1), "icm"]).exact
+
+
+def test_a_good_start_is_kept(rng):
+    scores = clique(rng, 20, coupling=4.0)
+    best, value, _ = BranchAndBound().argmax(scores)
+    for oracle in (ICM(), TRWS(max_iter=1), BranchAndBound(max_nodes=1)):
+        assert oracle.argmax(scores)[1] < value
+        labels, found, _ = oracle.argmax(scores, start=best)
+        np.testing.assert_array_equal(labels, best)
+        assert found == value
+
+
+# ---- BestOf ------------------------------------------------------------------------------------
+
+
+class Fixed(BaseEstimator):
+    """An oracle with a prepared answer, which writes down that it was asked."""
+
+    def __init__(self, answer, asked):
+        self.answer = answer
+        self.asked = asked
+
+    def argmax(self, scores, start=None):
+        self.asked.append((self.answer, start))
+        return self.answer
+
+
+def test_best_of_takes_the_best_value_and_the_smallest_bound(rng):
+    scores = random_scores(rng)
+    asked = []
+    answers = [("a", 1.0, 9.0), ("b", 3.0, np.inf), ("c", 3.0, 7.0), ("d", 2.0, 8.0)]
+    oracle = BestOf([Fixed(answer, asked) for answer in answers])
+    assert oracle.argmax(scores, start="first") == ("b", 3.0, 7.0)
+    assert asked == [(answer, "first") for answer in answers]
+
+
+def test_best_of_asks_nobody_after_an_exact_answer(rng):
+    asked = []
+    answers = [("a", 1.0, 2.0), ("b", 2.0 + 1e-15, 3.0), ("c", 2.0, 2.0)]
+    oracle = BestOf([Fixed(answer, asked) for answer in answers])
+    # Rounding: the bound of the first is below the value of the second.
+    assert oracle.argmax(random_scores(rng)) == ("b", 2.0 + 1e-15, 2.0 + 1e-15)
+    assert len(asked) == 2
+
+
+def test_best_of_takes_functions_and_says_what_it_cannot_take(rng):
+    scores = grid(rng, 3, 1.0, n_states=3)
+    labels, _, upper_bound = BestOf([lambda scores: np.zeros(9, int)]).argmax(scores)
+    assert (labels.tolist(), upper_bound) == ([0] * 9, np.inf)
+    with pytest.raises(TypeError, match="oracles must be 'auto' or a list of oracles, got 'trws'"):
+        BestOf("trws").argmax(scores)
+    with pytest.raises(ValueError, match="oracles must hold at least one oracle"):
+        BestOf([]).argmax(scores)
+    with pytest.raises(ValueError, match="oracle='nobody' is unknown"):
+        BestOf(["nobody"]).argmax(scores)
+    with pytest.raises(TypeError, match="is the class ICM, pass an object"):
+        BestOf([ICM]).argmax(scores)
+    with pytest.raises(ValueError, match="needs two states per node, got 3"):
+        BestOf(["icm", "qpbo"]).argmax(scores)
+
+
+def test_best_of_auto_is_as_good_as_each_of_its_oracles(rng):
+    for scores in [ising_grid(rng, 6, 2.0), grid(rng, 6, 1.0, n_states=3)]:
+        start = rng.integers(scores.n_states, size=scores.n_nodes)
+        _, value, upper_bound = BestOf().argmax(scores, start)
+        for oracle in (TRWS(), ICM()):
+            _, other, bound = oracle.argmax(scores, start)
+            assert value >= other
+            assert upper_bound <= bound
+
+
+# ---- what all of them keep ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
+def test_scores_stay_unchanged_and_may_be_read_only_or_strided(oracle, rng):
+    for n_states in (2, 3):
+        unary = rng.normal(size=(4, 2 * n_states))[:, ::2]
+        pairwise = rng.normal(size=(10, n_states, n_states))[::2]
+        edges = np.array([(0, 1), (2, 1), (2, 3), (0, 3), (0, 3)], dtype=np.int32)
+        scores = PairwiseScores(unary, pairwise, edges)
+        copies = [a.copy() for a in parts(scores)]
+        expected = oracle.argmax(PairwiseScores(*(a.copy() for a in parts(scores))))
+        for array in parts(scores):
+            array.flags.writeable = False
+        labels, *numbers = oracle.argmax(scores)
+        np.testing.assert_array_equal(labels, expected[0])
+        assert tuple(numbers) == expected[1:]
+        for array, copy in zip(parts(scores), copies):
+            np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
+def test_threads_share_an_oracle(oracle):
+    scores = [instance for instance, _ in instances("normal")[:60]]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(oracle.argmax, scores))
+    for one, (labels, *numbers) in zip(scores, answers):
+        expected = oracle.argmax(one)
+        np.testing.assert_array_equal(labels, expected[0])
+        assert tuple(numbers) == expected[1:]
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=repr)
+def test_oracles_are_estimators_that_keep_no_state(oracle, rng):
+    scores = random_scores(rng)
+    expected = oracle.argmax(scores)
+    assert vars(oracle).keys() == oracle.get_params(deep=False).keys()
+    for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
+        assert repr(twin) == repr(oracle)
+        assert twin.exact is oracle.exact
+        labels, *numbers = twin.argmax(scores)
+        np.testing.assert_array_equal(labels, expected[0])
+        assert tuple(numbers) == expected[1:]
+
+
+@pytest.mark.parametrize(
+    "oracle, message",
+    [
+        (ICM(max_iter=0), "max_iter == 0, must be >= 1"),
+        (TRWS(max_iter=0), "max_iter == 0, must be >= 1"),
+        (TRWS(tol=-1.0), "tol == -1.0, must be >= 0"),
+        (BranchAndBound(max_nodes=0), "max_nodes == 0, must be >= 1"),
+        (BranchAndBound(max_iter=0), "max_iter == 0, must be >= 1"),
+        (BranchAndBound(node_iter=0), "node_iter == 0, must be >= 1"),
+        (BranchAndBound(time_limit=0.0), "time_limit == 0.0, must be > 0"),
+    ],
+)
+def test_parameters_are_checked(oracle, message, rng):
+    with pytest.raises(ValueError, match=message):
+        oracle.argmax(random_scores(rng))
+
+
+@pytest.mark.parametrize("oracle", [ICM(), TRWS(), BranchAndBound()], ids=repr)
+@pytest.mark.parametrize(
+    "start, message",
+    [
+        ([0, 1], r"start must hold 3 integers, one label per node, got shape \(2,\)"),
+        ([0.0, 1.0, 1.0], "start must hold 3 integers.* dtype float64"),
+        ([0, 1, 2], "start must hold labels from 0 to 1, got 0 to 2"),
+        ([0, 1, -1], "start must hold labels from 0 to 1, got -1 to 1"),
+    ],
+)
+def test_start_is_checked(oracle, start, message):
+    scores = PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2)])
+    with pytest.raises(ValueError, match=message):
+        oracle.argmax(scores, start=start)
+
+
+# ---- plans and kernels -------------------------------------------------------------------------
+
+
+class Planner(BaseEstimator):
+    """The smallest user of a `PlanCache`."""
+
+    plan = PlanCache(lambda edges, n_nodes, n_states: (edges, n_nodes, n_states))
+
+
+def test_a_plan_is_made_once_for_each_graph(rng):
+    scores = ising_grid(rng, 3, 1.0)
+    oracle = Planner()
+    first = oracle.plan(scores)
+    np.testing.assert_array_equal(first[0], scores.edges)
+    assert first[0].dtype == np.int64
+    assert first[1:] == (9, 2)
+    other_scores = ising_grid(rng, 3, 2.0)
+    assert other_scores.edges is not scores.edges
+    assert oracle.plan(other_scores) is first
+    assert Planner().plan(scores) is not first
+    assert clone(oracle).plan(scores) is not first
+    assert not vars(oracle)
+    scores.edges[0] = scores.edges[0][::-1].copy()  # the plan has a copy of its own
+    assert oracle.plan(scores) is not first
+    assert oracle.plan(other_scores)[0].tolist() == first[0].tolist()
+    more_states = grid(rng, 3, 1.0, n_states=3)
+    assert oracle.plan(more_states)[1:] == (9, 3)
+    alone = PairwiseScores.from_arrays(np.zeros((2, 2)))
+    assert oracle.plan(alone)[0].shape == (0, 2)
+
+
+def in_python(kernel):
+    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
+
+
+@pytest.mark.parametrize("kind", ["normal", "forbidden", "padded", "shared"])
+def test_compiled_and_plain_kernels_agree(kind, rng):
+    from sklearn_fw._kernels import message_passing
+
+    for _ in range(10):
+        scores = random_scores(rng, kind)
+        plan = PlanCache(adjacency)(scores)
+        problem = prepare(scores, plan)
+        n_nodes, n_states = scores.unary.shape
+        results = []
+        for turn in (lambda kernel: kernel, in_python):
+            tables = np.zeros((2, scores.n_edges, n_states, n_states))
+            turn(message_passing.orient_tables)(
+                np.array(scores.pairwise), plan.source, plan.flipped, tables
+            )
+            size = turn(message_passing.total_size)(*problem)
+            labels = np.zeros(n_nodes, np.int32)
+            n_changes = turn(message_passing.icm_sweep)(*problem, labels)
+            unary, messages = problem.unary.copy(), np.zeros((scores.n_edges, n_states))
+            tops, bounds = np.zeros(n_nodes), np.zeros((n_nodes, n_states))
+            guesses, bound, value = np.zeros((2, n_nodes), np.int32), 0.0, 0.0
+            for step in range(2):
+                if bound > -np.inf:
+                    bound, value = turn(message_passing.trws_sweep)(
+                        unary, *problem[1:], messages, tops, bounds,
+                        guesses[step], bound, -np.inf, step == 0,
+                    )  # fmt: skip
+            results.append(
+                [tables, size, labels, n_changes, unary, messages, tops, bounds, guesses, bound]
+            )
+        for compiled, plain in zip(*results):
+            np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-12)
+        assert results[0][1] >= abs(value) - 1e-12 or value == -np.inf

@@ -1,0 +1,201 @@
+"""Marginals, max-marginals and samples of chains and forests against brute force."""
+
+import numpy as np
+import pytest
+
+from _gibbs import KINDS, assert_exact, assert_frequencies, brute_force, random_edges, random_scores
+from sklearn_fw.inference import Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
+
+N_INSTANCES = 200
+ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "chain"), (TreeMaxProduct(), "forest")]
+FOREST_KINDS = [kind for kind in KINDS if kind != "double edges"]
+CHAIN_KINDS = [kind for kind in FOREST_KINDS if kind not in ("isolated nodes", "several parts")]
+CASES = [
+    (oracle, graph, kind)
+    for oracle, graph in ORACLES
+    for kind in (CHAIN_KINDS if graph == "chain" else FOREST_KINDS)
+] + [(Enumeration(), "any", kind) for kind in KINDS]
+
+
+@pytest.mark.parametrize("oracle, graph, kind", CASES, ids=str)
+def test_all_answers_equal_brute_force(oracle, graph, kind, rng):
+    for _ in range(N_INSTANCES):
+        assert_exact(oracle, random_scores(rng, kind, graph))
+
+
+@pytest.mark.parametrize("oracle, graph", ORACLES, ids=str)
+@pytest.mark.parametrize("scale", [1.0, 30.0, 300.0, 1e4])
+def test_probabilities_of_any_size(oracle, graph, scale, rng):
+    for kind in ("normal", "shared table", "forbidden"):
+        for _ in range(30):
+            scores = random_scores(rng, kind, graph, n_nodes=6)
+            scores = PairwiseScores(scale * scores.unary, scale * scores.pairwise, scores.edges)
+            expected = brute_force(scores)
+            if expected.log_partition == -np.inf:
+                continue
+            node, edge, log_partition = oracle.marginals(scores)
+            assert log_partition == pytest.approx(expected.log_partition, rel=1e-12)
+            # Down to 1e-150 even small probabilities are right to many digits.
+            np.testing.assert_allclose(node, expected.node, rtol=1e-8, atol=1e-150)
+            np.testing.assert_allclose(edge, expected.edge, rtol=1e-8, atol=1e-150)
+
+
+def test_what_a_table_makes_up_for_is_not_lost():
+    """State 1 of the first node is e^-2000 times as good, but alone fits the second node."""
+    unary = np.array([[0.0, -2000.0], [0.0, 0.0]])
+    pairwise = np.array([[[0.0, -5000.0], [-1000.0, 0.0]]])
+    scores = PairwiseScores.from_arrays(unary, pairwise, [(0, 1)])
+    for oracle in (Viterbi(), TreeMaxProduct()):
+        node, edge, log_partition = oracle.marginals(scores)
+        np.testing.assert_allclose(node, [[1.0, 0.0], [1.0, 0.0]], rtol=0, atol=1e-15)
+        assert log_partition == 0.0
+        np.testing.assert_allclose(
+            oracle.max_marginals(scores), [[0.0, -2000.0], [0.0, -2000.0]], rtol=1e-15
+        )
+        raised = PairwiseScores(unary + [[0.0, 0.0], [0.0, 2000.0]], pairwise, scores.edges)
+        node, edge, log_partition = oracle.marginals(raised)
+        np.testing.assert_allclose(edge[0], [[0.5, 0.0], [0.0, 0.5]], rtol=1e-14, atol=1e-300)
+        assert log_partition == pytest.approx(np.log(2.0), rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_long_chain_equals_the_recursion(scale, rng):
+    n_nodes, n_states = 2000, 5
+    edges = random_edges(rng, "chain", n_nodes)
+    scores = PairwiseScores(
+        scale * rng.normal(size=(n_nodes, n_states)),
+        scale * rng.normal(size=(n_nodes - 1, n_states, n_states)),
+        edges,
+    )
+    log_sum = np.logaddexp.reduce
+    forward, backward = scores.unary.copy(), np.zeros((n_nodes, n_states))
+    log_partition = 0.0
+    for t in range(n_nodes):
+        if t > 0:
+            forward[t] += log_sum(forward[t - 1][:, None] + scores.pairwise[t - 1], axis=0)
+        log_partition += log_sum(forward[t])
+        forward[t] -= log_sum(forward[t])  # small numbers, for the sake of the last digits
+    for t in range(n_nodes - 2, -1, -1):
+        below = scores.unary[t + 1] + backward[t + 1]
+        backward[t] = log_sum(scores.pairwise[t] + below, axis=1)
+        backward[t] -= backward[t].max()
+    expected = forward + backward
+    expected = np.exp(expected - log_sum(expected, axis=1, keepdims=True))
+    node, edge, value = Viterbi().marginals(scores)
+    assert value == pytest.approx(log_partition, rel=1e-13)
+    np.testing.assert_allclose(node, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(edge.sum(axis=2), node[:-1], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(edge.sum(axis=1), node[1:], rtol=0, atol=1e-10)
+    tree = TreeMaxProduct().marginals(PairwiseScores(scores.unary, scores.pairwise, edges))
+    np.testing.assert_allclose(tree[0], node, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(tree[1], edge, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("oracle, graph", ORACLES, ids=str)
+def test_a_constant_moves_the_log_partition_alone(oracle, graph, rng):
+    scores = random_scores(rng, "normal", graph, n_nodes=5)
+    node, edge, log_partition = oracle.marginals(scores)
+    unary, pairwise = scores.unary.copy(), scores.pairwise.copy()
+    unary[2] -= 1e5
+    pairwise[1] += 3e5
+    moved = oracle.marginals(PairwiseScores(unary, pairwise, scores.edges))
+    assert moved[2] == pytest.approx(log_partition + 2e5, rel=1e-13)
+    np.testing.assert_allclose(moved[0], node, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(moved[1], edge, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("oracle, graph", [*ORACLES, (Enumeration(), "any")], ids=str)
+def test_samples_have_the_frequencies_of_the_marginals(oracle, graph, rng):
+    for kind in ("normal", "forbidden", "unequal states"):
+        scores = random_scores(rng, kind, graph, n_nodes=5)
+        node, edge, _ = oracle.marginals(scores)
+        labels = oracle.sample(scores, 4000, random_state=3)
+        assert labels.shape == (4000, 5)
+        assert labels.dtype == np.int32
+        assert_frequencies(labels, node, edge, scores.edges)
+        np.testing.assert_array_equal(labels, oracle.sample(scores, 4000, random_state=3))
+
+
+@pytest.mark.parametrize("own_tables", [False, True])
+def test_batch_equals_one_sample_at_a_time(own_tables, rng):
+    from sklearn_fw._kernels.sum_product import tree_marginals_batch
+
+    n_states = 4
+    lengths = np.array([1, 5, 2, 9, 1, 4])
+    node_start = np.concatenate([[0], np.cumsum(lengths)])
+    unary = rng.normal(size=(node_start[-1], n_states))
+    unary[node_start[2]] = -np.inf  # one sample without an allowed labelling
+    longest = random_edges(rng, "chain", lengths.max())
+    n_edges = lengths - 1
+    edge_start = np.concatenate([[0], np.cumsum(n_edges)])
+    if own_tables:
+        edges = np.concatenate([longest[:n] for n in n_edges])
+        edge_table = rng.permutation(len(edges))
+        tables = rng.normal(size=(len(edges), n_states, n_states))
+        start, stop = edge_start[:-1], edge_start[1:]
+    else:  # two tables, and one list of edges of which each sample uses the first ones
+        edges, edge_table = longest, np.arange(len(longest)) % 2
+        tables = rng.normal(size=(2, n_states, n_states))
+        start, stop = np.zeros_like(n_edges), n_edges
+    node, edge = np.empty_like(unary), np.empty((n_edges.sum(), n_states, n_states))
+    samples = (unary, node_start, start, stop, edges, edge_table, tables)
+    values = tree_marginals_batch(*samples, node, edge)
+    for i in range(len(lengths)):
+        mine = slice(node_start[i], node_start[i + 1])
+        here = slice(start[i], stop[i])
+        scores = PairwiseScores(unary[mine], tables[edge_table[here]], edges[here])
+        assert values[i] == pytest.approx(Viterbi().log_partition(scores), rel=1e-14)
+        if values[i] > -np.inf:
+            one = Viterbi().marginals(scores)
+            np.testing.assert_allclose(node[mine], one[0], rtol=1e-13)
+            np.testing.assert_allclose(edge[edge_start[i] : edge_start[i + 1]], one[1], rtol=1e-13)
+    assert np.isneginf(values).tolist() == [i == 2 for i in range(len(lengths))]
+    nothing = np.empty((0, n_states)), np.empty((0, n_states, n_states))
+    np.testing.assert_array_equal(tree_marginals_batch(*samples, *nothing), values)
+
+
+@pytest.mark.parametrize("oracle", [Viterbi(), TreeMaxProduct(), Enumeration()], ids=repr)
+class TestContract:
+    def test_nothing_allowed(self, oracle):
+        scores = PairwiseScores.from_arrays(np.full((2, 2), -np.inf), np.zeros((2, 2)), [(0, 1)])
+        assert oracle.log_partition(scores) == -np.inf
+        assert np.all(oracle.max_marginals(scores) == -np.inf)
+        with pytest.raises(ValueError, match="every labelling is forbidden"):
+            oracle.marginals(scores)
+        with pytest.raises(ValueError, match="every labelling is forbidden"):
+            oracle.sample(scores, 2)
+
+    def test_number_of_samples_is_checked(self, oracle):
+        scores = PairwiseScores.from_arrays(np.zeros((1, 2)))
+        with pytest.raises(ValueError, match="n_samples == 0, must be >= 1"):
+            oracle.sample(scores, 0)
+        with pytest.raises(TypeError, match="n_samples must be an instance of int"):
+            oracle.sample(scores, 1.5)
+
+    def test_scores_stay_unchanged_and_may_be_read_only_or_strided(self, oracle, rng):
+        unary, pairwise = rng.normal(size=(4, 6))[:, ::2], rng.normal(size=(6, 3, 3))[::2]
+        scores = PairwiseScores(unary, pairwise, np.array([(0, 1), (1, 2), (2, 3)], np.int32))
+        arrays = scores.unary, scores.pairwise, scores.edges
+        copies = [array.copy() for array in arrays]
+        for array in arrays:
+            array.flags.writeable = False
+        assert_exact(oracle, scores)
+        for array, copy in zip(arrays, copies):
+            np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["marginals", "log_partition", "max_marginals", "sample"],
+)
+def test_wrong_graphs_are_refused_with_the_remedy(question):
+    triangle = PairwiseScores.from_arrays(np.zeros((3, 2)), np.eye(2), [(0, 1), (1, 2), (2, 0)])
+    more = [2] if question == "sample" else []
+    for oracle, pattern in [
+        (Viterbi(), r"Viterbi needs .* chain.*TreeMaxProduct\(\)"),
+        (TreeMaxProduct(), r"without a cycle.*Elimination\(\)"),
+        (Enumeration(7), r"max_labelings=7 .*Elimination\(\)"),
+    ]:
+        with pytest.raises(ValueError, match=pattern):
+            getattr(oracle, question)(triangle, *more)

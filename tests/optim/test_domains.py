@@ -1,0 +1,342 @@
+"""Domains against the lists of their vertices, linear programs and optimality conditions."""
+
+import itertools
+import math
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from _domain_referees import matchings, perfect_matchings
+from sklearn_fw.optim.domains import (
+    Atoms,
+    BipartiteMatchings,
+    Box,
+    Domain,
+    L1Ball,
+    L2Ball,
+    PerfectMatchings,
+    Product,
+    Simplex,
+)
+
+TRIANGLE = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.5, 0.25]])
+
+
+def unit_vectors(size, radius=1.0):
+    return radius * np.eye(size)
+
+
+def signed_vectors(size, radius=1.0):
+    return np.vstack([unit_vectors(size, radius), unit_vectors(size, -radius)])
+
+
+def corners(lower, upper):
+    return np.array(list(itertools.product(*zip(lower, upper))))
+
+
+def products(*factors):
+    return np.array([np.concatenate(parts) for parts in itertools.product(*factors)])
+
+
+# Domain and all its vertices.
+POLYTOPES = {
+    "simplex": (Simplex(4), unit_vectors(4)),
+    "simplex of radius 2": (Simplex(3, radius=2.0), unit_vectors(3, 2.0)),
+    "simplex of one": (Simplex(1), unit_vectors(1)),
+    "l1 ball": (L1Ball(3, radius=1.5), signed_vectors(3, 1.5)),
+    "l1 ball of one": (L1Ball(1), signed_vectors(1)),
+    "box": (Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]), corners([-1, 0, 2], [1, 0.5, 2])),
+    "cube": (Box(0.0, 1.0, size=4), corners([0] * 4, [1] * 4)),
+    "atoms": (Atoms(TRIANGLE), TRIANGLE),
+    "permutations": (BipartiteMatchings((3, 3)), matchings(3, 3)),
+    "few rows": (BipartiteMatchings((2, 4)), matchings(2, 4)),
+    "few columns": (BipartiteMatchings((3, 2)), matchings(3, 2)),
+    "one pair": (BipartiteMatchings((1, 1)), matchings(1, 1)),
+    "any matching": (BipartiteMatchings((2, 3), perfect=False), matchings(2, 3, False)),
+    "one pair or none": (BipartiteMatchings((1, 1), perfect=False), matchings(1, 1, False)),
+    "two nodes": (PerfectMatchings(2), perfect_matchings(2)),
+    "four nodes": (PerfectMatchings(4), perfect_matchings(4)),
+    "six nodes": (PerfectMatchings(6), perfect_matchings(6)),
+    "product": (
+        Product(Simplex(2), Box(-1.0, 1.0, size=2), PerfectMatchings(4)),
+        products(unit_vectors(2), corners([-1, -1], [1, 1]), perfect_matchings(4)),
+    ),
+}
+CASES = [pytest.param(*case, id=name) for name, case in POLYTOPES.items()]
+
+
+def gradients(rng, size):
+    """Generic ones, some with ties, and zero."""
+    yield from rng.normal(size=(10, size))
+    yield from rng.integers(-1, 2, size=(10, size)).astype(float)
+    yield np.zeros(size)
+
+
+def is_combination(x, vertices):
+    """Membership by a linear program."""
+    found = linprog(
+        np.zeros(len(vertices)), A_eq=np.vstack([vertices.T, np.ones(len(vertices))]),
+        b_eq=np.append(x, 1.0),
+    )  # fmt: skip
+    return found.status == 0
+
+
+@pytest.mark.parametrize("domain, vertices", CASES)
+class TestPolytopes:
+    def test_lmo_is_a_lowest_vertex(self, domain, vertices, rng):
+        for gradient in gradients(rng, domain.size):
+            vertex = domain.lmo(gradient)
+            assert vertex.dtype == np.float64
+            assert gradient @ vertex == pytest.approx((vertices @ gradient).min(), abs=1e-12)
+            assert np.any(np.all(vertices == vertex, axis=1))  # exactly one of them
+
+    def test_lmo_depends_on_the_direction_only(self, domain, vertices, rng):
+        for gradient in gradients(rng, domain.size):
+            before = gradient.copy()
+            vertex = domain.lmo(gradient)
+            np.testing.assert_array_equal(domain.lmo(list(gradient)), vertex)
+            np.testing.assert_array_equal(domain.lmo(8.0 * gradient), vertex)
+            np.testing.assert_array_equal(gradient, before)
+
+    def test_answers_may_be_changed(self, domain, vertices):
+        before = domain.start()
+        domain.start()[:] = 7.0
+        np.testing.assert_array_equal(domain.start(), before)
+
+    def test_diameter(self, domain, vertices):
+        distances = np.linalg.norm(vertices[:, None] - vertices, axis=2)
+        assert domain.diameter == pytest.approx(distances.max(), rel=1e-15)
+
+    def test_contains(self, domain, vertices, rng):
+        assert all(domain.contains(vertex) for vertex in vertices)
+        assert domain.contains(domain.start(), tol=0.0)
+        answers = set()
+        for stretch in [0.5, 0.95, 1.05, 1.5] * 5:
+            weights = rng.dirichlet(np.full(len(vertices), 0.2), size=2)
+            center, other = weights @ vertices
+            x = center + stretch * (other - center)
+            expected = is_combination(x, vertices)
+            assert domain.contains(x, tol=1e-7) == expected, x
+            answers.add(expected)
+        assert answers == {True, False} or len(vertices) < 5
+
+    def test_contains_looks_at_every_entry(self, domain, vertices, rng):
+        inner = vertices.mean(axis=0)
+        for place in range(domain.size):
+            for change in (0.01, -0.01, 3.0, -3.0):
+                x = inner.copy()
+                x[place] += change
+                assert domain.contains(x, tol=1e-7) == is_combination(x, vertices)
+
+    def test_traits(self, domain, vertices):
+        assert domain.is_polytope
+        assert domain.strong_convexity == 0.0
+        assert f"size={domain.size}" in repr(domain) or "Product(" in repr(domain)
+        again = pickle.loads(pickle.dumps(domain))
+        gradient = np.arange(domain.size) - 1.0
+        np.testing.assert_array_equal(again.lmo(gradient), domain.lmo(gradient))
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+NUMBERS = st.integers(-3, 3).map(float)  # few of them, so that there are ties
+
+
+@settings(deadline=None)
+@given(data=st.data(), shape=st.tuples(*[st.integers(1, 4)] * 2), perfect=st.booleans())
+def test_bipartite_matchings_of_all_shapes(data, shape, perfect):
+    cost = np.array(data.draw(st.lists(NUMBERS, min_size=math.prod(shape), max_size=16)))
+    cost = cost[: math.prod(shape)]
+    domain, vertices = BipartiteMatchings(shape, perfect=perfect), matchings(*shape, perfect)
+    vertex = domain.lmo(cost)
+    assert cost @ vertex == (vertices @ cost).min()
+    assert np.any(np.all(vertices == vertex, axis=1))
+    assert domain.contains(vertices.mean(axis=0))
+    distances = np.linalg.norm(vertices[:, None] - vertices, axis=2)
+    assert domain.diameter == pytest.approx(distances.max(), rel=1e-15)
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data(), n_nodes=st.sampled_from([2, 4, 6]))
+def test_perfect_matchings_of_all_sizes(data, n_nodes):
+    size = n_nodes * (n_nodes - 1) // 2
+    cost = np.array(data.draw(st.lists(NUMBERS, min_size=size, max_size=size)))
+    domain = PerfectMatchings(n_nodes)
+    assert cost @ domain.lmo(cost) == (perfect_matchings(n_nodes) @ cost).min()
+
+
+@given(gradient=st.lists(NUMBERS, min_size=1, max_size=6), radius=st.floats(0.1, 10.0))
+def test_simplices_and_balls_of_all_sizes(gradient, radius):
+    gradient = np.array(gradient)
+    size = gradient.size
+    assert gradient @ Simplex(size, radius).lmo(gradient) == radius * gradient.min()
+    assert gradient @ L1Ball(size, radius).lmo(gradient) == -radius * np.abs(gradient).max()
+    expected = -radius * np.linalg.norm(gradient)
+    assert gradient @ L2Ball(size, radius).lmo(gradient) == pytest.approx(expected, rel=1e-14)
+    box = Box(gradient - radius, gradient + radius)
+    expected = gradient @ gradient - radius * np.abs(gradient).sum()
+    assert gradient @ box.lmo(gradient) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_ties_go_to_the_first():
+    np.testing.assert_array_equal(Simplex(4).lmo([1, 0, 0, 1]), [0, 1, 0, 0])
+    np.testing.assert_array_equal(L1Ball(3).lmo([1, -2, 2]), [0, 1, 0])
+    np.testing.assert_array_equal(L1Ball(2).lmo([0, 0]), [1, 0])
+    np.testing.assert_array_equal(L2Ball(2, 3.0).lmo([0, 0]), [3, 0])
+    np.testing.assert_array_equal(Box(-1, 2, size=3).lmo([0.0, -0.0, -1]), [-1, -1, 2])
+    np.testing.assert_array_equal(Atoms([[1, 1], [1, 1], [0, 2]]).lmo([0, 0]), [1, 1])
+    loose = BipartiteMatchings((2, 2), perfect=False)
+    np.testing.assert_array_equal(loose.lmo([0, 0, 0, -1]), [0, 0, 0, 1])
+
+
+# ---- the ball, which has no list of vertices -----------------------------------------------------
+
+
+def test_l2_ball(rng):
+    ball = L2Ball(3, radius=2.0)
+    for gradient in rng.normal(size=(10, 3)):
+        vertex = ball.lmo(gradient)
+        assert np.linalg.norm(vertex) == pytest.approx(2.0, rel=1e-15)
+        assert gradient @ vertex == pytest.approx(-2.0 * np.linalg.norm(gradient), rel=1e-14)
+        assert ball.contains(vertex)
+        assert not ball.contains(1.01 * vertex)
+    assert ball.diameter == 4.0
+    assert not ball.is_polytope
+    for scale in (1e-300, 1e300):
+        np.testing.assert_allclose(ball.lmo([3 * scale, 0, -4 * scale]), [-1.2, 0, 1.6], rtol=1e-14)
+
+
+def test_l2_ball_is_strongly_convex(rng):
+    ball = L2Ball(3, radius=2.0)
+    slack = []
+    for _ in range(200):
+        x, y = (ball.lmo(gradient) for gradient in rng.normal(size=(2, 3)))
+        around = ball.strong_convexity * np.sum((x - y) ** 2) / 8
+        slack.append(2.0 - np.linalg.norm(x + y) / 2 - around)
+    assert min(slack) >= -1e-12
+    assert min(slack) < 1e-3  # of points close to each other: no larger constant will do
+
+
+# ---- projections ---------------------------------------------------------------------------------
+
+PROJECTABLE = [
+    Simplex(4),
+    Simplex(3, radius=2.0),
+    L1Ball(4, radius=1.5),
+    L2Ball(3, radius=2.0),
+    Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]),
+    Product(Simplex(3), L2Ball(2), Box(0.0, 1.0, size=1)),
+]
+
+
+@pytest.mark.parametrize("domain", PROJECTABLE, ids=repr)
+def test_projection_is_the_nearest_point(domain, rng):
+    for x in rng.normal(scale=2.0, size=(20, domain.size)):
+        nearest = domain.project(x)
+        assert domain.contains(nearest)
+        # No point of the set lies further in the direction of x.
+        assert (x - nearest) @ (domain.lmo(nearest - x) - nearest) <= 1e-12
+    inside = 0.5 * (domain.start() + domain.lmo(np.ones(domain.size)))
+    np.testing.assert_allclose(domain.project(inside), inside, rtol=0, atol=1e-15)
+
+
+# ---- perfect matchings ---------------------------------------------------------------------------
+
+
+def test_two_triangles_are_no_matching():
+    """All sums are one, yet no pair can leave three nodes that only know each other."""
+    domain = PerfectMatchings(6)
+    triangles = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)]
+    x = np.array([0.5 if tuple(pair) in triangles else 0.0 for pair in domain.pairs.tolist()])
+    assert not domain.contains(x)
+    # Together with any matchings, which pairs must leave the triangle, it depends on the share.
+    crossing = np.mean(
+        [v for v in perfect_matchings(6) if v[[0, 1, 5]].sum() == 0], axis=0
+    )  # (0, 1), (0, 2), (1, 2) stand at 0, 1, 5
+    assert domain.contains(2 / 3 * x + 1 / 3 * crossing)
+    assert not domain.contains(0.7 * x + 0.3 * crossing)
+
+
+def test_odd_sets_by_enumeration(rng):
+    domain, answers = PerfectMatchings(8), []
+    for _ in range(30):
+        # Cycles of odd length, the mean of two such covers.
+        matrix = np.zeros((8, 8))
+        for _ in range(2):
+            order = rng.permutation(8)
+            for part in (order[:3], order[3:]):
+                for i, j in zip(part, np.roll(part, 1)):
+                    matrix[i, j] += 0.25
+                    matrix[j, i] += 0.25
+        x = matrix[tuple(domain.pairs.T)]
+        cuts = [
+            matrix[np.ix_(list(odd), [j for j in range(8) if j not in odd])].sum()
+            for size in (1, 3)
+            for odd in itertools.combinations(range(8), size)
+        ]
+        answers.append(min(cuts) >= 1.0 - 1e-9)
+        assert domain.contains(x) == answers[-1]
+    assert set(answers) == {True, False}
+
+
+# ---- a domain of one's own -----------------------------------------------------------------------
+
+
+class Segment(Domain):
+    """Needs no more than this."""
+
+    size = 2
+
+    def lmo(self, gradient):
+        ends = np.array([[0.0, 1.0], [2.0, 0.0]])
+        return ends[np.argmin(ends @ gradient)]
+
+
+def test_own_domain():
+    segment = Segment()
+    np.testing.assert_array_equal(segment.start(), [0, 1])
+    assert segment.is_polytope
+    both = Product(segment, Simplex(2))
+    np.testing.assert_array_equal(both.lmo([-1, 0, 1, 0]), [2, 0, 0, 1])
+    np.testing.assert_array_equal(both.start(), [0, 1, 1, 0])
+    with pytest.raises(TypeError, match="abstract"):
+        Domain()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Simplex(0), ValueError, "size == 0, must be >= 1"),
+        (lambda: Simplex(2.5), TypeError, "size must be an instance of"),
+        (lambda: L1Ball(2, radius=0), ValueError, "radius == 0, must be > 0"),
+        (lambda: L2Ball(2, radius=np.inf), ValueError, "radius must be finite"),
+        (lambda: Box(0, 1), ValueError, "size must be given when lower and upper are numbers"),
+        (lambda: Box([0, 0], [1, 1, 1]), ValueError, "have length size, got (2,) and (3,)"),
+        (lambda: Box([0, 0], 1, size=3), ValueError, "have length size, got (2,) and ()"),
+        (lambda: Box([[0]], 1), ValueError, "have length size, got (1, 1) and ()"),
+        (lambda: Box([0], [np.inf]), ValueError, "must be finite, else the box is not bounded"),
+        (lambda: Box([0, 2], [1, 1]), ValueError, "lower must not be above upper anywhere"),
+        (lambda: Atoms([1.0, 2.0]), ValueError, "atoms must have shape (n_atoms, size), got (2,)"),
+        (lambda: Atoms(np.empty((0, 2))), ValueError, "atoms must have shape"),
+        (lambda: Atoms([[np.nan]]), ValueError, "atoms must be finite"),
+        (lambda: BipartiteMatchings((2,)), ValueError, "shape must be (n_rows, n_columns)"),
+        (lambda: BipartiteMatchings(2), ValueError, "shape must be (n_rows, n_columns), got 2"),
+        (lambda: BipartiteMatchings((2, 0)), ValueError, "shape == 0, must be >= 1"),
+        (lambda: PerfectMatchings(5), ValueError, "n_nodes must be even, got 5"),
+        (lambda: Product(), ValueError, "Product needs at least one domain"),
+        (lambda: Product(Simplex(2), 3), ValueError, "3 has no size: derive it from Domain"),
+        (lambda: Simplex(2).lmo([1.0]), ValueError, "gradient.shape == (1,), expected (2,)"),
+        (lambda: Simplex(2).lmo([1.0, np.nan]), ValueError, "gradient must be finite"),
+        (lambda: Product(Simplex(2)).lmo([1.0]), ValueError, "gradient.shape == (1,)"),
+        (lambda: L1Ball(2).contains([[1.0, 0.0]]), ValueError, "x.shape == (1, 2), expected (2,)"),
+        (lambda: Box([0], [1]).project([np.inf]), ValueError, "x must be finite"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()

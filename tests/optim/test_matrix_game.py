@@ -1,0 +1,324 @@
+"""solve_matrix_game against linear programs and fictitious play by hand."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import OptimizeResult, linprog
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.exceptions import ConvergenceWarning
+
+from _domain_referees import perfect_matchings
+from sklearn_fw.optim import domains
+from sklearn_fw.optim._matrix_game import solve_matrix_game
+from sklearn_fw.optim._saddle_point import solve_saddle_point
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+ROCK_PAPER_SCISSORS = np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+STEP_SIZES = ["fictitious", "universal"]
+
+
+def value_of(M):
+    """The value of a game between simplices: the least t with M'x <= t."""
+    p, q = M.shape
+    program = linprog(
+        np.append(np.zeros(p), 1.0), A_ub=np.column_stack([M.T, -np.ones(q)]), b_ub=np.zeros(q),
+        A_eq=[np.append(np.ones(p), 0.0)], b_eq=[1.0], bounds=[(0, None)] * p + [(None, None)],
+    )  # fmt: skip
+    return program.fun
+
+
+def play(M, n_rounds):
+    """Counts of simultaneous fictitious play; the first replies are to the first strategies."""
+    counts_x, counts_y = [0] * M.shape[0], [0] * M.shape[1]
+    losses, gains = list(M[:, 0]), list(M[0])
+    for t in range(n_rounds):
+        i, j = losses.index(min(losses)), gains.index(max(gains))
+        counts_x[i] += 1
+        counts_y[j] += 1
+        losses = [(old if t else 0) + new for old, new in zip(losses, M[:, j])]
+        gains = [(old if t else 0) + new for old, new in zip(gains, M[i])]
+    return counts_x, counts_y
+
+
+# ---- fictitious play -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 3, 7, 50, 400])
+@pytest.mark.parametrize(
+    "M",
+    [
+        ROCK_PAPER_SCISSORS,
+        np.array([[np.sqrt(2), -1], [-1, 1]]),
+        np.random.default_rng(8).integers(-1, 2, (6, 4)),  # with many ties
+        np.random.default_rng(1).normal(size=(5, 7)),
+    ],
+    ids=["rock", "irrational", "ties", "normal"],
+)
+def test_equals_fictitious_play(M, n_rounds):
+    result = solve_matrix_game(M, tol=0, max_iter=n_rounds + 1)
+    assert result.nit == n_rounds + 1
+    counts_x, counts_y = play(M, n_rounds)
+    np.testing.assert_array_equal(result.x_last, np.divide(counts_x, n_rounds))
+    np.testing.assert_array_equal(result.y_last, np.divide(counts_y, n_rounds))
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    M=st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
+        lambda shape: arrays(np.int64, shape, elements=st.integers(-2, 2))
+    )
+)
+def test_equals_fictitious_play_on_any_shape(M):
+    result = solve_matrix_game(M, tol=0, max_iter=40)
+    n_rounds = result.nit - 1  # the game ends when it is solved
+    if n_rounds:
+        counts_x, counts_y = play(M, n_rounds)
+        np.testing.assert_array_equal(result.x_last, np.divide(counts_x, n_rounds))
+        np.testing.assert_array_equal(result.y_last, np.divide(counts_y, n_rounds))
+    assert result.lower - 1e-9 <= value_of(M) <= result.upper + 1e-9
+
+
+@pytest.mark.parametrize("step_size", STEP_SIZES)
+def test_equals_the_frank_wolfe_method(step_size, rng):
+    M = rng.normal(size=(6, 5))
+    game = solve_matrix_game(M, tol=0, max_iter=100, step_size=step_size)
+    method = solve_saddle_point(
+        lambda x, y: (x @ M @ y, M @ y, M.T @ x), domains.Simplex(6), domains.Simplex(5), tol=0,
+        max_iter=100, step_size=step_size,
+    )  # fmt: skip
+    gaps = game.history["upper"] - game.history["lower"]
+    np.testing.assert_allclose(gaps, method.history["dual_gap"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(game.x_last, method.x_last, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(game.y_last, method.y_last, rtol=0, atol=1e-13)
+
+
+# ---- bounds --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step_size", STEP_SIZES)
+@pytest.mark.parametrize("shape", [(10, 8), (3, 12), (1, 4), (5, 1), (1, 1)])
+def test_bounds_hold_in_every_round(shape, step_size, rng):
+    M = rng.normal(size=shape)
+    value = value_of(M)
+    result = solve_matrix_game(M, step_size=step_size, tol=0, max_iter=500)
+    lower, upper = result.history["lower"], result.history["upper"]
+    assert np.all(lower <= value + 1e-9)
+    assert np.all(upper >= value - 1e-9)
+    best = np.minimum.accumulate(upper) - np.maximum.accumulate(lower)
+    np.testing.assert_allclose(result.history["dual_gap"], best, rtol=0, atol=1e-14)
+    # The result keeps what its bounds promise.
+    assert result.lower == pytest.approx((M @ result.y).min(), rel=0, abs=1e-14)
+    assert result.upper == pytest.approx((M.T @ result.x).max(), rel=0, abs=1e-14)
+    assert result.dual_gap == result.upper - result.lower
+    assert result.dual_gap == pytest.approx(best[-1], rel=0, abs=1e-12)
+    assert result.lower - 1e-12 <= result.fun <= result.upper + 1e-12
+    assert result.fun == pytest.approx(result.x @ M @ result.y, rel=0, abs=1e-14)
+    assert result.lower_last == pytest.approx((M @ result.y_last).min(), rel=0, abs=1e-12)
+    assert result.upper_last == pytest.approx((M.T @ result.x_last).max(), rel=0, abs=1e-12)
+    assert domains.Simplex(shape[0]).contains(result.x, 1e-12)
+    assert domains.Simplex(shape[1]).contains(result.y, 1e-12)
+
+
+def test_published_accuracy():
+    """The best pair of strategies is never worse than the averages of one round."""
+    M = np.random.default_rng(0).normal(size=(10, 8))
+    result = solve_matrix_game(M, tol=0, max_iter=10_001)
+    gaps = result.history["upper"] - result.history["lower"]
+    for n_rounds, bound in ((10, 1.0), (100, 0.3), (1000, 0.1), (10_000, 0.04)):
+        assert gaps[n_rounds] < bound
+    assert result.dual_gap < 0.2 * gaps[10_000]
+
+
+def test_pure_equilibrium():
+    """After both have found it, the gap is what remains of the rounds before."""
+    M = np.array([[3.0, 5.0, 4.0], [1.0, 2.0, 0.0], [6.0, 3.0, -1.0]])  # 2 at (1, 1)
+    for step_size, power in (("fictitious", 1), ("universal", 2)):
+        result = solve_matrix_game(M, step_size=step_size, tol=0, max_iter=400, start=(
+            [1, 0, 0], [0, 0, 1]))  # fmt: skip
+        assert value_of(M) == pytest.approx(2.0, abs=1e-12)
+        gaps = result.history["upper"] - result.history["lower"]
+        rounds = np.arange(gaps.size)
+        gamma = 2 / (2 + rounds) if power == 2 else 1 / (1 + rounds)
+        settled = 20
+        expected = gaps[settled] * np.cumprod(1 - gamma[settled:-1])
+        assert gaps[settled] > 0
+        np.testing.assert_allclose(gaps[settled + 1 :], expected, rtol=1e-9)
+        slope = np.polyfit(np.log(rounds[100:]), np.log(gaps[100:]), 1)[0]
+        assert slope == pytest.approx(-power, abs=0.05)
+
+
+def test_start_at_the_equilibrium():
+    start = ([1 / 3] * 3, [1 / 3] * 3)
+    result = solve_matrix_game(ROCK_PAPER_SCISSORS, start=start, tol=1e-12)
+    assert result.nit == 1
+    np.testing.assert_array_equal(result.x, start[0])
+
+
+# ---- payoffs and domains -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step_size", STEP_SIZES)
+def test_kinds_of_payoffs(step_size, rng):
+    M = rng.integers(-3, 4, (30, 20)) * (rng.random((30, 20)) < 0.2)
+    options = {"step_size": step_size, "tol": 0, "max_iter": 200}
+    expected = solve_matrix_game(M, **options)
+    kinds = [
+        sp.csr_array(M), sp.csc_array(M), sp.coo_matrix(M), aslinearoperator(M.astype(float)),
+        np.asfortranarray(M), M.tolist(),
+    ]  # fmt: skip
+    for payoff in kinds:
+        result = solve_matrix_game(payoff, **options)
+        np.testing.assert_array_equal(result.x, expected.x)
+        np.testing.assert_array_equal(result.y_last, expected.y_last)
+        np.testing.assert_array_equal(result.history["lower"], expected.history["lower"])
+        assert result.fun == pytest.approx(expected.fun, rel=0, abs=1e-12)
+
+
+def test_vertices_with_other_entries_than_one(rng):
+    """Bets of two for or against a horse: a game between simplices with four times the payoff."""
+    M = rng.normal(size=(6, 9)) * (rng.random((6, 9)) < 0.6)
+    options = {"tol": 0, "max_iter": 200}
+    for kind in (np.asarray, sp.csr_array, aslinearoperator):
+        bets = [domains.L1Ball(n, radius=2.0) for n in M.shape]
+        result = solve_matrix_game(kind(M), domain_x=bets[0], domain_y=bets[1], **options)
+        signed = np.block([[M, -M], [-M, M]])
+        expected = solve_matrix_game(4.0 * signed, **options)
+        np.testing.assert_allclose(
+            result.history["upper"], expected.history["upper"], rtol=0, atol=1e-12
+        )
+        np.testing.assert_allclose(result.x_last, 2 * np.diff(
+            expected.x_last.reshape(2, -1)[::-1], axis=0)[0], rtol=0, atol=1e-12)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_vertices_of_many_entries(kind, rng):
+    """Products with dense vertices take the other way through the matrix."""
+    M = rng.normal(size=(6, 5))
+    box, ball = domains.Box(-1.0, 1.0, size=6), domains.L2Ball(5)
+    result = solve_matrix_game(kind(M), domain_x=box, domain_y=ball, tol=0, max_iter=100)
+    lower, upper = -np.abs(M @ result.y).sum(), np.linalg.norm(M.T @ result.x)
+    assert result.lower == pytest.approx(lower, rel=1e-12)
+    assert result.upper == pytest.approx(upper, rel=1e-12)
+    assert result.lower <= 1e-12  # the value is zero
+    assert result.upper >= -1e-12
+
+
+def university_game(rng, n_students):
+    """Two universities promise room mates; students go where they get whom they prefer."""
+    group = domains.PerfectMatchings(n_students)
+    quality = rng.uniform(size=n_students)
+    benefit = rng.normal(quality, 0.1, size=(2, n_students))
+    rank = rng.random((n_students, n_students))
+    M = np.zeros((group.size, group.size))
+    for k, pair in enumerate(group.pairs):
+        for m, other in enumerate(group.pairs):
+            for student in set(pair) & set(other):
+                j, l = (sum(p) - student for p in (pair, other))
+                first, second = benefit[0, student], -benefit[1, student]
+                gain = first if rank[student, j] < rank[student, l] else second
+                M[k, m] += (first + second) / 2 if j == l else gain
+    return group, M
+
+
+@pytest.mark.parametrize("n_students", [4, 6])
+def test_matchings(n_students, rng):
+    """A game on matchings is a game between simplices whose strategies are all matchings."""
+    group, gains = university_game(rng, n_students)
+    vertices = perfect_matchings(n_students)
+    value = -value_of(-vertices @ gains @ vertices.T)
+    for payoff in (-gains, sp.csr_array(-gains)):  # the first university maximises its gain
+        result = solve_matrix_game(
+            payoff, domain_x=group, domain_y=group, step_size="universal", tol=1e-3, max_iter=400
+        )
+        assert result.lower - 1e-9 <= -value <= result.upper + 1e-9
+        assert result.dual_gap < 0.05
+        for x in (result.x, result.x_last, result.y):
+            sums = np.bincount(group.pairs.ravel(), weights=np.repeat(x, 2))
+            np.testing.assert_allclose(sums, 1, rtol=0, atol=1e-12)
+            assert group.contains(x, 1e-9)
+
+
+def test_roles(rng):
+    """Changing places and signs changes the sign of the value."""
+    M = rng.normal(size=(4, 5))
+    one = solve_matrix_game(M, tol=0, max_iter=300)
+    other = solve_matrix_game(-M.T, tol=0, max_iter=300)
+    np.testing.assert_array_equal(one.x, other.y)
+    np.testing.assert_array_equal(one.y, other.x)
+    np.testing.assert_allclose([one.lower, one.upper], [-other.upper, -other.lower], rtol=1e-14)
+
+
+# ---- the result ----------------------------------------------------------------------------------
+
+
+def test_result():
+    result = solve_matrix_game(ROCK_PAPER_SCISSORS, tol=0.05)
+    assert isinstance(result, OptimizeResult)
+    assert result.success
+    assert result.status == "converged"
+    assert result.dual_gap <= 0.05
+    assert {column.size for column in result.history.values()} == {result.nit}
+    np.testing.assert_allclose(result.x, 1 / 3, rtol=0, atol=0.05)
+
+
+def test_budget():
+    message = r"gap [\d.]+ > 1e-06 after 100 iterations: increase max_iter or tol"
+    with pytest.warns(ConvergenceWarning, match=message):
+        result = solve_matrix_game(ROCK_PAPER_SCISSORS, tol=1e-6, max_iter=100)
+    assert (result.success, result.status, result.nit) == (False, "max_iter", 100)
+
+
+def options(**given):
+    return lambda: solve_matrix_game(ROCK_PAPER_SCISSORS, **given)
+
+
+class Wrong:
+    def __init__(self, lmo):
+        self.lmo = lmo
+
+    def start(self):
+        return np.array([1.0, 0.0, 0.0])
+
+
+SIMPLEX = domains.Simplex(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (options(step_size="adaptive"), "step_size must be one of 'fictitious', 'universal'"),
+        (options(tol=-1), "tol == -1, must be >= 0"),
+        (options(max_iter=0), "max_iter == 0, must be >= 1"),
+        (options(domain_x="simplex"), "domain_x must be a domain, that is, have a method lmo"),
+        (
+            options(domain_y=domains.Simplex(4)),
+            "domain_y has points of size 4, but payoff has 3 columns",
+        ),
+        (
+            options(domain_x=domains.L2Ball(2)),
+            "domain_x has points of size 2, but payoff has 3 rows",
+        ),
+        (options(start=([1, 0, 0], [1, 1, 0])), "the start of y is not in domain_y"),
+        (lambda: solve_matrix_game([[1.0, np.nan]]), "payoff contains NaN"),
+        (lambda: solve_matrix_game([1.0, 2.0]), "Expected 2D array"),
+        (
+            options(
+                domain_x=Wrong(lambda g: SIMPLEX.lmo(-g)), domain_y=Wrong(lambda g: SIMPLEX.lmo(-g))
+            ),
+            "an lmo is wrong: the best replies bound the value by 1 from below and -1 from above",
+        ),
+        (
+            options(domain_x=Wrong(lambda g: SIMPLEX.lmo(g)[:2])),
+            "the lmo of domain_x returned shape (2,), expected (3,)",
+        ),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()

@@ -1,0 +1,493 @@
+"""solve_saddle_point against closed forms, linear programs and methods it degenerates to."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeResult, linprog
+from sklearn.exceptions import ConvergenceWarning
+
+from _saddle_toy import opposite, toy, trajectory
+from sklearn_fw.optim import domains
+from sklearn_fw.optim._saddle_point import solve_saddle_point
+from sklearn_fw.optim._saddle_steps import SaddleConstants
+
+BUDGET = "ignore::sklearn.exceptions.ConvergenceWarning"
+
+
+# ---- what holds in every step --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["I", "P"])
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+@pytest.mark.parametrize("step_size", ["universal", "fictitious", "heuristic", "adaptive", 0.1])
+def test_merit_functions(case, variant, step_size):
+    problem = toy(0, 6, case, 0.1 if variant != "fw" or case == "I" else -2.0)
+    if case == "P" and variant == "fw" and step_size == "adaptive":
+        step_size = "universal"
+    if case == "I" and variant != "fw" and step_size == "adaptive":
+        problem = toy(0, 6, "P", 0.1)
+    result, points = trajectory(
+        problem, problem.cube, problem.cube, variant=variant, step_size=step_size,
+        constants=problem.constants, start=opposite(problem), max_iter=150,
+    )  # fmt: skip
+    gaps = result.history["dual_gap"]
+    for (x, y), gap in zip(points, gaps):
+        w, h = problem.w(x, y), problem.h(x, y)
+        assert -1e-12 <= w <= h + 1e-9
+        assert h <= gap + 1e-9
+        assert problem.cube.contains(x, 1e-12)
+        assert problem.cube.contains(y, 1e-12)
+        expected = (
+            0.5
+            * problem.mu
+            * (np.sum((x - problem.x_star) ** 2) + np.sum((y - problem.y_star) ** 2))
+        )
+        assert w == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(result.history["gap_x"] + result.history["gap_y"], gaps, rtol=1e-12)
+    best = np.argmin(gaps)
+    assert result.dual_gap == gaps[best]
+    assert result.dual_gap_last == gaps[-1]
+    for found, expected in zip((result.x, result.y), points[best]):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip((result.x_last, result.y_last), points[-1]):
+        np.testing.assert_array_equal(found, expected)
+    assert result.fun == problem(result.x, result.y)[0]
+    if variant == "fw":
+        assert result.atoms_x is result.weights_y is None
+        assert result.n_drop == result.n_away == 0
+        return
+    assert np.all(result.history["pairwise_gap"] >= gaps)
+    n_steps = result.nit - 1
+    assert result.n_drop <= 2 * n_steps / 3
+    assert result.history["n_good"][-1] == n_steps - result.n_drop
+    for name in "xy":
+        atoms, weights = result[f"atoms_{name}"], result[f"weights_{name}"]
+        assert np.all(weights > 0)
+        assert weights.sum() == pytest.approx(1, rel=1e-14)
+        np.testing.assert_allclose(weights @ atoms, result[f"{name}_last"], rtol=0, atol=1e-14)
+        assert np.all(np.isin(atoms, [0.0, 1.0]))
+        assert len(np.unique(atoms, axis=0)) == len(atoms) == result.history[f"n_atoms_{name}"][-1]
+
+
+def test_away_steps_drop_vertices():
+    """That the counts above are not all zero."""
+    problem = toy(0, 10, "P", 0.1)
+    result, _ = trajectory(
+        problem, problem.cube, problem.cube, variant="away", start=opposite(problem), max_iter=400
+    )
+    assert result.n_away > result.n_drop > 20
+    assert result.history["n_away"][-1] == result.n_away
+    assert result.n_oracle_calls == 2 * result.nit
+
+
+def test_directions():
+    """The state that a step size is given, and that the better direction is taken."""
+    problem, seen = toy(1, 8, "P", 0.1), []
+
+    def step(state):
+        seen.append(state)
+        return 2 / (2 + state.n_good)
+
+    for variant in ("fw", "away", "pairwise"):
+        seen.clear()
+        args = (problem, problem.cube, problem.cube)
+        options = {"variant": variant, "start": opposite(problem), "max_iter": 100}
+        result, points = trajectory(*args, step_size=step, **options)
+        again, _ = trajectory(*args, step_size="universal", **options)
+        np.testing.assert_array_equal(result.x_last, again.x_last)
+        assert [state.n_iter for state in seen] == list(range(99))
+        gaps = result.history["dual_gap"][:-1]
+        np.testing.assert_array_equal([state.dual_gap for state in seen], gaps)
+        steps = result.history["step_size"][1:]
+        for state, taken in zip(seen, steps):
+            assert taken == min(2 / (2 + state.n_good), state.max_step)
+        x, y = points[5]
+        _, gradient_x, gradient_y = problem(x, y)
+        for length, point, gradient in (
+            (seen[5].length_x, x, gradient_x),
+            (seen[5].length_y, y, -gradient_y),
+        ):
+            distance = np.linalg.norm(point - problem.cube.lmo(gradient))
+            assert length == pytest.approx(distance, rel=1e-14)
+        if variant == "fw":
+            assert all(state.pairwise_gap is None for state in seen)
+            assert all(state.max_step == 1 for state in seen)
+            continue
+        for state in seen:
+            assert state.dual_gap <= state.pairwise_gap
+            assert 0.5 * state.pairwise_gap <= state.direction_gap <= state.pairwise_gap
+            if variant == "pairwise":
+                assert state.direction_gap == state.pairwise_gap
+            elif state.direction_gap == state.dual_gap:
+                assert state.max_step == 1
+
+
+def test_full_first_step_is_no_drop():
+    """Else k would stay zero, and the method would jump from vertex to vertex."""
+    problem = toy(0, 4, "I", 0.5)
+    for variant in ("away", "pairwise"):
+        result, _ = trajectory(
+            problem,
+            problem.cube,
+            problem.cube,
+            variant=variant,
+            start=opposite(problem),
+            max_iter=3,
+        )
+        np.testing.assert_array_equal(result.history["n_good"], [0, 1, 2])
+        assert result.history["step_size"][1] == 1
+
+
+def test_pairwise_steps_do_not_swap_for_ever():
+    """Swaps count in k: otherwise the step would never shrink, and the gap would stay large."""
+    problem = toy(0, 30, "P", -30.0)
+    result, _ = trajectory(
+        problem, problem.cube, problem.cube, variant="pairwise", start=opposite(problem),
+        max_iter=2000,
+    )  # fmt: skip
+    assert result.history["n_good"][-1] >= 1999 / 3
+    assert result.dual_gap < 1e-2 * result.history["dual_gap"][0]
+
+
+# ---- degenerations -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise", "block"])
+@pytest.mark.filterwarnings(BUDGET)
+def test_gap_of_bilinear_functions_is_exact(variant, rng):
+    M, a, b = rng.normal(size=(6, 5)), rng.normal(size=6), rng.normal(size=5)
+    simplex = domains.Simplex(6)
+    square = domains.Product(domains.Simplex(2), domains.Box(-1.0, 1.0, size=3))
+    result, points = trajectory(
+        lambda x, y: (a @ x + x @ M @ y + b @ y, a + M @ y, M.T @ x + b), simplex, square,
+        variant=variant, max_iter=60, random_state=0,
+    )  # fmt: skip
+    # The value of the game: max t + b'y with t <= (a + My)_i.
+    program = linprog(
+        np.append(-b, -1.0), A_ub=np.hstack([-M, np.ones((6, 1))]), b_ub=a,
+        A_eq=[[1, 1, 0, 0, 0, 0]], b_eq=[1],
+        bounds=[(0, 1), (0, 1), (-1, 1), (-1, 1), (-1, 1), (None, None)],
+    )  # fmt: skip
+    for (x, y), gap in zip(points, result.history["dual_gap"]):
+        lower = (a + M @ y).min() + b @ y
+        reply = M.T @ x + b
+        upper = a @ x + reply[:2].max() + np.abs(reply[2:]).sum()
+        assert gap == pytest.approx(upper - lower, rel=0, abs=1e-10)
+        assert lower - 1e-9 <= -program.fun <= upper + 1e-9
+    assert result.dual_gap < 0.7
+    assert abs(result.fun + program.fun) <= result.dual_gap
+
+
+@pytest.mark.parametrize("step_size", ["universal", "fictitious"])
+def test_without_coupling_it_is_frank_wolfe(step_size, rng):
+    A, b = rng.normal(size=(8, 5)), rng.normal(size=8)
+    ball = domains.L1Ball(5, radius=0.7)
+
+    def function(x, y):
+        residual = A @ x - b
+        return 0.5 * residual @ residual - 0.5 * y @ y, A.T @ residual, -y
+
+    _, points = trajectory(
+        function, ball, domains.Box(-1.0, 1.0, size=2), step_size=step_size, max_iter=50
+    )
+    x = ball.start()
+    for t, (found, _) in enumerate(points):
+        np.testing.assert_allclose(found, x, rtol=0, atol=1e-14)
+        gamma = 2 / (2 + t) if step_size == "universal" else 1 / (1 + t)
+        x = (1 - gamma) * x + gamma * ball.lmo(A.T @ (A @ x - b))
+
+
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+@pytest.mark.parametrize("step_size", ["universal", "fictitious", "adaptive"])
+def test_affine_invariance(variant, step_size, rng):
+    """Another coordinate system changes nothing but the coordinates."""
+    problem = toy(2, 4, "P" if variant != "fw" else "I", 0.2)
+    constants = problem.on_cube()
+    vertices = np.array([problem.cube.lmo(s) for s in rng.normal(size=(200, 4))])
+    vertices = np.unique(np.vstack([vertices, np.eye(4)[:0]]), axis=0)
+    maps = [rng.normal(size=(4, 4)) + 3 * np.eye(4) for _ in "xy"]
+    shifts = rng.normal(size=(2, 4))
+    inverses = [np.linalg.inv(matrix) for matrix in maps]
+
+    def moved(u, v):  # x = A u + c, y = B v + e
+        value, gradient_x, gradient_y = problem(maps[0] @ u + shifts[0], maps[1] @ v + shifts[1])
+        return value, maps[0].T @ gradient_x, maps[1].T @ gradient_y
+
+    options = {"variant": variant, "step_size": step_size, "constants": constants, "max_iter": 60}
+    one, points = trajectory(problem, *[domains.Atoms(vertices)] * 2, **options)
+    atoms = [(vertices - c) @ inverse.T for inverse, c in zip(inverses, shifts)]
+    other, moved_points = trajectory(moved, *map(domains.Atoms, atoms), **options)
+    np.testing.assert_allclose(one.history["dual_gap"], other.history["dual_gap"], rtol=1e-8)
+    for (x, y), (u, v) in zip(points, moved_points):
+        np.testing.assert_allclose(maps[0] @ u + shifts[0], x, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(maps[1] @ v + shifts[1], y, rtol=0, atol=1e-10)
+    if variant != "fw":
+        np.testing.assert_allclose(one.weights_x, other.weights_x, rtol=1e-9)
+        np.testing.assert_allclose(one.weights_y, other.weights_y, rtol=1e-9)
+        assert one.n_drop == other.n_drop
+
+
+# ---- blocks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings(BUDGET)
+def test_one_block_is_all():
+    problem = toy(0, 5, "I", 0.5)
+    one, points = trajectory(problem, problem.cube, problem.cube, max_iter=30)
+    block, others = trajectory(
+        problem, problem.cube, domains.Product(problem.cube), variant="block", max_iter=30
+    )
+    for expected, found in zip(points, others):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(block.history["dual_gap"], one.history["dual_gap"])
+
+
+def test_blocks():
+    problem = toy(0, 6, "I", 0.5)
+    cubes = domains.Product(*[domains.Box(0.0, 1.0, size=2)] * 3)
+    options = {"variant": "block", "max_iter": 300}
+    result, points = trajectory(problem, problem.cube, cubes, random_state=0, **options)
+    for point, gap in zip(points, result.history["dual_gap"]):
+        assert problem.h(*point) <= gap + 1e-9
+    assert result.dual_gap < 1e-2 * result.history["dual_gap"][0]
+    # Per pass: three steps, and all three factors for the gap.
+    assert result.n_oracle_calls == 300 * 2 + 299 * 3 * 2
+    again, _ = trajectory(problem, problem.cube, cubes, random_state=0, **options)
+    np.testing.assert_array_equal(again.x, result.x)
+    other, _ = trajectory(problem, problem.cube, cubes, random_state=1, **options)
+    assert np.any(other.x != result.x)
+
+
+# ---- the result and the ways in ------------------------------------------------------------------
+
+
+def quadratic(x, y):
+    return 0.5 * x @ x + x @ y - 0.5 * y @ y, x + y, x - y
+
+
+SQUARE = domains.Box(-1.0, 2.0, size=2)
+
+
+def test_result():
+    result = solve_saddle_point(quadratic, SQUARE, SQUARE, tol=0.02)
+    assert isinstance(result, OptimizeResult)
+    assert result.success
+    assert (result.status, result.message) == ("converged", "the certificate is at most tol")
+    assert result.dual_gap == result.dual_gap_last <= 0.02
+    assert {column.size for column in result.history.values()} == {result.nit}
+    assert np.all(result.history["dual_gap"][:-1] > 0.02)
+    assert result.history["objective"][-1] == result.fun
+    assert result.history["step_size"][0] == 0
+    np.testing.assert_array_equal(result.history["n_iter"], np.arange(1, result.nit + 1))
+
+
+def test_saddle_point_at_the_start():
+    result = solve_saddle_point(quadratic, SQUARE, SQUARE, tol=0, start=([0, 0], [0, 0]))
+    assert (result.nit, result.dual_gap) == (1, 0)
+    np.testing.assert_array_equal(result.x, [0, 0])
+
+
+def test_budget():
+    message = r"gap [\d.]+ > 1e-06 after 20 iterations: increase max_iter or tol"
+    with pytest.warns(ConvergenceWarning, match=message):
+        result = solve_saddle_point(quadratic, SQUARE, SQUARE, tol=1e-6, max_iter=20)
+    assert (result.success, result.status, result.nit) == (False, "max_iter", 20)
+    assert result.dual_gap < result.dual_gap_last
+    with pytest.warns(ConvergenceWarning, match="increase time_limit or tol"):
+        solve_saddle_point(quadratic, SQUARE, SQUARE, tol=1e-9, time_limit=1e-9)
+
+
+def test_callback():
+    seen = []
+
+    def stop(state):
+        seen.append((state.nit, state.dual_gap, state.fun))
+        return state.nit == 7
+
+    result = solve_saddle_point(quadratic, SQUARE, SQUARE, callback=stop)
+    assert (result.status, result.nit, result.success) == ("stopped", 7, False)
+    assert [nit for nit, *_ in seen] == list(range(1, 8))
+    np.testing.assert_array_equal([gap for _, gap, _ in seen], result.history["dual_gap"])
+    np.testing.assert_array_equal([fun for *_, fun in seen], result.history["objective"])
+
+
+@pytest.mark.filterwarnings(BUDGET)
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+def test_start_from_a_result(variant):
+    problem = toy(3, 6, "P", 0.2)
+    options = {"variant": variant, "step_size": "heuristic", "constants": problem.constants}
+    cubes = (problem.cube, problem.cube)
+    whole = solve_saddle_point(problem, *cubes, max_iter=60, tol=0, **options)
+    half = solve_saddle_point(problem, *cubes, max_iter=30, tol=0, **options)
+    rest = solve_saddle_point(problem, *cubes, max_iter=31, tol=0, start=half, **options)
+    gaps = np.concatenate([half.history["dual_gap"], rest.history["dual_gap"][1:]])
+    np.testing.assert_allclose(gaps, whole.history["dual_gap"], rtol=1e-9)
+    np.testing.assert_allclose(rest.x_last, whole.x_last, rtol=0, atol=1e-12)
+    # Another variant takes up the point.
+    other = {**options, "variant": "fw" if variant != "fw" else "away"}
+    rest = solve_saddle_point(problem, *cubes, max_iter=1, tol=0, start=half, **other)
+    np.testing.assert_allclose(rest.x, half.x_last, rtol=0, atol=1e-15)
+
+
+def test_a_start_that_is_no_vertex_is_an_atom():
+    result, _ = trajectory(
+        quadratic, SQUARE, SQUARE, variant="away", start=([0.5, 0.5], [1, 1]), max_iter=2,
+        step_size=0.25,
+    )  # fmt: skip
+    assert [0.5, 0.5] in result.atoms_x.tolist()
+    np.testing.assert_allclose(result.weights_x, [0.75, 0.25], rtol=1e-15)
+
+
+class OnlyAnOracle:
+    def __init__(self, domain):
+        self.lmo = domain.lmo
+
+
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+def test_own_domain(variant):
+    expected, _ = trajectory(quadratic, SQUARE, SQUARE, variant=variant, max_iter=30)
+    own = OnlyAnOracle(SQUARE)
+    start = SQUARE.start(), SQUARE.start()
+    result, _ = trajectory(quadratic, own, own, variant=variant, max_iter=30, start=start)
+    np.testing.assert_array_equal(result.x, expected.x)
+    with pytest.raises(ValueError, match=re.escape("domain_x has no start(): give start=(x, y)")):
+        solve_saddle_point(quadratic, own, own)
+
+
+def test_curved_domains_are_warned_of():
+    ball = domains.L2Ball(2)
+    with pytest.warns(RuntimeWarning, match="domain_y is no polytope: variant='pairwise' keeps"):
+        solve_saddle_point(quadratic, SQUARE, ball, variant="pairwise", tol=1.0)
+
+
+def test_drop_of_both_sides_at_once():
+    """Equal weights run out together: one drop step, and one atom less on each side."""
+    interval, steps = domains.Box(0.0, 1.0, size=1), [0.75, 100.0]
+    result, points = trajectory(
+        lambda x, y: (x[0] - y[0], np.ones(1), -np.ones(1)), interval, interval, variant="away",
+        start=([1.0], [1.0]), max_iter=3, step_size=lambda state: steps[state.n_iter],
+    )  # fmt: skip
+    assert [(x[0], y[0]) for x, y in points] == [(1, 1), (0.25, 0.25), (0, 0)]
+    np.testing.assert_array_equal(result.history["n_drop"], [0, 0, 1])
+    np.testing.assert_array_equal(result.history["n_atoms_x"], [1, 2, 1])
+    np.testing.assert_array_equal(result.history["n_atoms_y"], [1, 2, 1])
+    assert result.history["step_size"][-1] == pytest.approx(1 / 3, rel=1e-15)
+
+
+def test_a_side_with_nothing_to_move_does_not_hold_the_other():
+    """The worst vertex of y is the best one, too, and has little weight."""
+    interval = domains.Box(0.0, 1.0, size=1)
+    start = OptimizeResult(
+        atoms_x=np.ones((1, 1)), weights_x=np.ones(1),
+        atoms_y=np.array([[0.0], [1.0]]), weights_y=np.array([0.01, 0.99]),
+    )  # fmt: skip
+    result, points = trajectory(
+        lambda x, y: (x[0], np.ones(1), np.zeros(1)), interval, interval, variant="pairwise",
+        start=start, step_size=0.5, max_iter=2,
+    )  # fmt: skip
+    np.testing.assert_array_equal(result.history["step_size"], [0, 0.5])
+    np.testing.assert_allclose(points[1], [[0.5], [0.99]], rtol=1e-15)
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def with_function(function):
+    return lambda: solve_saddle_point(function, SQUARE, SQUARE)
+
+
+def with_options(**options):
+    return lambda: solve_saddle_point(quadratic, SQUARE, SQUARE, **options)
+
+
+CURVED = {
+    "smoothness_x": 1, "smoothness_y": 1, "coupling": 1, "convexity_x": 1, "convexity_y": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (with_options(variant="lazy"), "variant must be one of 'away', 'block', 'fw', 'pairwise'"),
+        (with_options(step_size="line_search"), "a line search does not converge"),
+        (with_options(step_size="armijo"), "step_size must be one of 'adaptive', 'fictitious'"),
+        (with_options(step_size=0.0), "step_size == 0.0, must be > 0"),
+        (with_options(step_size=lambda state: -1), "that are not negative, got -1.0 in step 0"),
+        (with_options(step_size=lambda state: math.nan), "got nan in step 0"),
+        (with_options(step_size="adaptive"), "step_size='adaptive' needs constants"),
+        (with_options(step_size="heuristic", constants=3.0), "a SaddleConstants; got 3.0"),
+        (
+            with_options(step_size="heuristic", constants=SaddleConstants(coupling=1)),
+            "step_size='heuristic' needs a positive convexity_x in constants, got None",
+        ),
+        (
+            with_options(step_size="adaptive", constants=SaddleConstants(**CURVED)),
+            "needs a positive width_x in constants, got None",
+        ),
+        (
+            with_options(
+                step_size="adaptive", constants=SaddleConstants(**CURVED, width_x=1, width_y=1)
+            ),
+            "their balance nu is -5 <= 0; use 'universal', or 'heuristic'",
+        ),
+        (
+            with_options(
+                step_size="strongly_convex_set",
+                constants=SaddleConstants(**CURVED, gradient_norm=1),
+            ),
+            "step_size='strongly_convex_set' needs a positive set_convexity in constants, got 0.0",
+        ),
+        (
+            with_options(
+                step_size="strongly_convex_set", variant="away", constants=SaddleConstants()
+            ),
+            "step_size='strongly_convex_set' needs variant='fw', got 'away'",
+        ),
+        (with_options(variant="block"), "variant='block' needs a domains.Product for domain_y"),
+        (
+            lambda: solve_saddle_point(
+                quadratic, SQUARE, domains.Product(SQUARE), variant="block", step_size=0.1
+            ),
+            "variant='block' has step_size='universal' only, got 0.1",
+        ),
+        (with_options(start=[1.0]), "start must be (x, y), an earlier result or None; got [1.0]"),
+        (with_options(start=([9, 0], [0, 0])), "the start of x is not in domain_x"),
+        (with_options(start=([0, 0], [[0, 0]])), "the start of y must be a vector, got shape"),
+        (with_options(tol=-1), "tol == -1, must be >= 0"),
+        (with_options(max_iter=0), "max_iter == 0, must be >= 1"),
+        (lambda: solve_saddle_point(quadratic, 3, SQUARE), "domain_x must be a domain, that is"),
+        (lambda: solve_saddle_point(3, SQUARE, SQUARE), "function must be callable"),
+        (with_function(lambda x, y: (0.0, x)), "function must return (value, gradient_x, gradient"),
+        (
+            with_function(lambda x, y: (0.0, x, y[:1])),
+            "function returned a gradient_y of shape (1,), expected (2,)",
+        ),
+        (with_function(lambda x, y: (np.nan, x, y)), "function returned NaN or infinity after 0"),
+        (with_function(lambda x, y: (0.0, x * np.inf, y)), "NaN or infinity"),
+        (lambda: SaddleConstants(coupling=-1), "coupling == -1, must be >= 0"),
+        (lambda: SaddleConstants().progress(), "the progress of a step needs a positive convexity"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+class Wrong(OnlyAnOracle):
+    size, start = 2, staticmethod(SQUARE.start)
+
+
+@pytest.mark.parametrize(
+    ("lmo", "message"),
+    [
+        (lambda g: SQUARE.lmo(-g), "the lmo of domain_x returned a point that is worse than"),
+        (lambda g: SQUARE.lmo(g)[:1], "the lmo of domain_x returned shape (1,), expected (2,)"),
+    ],
+)
+def test_wrong_oracles(lmo, message):
+    wrong = Wrong(SQUARE)
+    wrong.lmo = lmo
+    with pytest.raises(ValueError, match=re.escape(message)):
+        solve_saddle_point(quadratic, wrong, SQUARE, start=([0.5, 0.5], [0, 0]))

@@ -1,0 +1,244 @@
+"""Projections onto fractional matchings: optimality conditions, referees, certified distances."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from _matchings import all_matchings
+from sklearn_fw.inference import Assignment
+from sklearn_fw.projections import project_matching, project_simplex, sinkhorn_matching
+
+PROJECTIONS = {"euclidean": project_matching, "entropic": sinkhorn_matching}
+every_projection = pytest.mark.parametrize("name", PROJECTIONS)
+both_forms = pytest.mark.parametrize("perfect", [False, True], ids=["any", "perfect"])
+MATRICES = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "ties": lambda rng, shape: rng.integers(-1, 3, size=shape).astype(float),
+    "heavy tails": lambda rng, shape: rng.standard_cauchy(size=shape),
+    "sums": lambda rng, shape: rng.normal(size=shape[:1])[:, None] + rng.normal(size=shape[1:]),
+    "constant": lambda rng, shape: np.ones(shape),
+}
+SHAPES = [(1, 1), (3, 3), (5, 2), (2, 6), (10, 10), (12, 30)]
+
+
+def assert_optimal(name, p, z, duals, perfect, tol):
+    """Feasible, of the form that the duals give, and complementary."""
+    rounding = 1e-13 * max(1.0, np.abs(p).max()) * sum(p.shape)
+    u, v = duals
+    exponents = p - u[:, None] - v
+    expected = np.maximum(exponents, 0.0) if name == "euclidean" else np.exp(exponents)
+    np.testing.assert_allclose(z, expected, rtol=rounding, atol=rounding)
+    for dual, sums in [(u, z.sum(axis=1)), (v, z.sum(axis=0))]:
+        if perfect:
+            np.testing.assert_allclose(sums, 1.0, rtol=0, atol=tol + rounding)
+        else:
+            assert dual.min() >= 0.0
+            assert sums.max() <= 1.0 + tol + rounding
+            np.testing.assert_allclose(sums[dual > 0], 1.0, rtol=0, atol=tol + rounding)
+
+
+@both_forms
+@every_projection
+@pytest.mark.parametrize("kind", MATRICES)
+def test_optimality_conditions(name, perfect, kind, rng):
+    for shape in SHAPES:
+        if perfect:
+            shape = shape[:1] * 2
+        for scale in (0.1, 1.0, 30.0, 1e4):
+            p = scale * MATRICES[kind](rng, shape)
+            z, duals = PROJECTIONS[name](p, perfect=perfect, return_duals=True)
+            assert_optimal(name, p, z, duals, perfect, tol=1e-9)
+
+
+@both_forms
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 3)])
+def test_nearest_points(shape, perfect, rng):
+    """Sequential quadratic programming knows nothing of duals."""
+    shape = shape[:1] * 2 if perfect else shape
+    incidence = np.vstack([
+        np.kron(np.eye(shape[0]), np.ones(shape[1])), np.kron(np.ones(shape[0]), np.eye(shape[1]))
+    ])  # fmt: skip
+    sums = {"type": "ineq", "fun": lambda z: 1 - incidence @ z, "jac": lambda z: -incidence}
+    if perfect:  # one of the equations follows from the others
+        sums = {
+            "type": "eq",
+            "fun": lambda z: incidence[1:] @ z - 1,
+            "jac": lambda z: incidence[1:],
+        }
+    start = np.full(np.prod(shape), 1.0 / max(shape))
+    for _ in range(5):
+        p = rng.normal(scale=1.5, size=np.prod(shape))
+        objectives = {
+            "euclidean": (lambda z, p=p: 0.5 * np.sum((z - p) ** 2), lambda z, p=p: z - p),
+            "entropic": (
+                lambda z, p=p: np.sum(z * (np.log(z) - p - 1)),
+                lambda z, p=p: np.log(z) - p,
+            ),
+        }
+        for name, (value, slope) in objectives.items():
+            bounds = [(0.0 if name == "euclidean" else 1e-9, None)] * len(p)
+            best = minimize(
+                value, start, jac=slope, method="SLSQP", bounds=bounds, constraints=[sums],
+                options={"ftol": 1e-15, "maxiter": 500},
+            )  # fmt: skip
+            z = PROJECTIONS[name](p.reshape(shape), perfect=perfect)
+            np.testing.assert_allclose(z.ravel(), best.x, rtol=0, atol=2e-6, err_msg=name)
+
+
+@both_forms
+def test_alternating_projections(perfect, rng):
+    """The textbook iterations, where they converge in reasonable time."""
+    for shape in [(4, 4), (3, 6)]:
+        shape = shape[:1] * 2 if perfect else shape
+        p = rng.normal(size=shape)
+        v = np.zeros(shape[1])
+        for _ in range(600):
+            u = logsumexp(p - v, axis=1)
+            u = u if perfect else np.maximum(u, 0.0)
+            v = logsumexp(p - u[:, None], axis=0)
+            v = v if perfect else np.maximum(v, 0.0)
+        z = sinkhorn_matching(p, perfect=perfect)
+        np.testing.assert_allclose(z, np.exp(p - u[:, None] - v), rtol=0, atol=1e-9)
+
+
+@both_forms
+@every_projection
+def test_distance_is_certified(name, perfect, rng):
+    project, worst = PROJECTIONS[name], 0.0
+    for _ in range(40):
+        shape = (7, 7) if perfect else tuple(rng.integers(2, 9, size=2))
+        p = rng.normal(scale=rng.choice([1.0, 10.0, 100.0]), size=shape)
+        exact = project(p, perfect=perfect, tol=1e-12)
+        for tol in (1.0, 1e-2, 1e-4):
+            distance = np.abs(project(p, perfect=perfect, tol=tol) - exact).sum()
+            assert distance <= tol + 1e-9
+            worst = max(worst, distance)
+    assert worst > 1e-6  # the loose ones are different
+
+
+@both_forms
+@every_projection
+def test_first_guesses_change_nothing_but_the_work(name, perfect, rng):
+    project = PROJECTIONS[name]
+    for shape in [(6, 6), (8, 3), (3, 8)]:
+        shape = shape[:1] * 2 if perfect else shape
+        for scale in (1.0, 1e3):
+            p = scale * rng.normal(size=shape)
+            z, duals = project(p, perfect=perfect, return_duals=True)
+            nearby = project(p + 0.01 * scale, perfect=perfect, duals=duals)
+            np.testing.assert_allclose(
+                nearby, project(p + 0.01 * scale, perfect=perfect), rtol=0, atol=2e-9
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                again = project(p, perfect=perfect, duals=duals, max_iter=1)
+            np.testing.assert_allclose(again, z, rtol=0, atol=2e-9)
+            absurd = tuple(100 * scale * rng.normal(size=n) for n in shape)
+            again = project(p, perfect=perfect, duals=absurd)
+            np.testing.assert_allclose(again, z, rtol=0, atol=1e-8)
+
+
+@both_forms
+@pytest.mark.parametrize("n", [2, 8])
+def test_large_values_give_the_best_matching(n, perfect, rng):
+    for _ in range(20):
+        p = rng.normal(size=(n, n))
+        best = Assignment(perfect).argmax(p)[0]
+        for project in PROJECTIONS.values():
+            np.testing.assert_allclose(project(1e6 * p, perfect=perfect), best, rtol=0, atol=1e-6)
+
+
+@both_forms
+def test_matchings_stay(perfect):
+    for y in all_matchings(3, 3, perfect):
+        np.testing.assert_allclose(project_matching(y, perfect=perfect), y, rtol=0, atol=1e-15)
+
+
+square = arrays(np.float64, (4, 4), elements=st.floats(-20, 20))
+
+
+@both_forms
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(p=square, q=square)
+def test_euclidean_projection_is_firmly_nonexpansive(perfect, p, q):
+    a, b = project_matching(p, perfect=perfect), project_matching(q, perfect=perfect)
+    assert np.sum((a - b) * (p - q)) >= np.sum((a - b) ** 2) - 1e-7
+    np.testing.assert_allclose(project_matching(a, perfect=perfect), a, rtol=0, atol=1e-8)
+    # No matching is on the far side of the hyperplane through the projection.
+    corner = Assignment(perfect).argmax(p - a)[0]
+    assert np.sum((p - a) * (corner - a)) <= 1e-6
+
+
+@both_forms
+@every_projection
+def test_symmetries(name, perfect, rng):
+    project = PROJECTIONS[name]
+    p = rng.normal(scale=3.0, size=(6, 6) if perfect else (6, 4))
+    z = project(p, perfect=perfect)
+    np.testing.assert_allclose(project(p.T, perfect=perfect), z.T, rtol=0, atol=2e-9)
+    rows, columns = rng.permutation(p.shape[0]), rng.permutation(p.shape[1])
+    moved = project(p[rows][:, columns], perfect=perfect)
+    np.testing.assert_allclose(moved, z[rows][:, columns], rtol=0, atol=2e-9)
+    if perfect:
+        shifted = p + rng.normal(size=(6, 1)) + rng.normal(size=6)
+        np.testing.assert_allclose(project(shifted, perfect=True), z, rtol=0, atol=2e-9)
+
+
+def test_one_row(rng):
+    for _ in range(20):
+        p = rng.normal(scale=2.0, size=5)
+        clipped = np.maximum(p, 0.0)
+        expected = clipped if clipped.sum() <= 1 else project_simplex(p)
+        np.testing.assert_allclose(project_matching(p[None])[0], expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(project_matching(p[:, None])[:, 0], expected, atol=1e-12)
+        positive = np.exp(p)
+        expected = positive / max(positive.sum(), 1.0)
+        np.testing.assert_allclose(sinkhorn_matching(p[None])[0], expected, rtol=1e-12)
+
+
+@every_projection
+def test_small_and_strange_inputs(name):
+    project = PROJECTIONS[name]
+    for shape in [(0, 0), (0, 3), (2, 0)]:
+        z, (u, v) = project(np.zeros(shape), return_duals=True)
+        assert (z.shape, u.shape, v.shape) == (shape, shape[:1], shape[1:])
+    assert project([[7]], perfect=True).tolist() == [[1.0]]
+    p = np.arange(24, dtype=np.float32).reshape(4, 6)[::2, ::-1]
+    p.flags.writeable = False
+    np.testing.assert_array_equal(project(p), project(p.astype(float).copy()))
+
+
+@every_projection
+def test_the_end_of_the_budget_is_told(name, rng):
+    p = rng.normal(scale=5.0, size=(9, 9))
+    message = r"stopped after max_iter=1 steps at a distance of at most .* > tol=1e-09: raise max_i"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        PROJECTIONS[name](p, max_iter=1)
+    assert caught[0].filename == __file__
+
+
+@every_projection
+@pytest.mark.parametrize(
+    ("p", "params", "message"),
+    [
+        ([1.0], {}, "must have shape (n_rows, n_columns), got (1,)"),
+        ([[np.nan]], {}, "must be finite, got NaN or infinity"),
+        ([[-np.inf]], {}, "must be finite, got NaN or infinity"),
+        ([[1.0, 2.0]], {"perfect": True}, "perfect=True needs as many rows as columns, got"),
+        ([[1.0]], {"tol": 0.0}, "tol == 0.0, must be > 0"),
+        ([[1.0]], {"max_iter": 0}, "max_iter == 0, must be >= 1"),
+        ([[1.0]], {"duals": ([0.0], [0.0, 0.0])}, "duals must have shapes (1,) and (1,), got (1,)"),
+        ([[1.0]], {"duals": ([0.0], [np.nan])}, "duals must be finite, got NaN or infinity"),
+    ],
+)
+def test_errors(name, p, params, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        PROJECTIONS[name](p, **params)

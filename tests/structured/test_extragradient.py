@@ -1,0 +1,584 @@
+"""Dual extragradient against its textbook form on listed outputs, QP solvers and other solvers."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from _polytope_problems import FORESTS, SUMS, candidates, matchings, planted, polytopes
+from _problems import C, fit, optimum, part_blocks, problem
+from _referees import solve_structured_svm
+from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.projections import project_l2_ball, project_matching
+from sklearn_fw.structured import (
+    ChainModel,
+    Extragradient,
+    MatchingModel,
+    MulticlassModel,
+    MultilabelModel,
+    StructuredSVM,
+)
+from sklearn_fw.structured._polytopes import Entropy
+
+budget_may_end = pytest.mark.filterwarnings(
+    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
+)
+
+
+def run(blocks, solver, n_iter, lam=1.0):
+    """The method after some iterations."""
+    method = solver.start(blocks, lam=lam, tol=0.0, rng=None)
+    for _ in range(n_iter):
+        method.step()
+    return method
+
+
+# ---- the textbook form ---------------------------------------------------------------------------
+
+
+def textbook(p, n_iter, eta_w, eta_z, lam=0.0, radius=None, norm="l2"):
+    """Averages of w, Psi and l, with distributions over all outputs and their potentials stored."""
+
+    def weights(theta):  # of the entropic ball
+        p = softmax(np.concatenate([theta, -theta, [0.0]]))
+        return radius * (p[: len(theta)] - p[len(theta) : -1])
+
+    def step(state, change):
+        if norm == "l1":
+            theta = state[1] + radius * change
+            return weights(theta), theta
+        w = state[0] + change
+        return (w if radius is None else project_l2_ball(w, radius)), None
+
+    def mean(alphas, parts):
+        return sum(q * a @ part for q, a, part in zip(p.weight, alphas, parts))
+
+    def slopes(w):
+        return [loss - psi @ w for loss, psi in zip(p.losses, p.psi)]
+
+    center = np.zeros(p.size), np.zeros(p.size)
+    s_w, s_z = np.zeros(p.size), [np.zeros(len(loss)) for loss in p.losses]
+    found = []
+    for _ in range(n_iter):
+        v_w, v_z = step(center, eta_w * s_w), [softmax(eta_z * s) for s in s_z]
+        u_w = step(v_w, eta_w * (mean(v_z, p.psi) - lam * v_w[0]))
+        u_z = [softmax(eta_z * (s + h)) for s, h in zip(s_z, slopes(v_w[0]))]
+        s_w = s_w + mean(u_z, p.psi) - lam * u_w[0]
+        s_z = [s + h for s, h in zip(s_z, slopes(u_w[0]))]
+        found.append([u_w[0], mean(u_z, p.psi), mean(u_z, p.losses)])
+    return [np.mean(values, axis=0) for values in zip(*found)]
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["pairs (w, s)", "stored"])
+@pytest.mark.parametrize(
+    "ball", [{}, {"radius": 0.5}, {"radius": 0.7, "norm": "l1"}], ids=["ridge", "l2", "l1"]
+)
+@pytest.mark.parametrize("name", FORESTS)
+def test_textbook_form(name, ball, stored):
+    p = problem(name)
+    lam = 0.0 if ball else p.lam
+    solver = Extragradient(step_size=0.3, balance=1.5, memory_efficient=not stored, **ball)
+    solver.set_params(restart=False)
+    method = run(part_blocks(p), solver, 25, p.lam)
+    expected = textbook(p, 25, 0.3 * 1.5, 0.3 / 1.5, lam, **ball)
+    for value, other in zip(method.average.values, expected):
+        np.testing.assert_allclose(value, other, rtol=1e-10, atol=1e-12)
+    assert len(method.average.values) == 3 + stored
+
+
+def matching_gap(w, mean_z, radius):
+    """Gap in sums over samples."""
+    features, outputs = planted()
+    primal, psi, dual = 0.0, np.zeros(3), 0.0
+    for f, y, z in zip(features, outputs, mean_z):
+        c, c0 = 1.0 - 4.0 * y.ravel(), 3.0 * y.sum()
+        scores = np.maximum(w @ f + c, 0.0).reshape(4, 4)
+        primal += scores[linear_sum_assignment(-scores)].sum() - w @ f @ y.ravel() + c0
+        psi += f @ (y.ravel() - z)
+        dual += c @ z + c0
+    return primal - dual + radius * np.linalg.norm(psi)
+
+
+def textbook_matching(n_iter, eta, radius):
+    """Gaps of the averages of the Euclidean method in sums over samples, with everything stored."""
+    features, outputs = planted()
+    true = sum(f @ y.ravel() for f, y in zip(features, outputs))
+    costs = [1.0 - 4.0 * y.ravel() for y in outputs]
+
+    def matching(p):
+        return project_matching(p.reshape(4, 4)).ravel()
+
+    def slope(zs):
+        return true - sum(f @ z for f, z in zip(features, zs))
+
+    s_w, s_z = np.zeros(3), [np.zeros(16)] * 15
+    sum_w, sum_z, gaps = np.zeros(3), np.zeros((15, 16)), []
+    for t in range(1, n_iter + 1):
+        v_w, v_z = project_l2_ball(eta * s_w, radius), [matching(eta * s) for s in s_z]
+        u_w = project_l2_ball(v_w + eta * slope(v_z), radius)
+        u_z = [matching(z + eta * (v_w @ f + c)) for z, f, c in zip(v_z, features, costs)]
+        s_w = s_w + slope(u_z)
+        s_z = [s + u_w @ f + c for s, f, c in zip(s_z, features, costs)]
+        sum_w, sum_z = sum_w + u_w, sum_z + u_z
+        gaps.append(matching_gap(sum_w / t, sum_z / t, radius))
+    return np.array(gaps)
+
+
+@budget_may_end
+def test_planted_matching():
+    """The textbook form in sums over samples; bounds and, roughly, gaps known from other code.
+
+    That code gave gaps of 99.5, 29.7, 3.75 against bounds of 537, 53.7, 5.37 for some such data.
+    """
+    model, X, y = matchings(normalize=False)
+    lipschitz = 1.02 * np.linalg.norm(np.hstack(planted()[0]), 2)
+    # Means over n samples: n times the step of w, the step of z as it is.
+    solver = Extragradient(
+        radius=2.0, step_size=np.sqrt(15) / lipschitz, balance=np.sqrt(15), gap_check=1
+    )
+    svm = StructuredSVM(model, solver=solver, tol=0.0, max_iter=100).fit(X, y)
+    gaps, bounds = 15 * svm.history_["restricted_gap"], 15 * svm.history_["bound"]
+    np.testing.assert_allclose(gaps, textbook_matching(100, 1 / lipschitz, 2.0), rtol=1e-7)
+    np.testing.assert_allclose(bounds, 32 * lipschitz / np.arange(1, 101), rtol=1e-12)
+    np.testing.assert_allclose(bounds[[0, 9, 99]], [537, 53.7, 5.37], rtol=1e-3)
+    np.testing.assert_allclose(gaps[[0, 9, 99]], [99.5, 29.7, 3.75], rtol=0.2)
+
+
+@budget_may_end
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("solver", [{}, {"radius": 0.5}, {"step_size": "auto"}], ids=str)
+@pytest.mark.parametrize("name", ["multiclass", "chain", "matchings"])
+def test_memory(name, solver, geometry):
+    """Storing potentials and points changes nothing."""
+    if name == "matchings":
+        model, X, y = matchings()
+        args = model, X, y, None
+    else:
+        p = problem(name)
+        args = p.model, p.X, p.y, p.sample_weight
+    model, X, y, weight = args
+    runs = [
+        StructuredSVM(
+            clone(model),
+            solver=Extragradient(z_geometry=geometry, memory_efficient=lean, **solver),
+            tol=0.0,
+            max_iter=12,
+        ).fit(X, y, weight)
+        for lean in (True, False)
+    ]
+    np.testing.assert_allclose(runs[0].coef_, runs[1].coef_, rtol=1e-10, atol=1e-10)
+    for key in runs[0].history_.keys() - {"time", "n_oracle_calls"}:
+        np.testing.assert_allclose(
+            runs[0].history_[key], runs[1].history_[key], rtol=1e-9, atol=1e-10
+        )
+
+
+@budget_may_end
+@pytest.mark.parametrize(
+    "setting", [{}, {"radius": 0.5}, {"radius": 0.7, "norm": "l1"}], ids=["ridge", "l2", "l1"]
+)
+def test_models_without_part_scores(setting):
+    """The same run where entropy and center are the same."""
+    p = problem("multiclass")
+    solver = Extragradient(z_geometry="entropy", step_size=0.2, gap_check=1, **setting)
+    one = fit(p, solver, tol=0.0, max_iter=30)
+    model, X, y = candidates()
+    two = StructuredSVM(model, solver=solver, tol=0.0, max_iter=30).fit(X, y)
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-10, atol=1e-12)
+    for key in one.history_.keys() - {"time"}:
+        np.testing.assert_allclose(one.history_[key], two.history_[key], rtol=1e-9, atol=1e-11)
+
+
+# ---- digits, words and matchings -----------------------------------------------------------------
+
+
+@functools.cache
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:100] / 16, y[:100]
+
+
+@budget_may_end
+@pytest.mark.parametrize(
+    ("balanced", "errors"), [(False, (5.2e-1, 1.8e-2)), (True, (7.6e-2, 1.9e-3))]
+)
+def test_digits_as_known(balanced, errors):
+    """Errors after 100 and 1000 iterations of other code, which measured radii by the truth."""
+    X, y = digits()
+    lam, value, norm = 0.05, 0.2271041, 2.68806
+    lipschitz = np.sqrt(np.mean(2 * np.sum(X**2, axis=1)))
+    # Equal steps in sums over samples are these steps for means.
+    balance = np.sqrt(norm**2 / 2 / np.log(10)) if balanced else np.sqrt(100)
+    step = 1 / (lipschitz + lam * balance)
+    solver = Extragradient(step_size=step, balance=balance, restart=False, gap_check=100)
+    svm = StructuredSVM(
+        MulticlassModel(fit_intercept=False), C=1 / (lam * 100), solver=solver, tol=0.0,
+        max_iter=1000,
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(svm.history_["objective"][[0, -1]] - value, errors, rtol=0.03)
+
+
+DATA = {
+    "digits": lambda: (MulticlassModel(), *digits()),
+    "words": lambda: (ChainModel(), *make_digit_words(20, 1, max_length=6, return_X_y=True)[:2]),
+    "matchings": lambda: matchings(),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "C", "tol"), [("digits", 0.2, 2e-5), ("words", 0.02, 4e-5), ("matchings", 0.2, 8e-5)]
+)
+def test_agrees_with_block_frank_wolfe(name, C, tol):
+    model, X, y = DATA[name]()
+    one, two = (
+        StructuredSVM(clone(model), solver=solver, C=C, tol=tol, max_iter=5000, random_state=0).fit(
+            X, y
+        )
+        for solver in ("extragradient", "bcpfw")
+    )
+    assert one.converged_
+    assert one.dual_gap_ <= 1e-4 * one.objective_
+    np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-4)
+    assert max(one.dual_objective_, two.dual_objective_) <= min(one.objective_, two.objective_)
+    np.testing.assert_allclose(one.coef_, two.coef_, atol=np.sqrt(8 * tol / one.lam_))
+
+
+# ---- the optimum ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "geometry", "step_size"),
+    [(name, "entropy", step) for name in FORESTS for step in ("backtrack", "auto")]
+    + [(name, "euclidean", "backtrack") for name in SUMS]
+    + [(name, "euclidean", "auto") for name in ("multiclass", "labels, no pairs")],
+)
+def test_optimum(name, geometry, step_size):
+    p = problem(name)
+    w, value = optimum(name)
+    solver = Extragradient(z_geometry=geometry, step_size=step_size)
+    tol = 2e-3 if step_size == "backtrack" else 2e-2
+    svm = fit(p, solver, tol=tol)
+    assert svm.converged_
+    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
+    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
+    assert svm.dual_objective_ <= value + 1e-10
+    assert value <= svm.objective_ + 1e-10
+    assert np.sum((svm.coef_ - w) ** 2) <= 2 * tol / p.lam
+    check_bound(svm)
+
+
+def check_bound(svm):
+    history = svm.history_
+    assert np.all(history["restricted_gap"] >= -1e-12)
+    assert np.all(history["restricted_gap"] <= history["bound"] + 0.02 * svm.tol + 1e-9)
+    assert np.all(np.diff(history["dual_gap"]) <= 0.0)  # the best values met
+
+
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize(
+    ("name", "box"),
+    [("multiclass", (-0.2, 0.3)), ("multiclass", (0.05, 0.2)), ("labels, tree", (0.0, None))],
+    ids=str,
+)
+def test_optimum_in_a_box(name, box, geometry):
+    p = problem(name)
+    w, value = optimum(name, *box)
+    solver = Extragradient(z_geometry=geometry, lower_bounds=box[0], upper_bounds=box[1])
+    svm = fit(p, solver, tol=2e-3)
+    assert svm.converged_
+    lower, upper = -np.inf if box[0] is None else box[0], np.inf if box[1] is None else box[1]
+    assert lower - 1e-12 <= svm.coef_.min() <= svm.coef_.max() <= upper + 1e-12
+    np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
+    assert svm.dual_objective_ - 1e-10 <= value <= svm.objective_ + 1e-10
+    assert np.sum((svm.coef_ - w) ** 2) <= 4e-3 / p.lam
+    assert "bound" not in svm.history_
+
+
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("name", ["multiclass, costs", "chain", "labels, tree"])
+def test_ball_of_the_ridge_solution(name, geometry):
+    """Its norm as the radius gives its mean hinge, and its weights."""
+    p = problem(name)
+    w, value = optimum(name)
+    hinge = value - 0.5 * p.lam * (w @ w)
+    solver = Extragradient(radius=np.linalg.norm(w), z_geometry=geometry)
+    svm = fit(p, solver, tol=5e-3)
+    assert svm.converged_
+    assert np.linalg.norm(svm.coef_) <= np.linalg.norm(w) * (1 + 1e-12)
+    assert svm.dual_objective_ - 1e-10 <= hinge <= svm.objective_ + 1e-10
+    np.testing.assert_allclose(p.objective(svm.coef_, 0.0), svm.objective_, rtol=1e-12)
+    # lam / 2 |w|^2 is the same for both but for the gap.
+    assert np.sum((svm.coef_ - w) ** 2) <= 2 * svm.dual_gap_ / p.lam + 1e-10
+    check_bound(svm)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_large_balls_separate(norm):
+    X, y = np.eye(3)[[0, 1, 2, 0, 1]], [0, 1, 2, 0, 1]
+    model = MulticlassModel(fit_intercept=False)
+    solver = Extragradient(radius=20.0, norm=norm)
+    svm = StructuredSVM(model, solver=solver, tol=1e-2, max_iter=3000).fit(X, y)
+    assert svm.objective_ <= 1e-2
+    assert svm.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("radius", [0.1, 0.3, 0.6])
+def test_one_sample_in_a_ball(radius, geometry):
+    """psi = x and L = 1: the value is max(0, 1 - radius |x|)."""
+    x = np.array([1.0, -2.0, 0.5])
+    model = MultilabelModel("none", fit_intercept=False)
+    solver = Extragradient(radius=radius, z_geometry=geometry)
+    svm = StructuredSVM(model, solver=solver, tol=1e-4, max_iter=3000).fit([x], [[1]])
+    psi = np.stack([-x, x], axis=1).ravel()
+    norm = np.linalg.norm(psi)
+    value = max(0.0, 1.0 - radius * norm)
+    assert svm.dual_objective_ - 1e-12 <= value <= svm.objective_ + 1e-12
+    assert svm.objective_ - svm.dual_objective_ <= 1e-4
+    if value > 0.0:
+        np.testing.assert_allclose(svm.coef_, radius * psi / norm, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("lam", [0.5, 5.0, 20.0])
+def test_one_sample_with_a_ridge(lam, geometry):
+    """w* = min(1 / lam, 1 / |x|^2) x."""
+    x = np.array([1.0, -2.0, 0.5])
+    model = MultilabelModel("none", fit_intercept=False)
+    solver = Extragradient(z_geometry=geometry)
+    svm = StructuredSVM(model, solver=solver, C=1 / lam, tol=1e-5, max_iter=3000).fit([x], [[1]])
+    psi = np.stack([-x, x], axis=1).ravel()
+    norm = psi @ psi
+    value = 1 - norm / (2 * lam) if lam >= norm else lam / (2 * norm)
+    assert svm.dual_objective_ - 1e-12 <= value <= svm.objective_ + 1e-12
+    np.testing.assert_allclose(svm.coef_, min(1 / lam, 1 / norm) * psi, atol=np.sqrt(2e-5 / lam))
+
+
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("perfect", [False, True])
+@pytest.mark.filterwarnings("ignore:projection onto matchings stopped after max_iter=500")
+def test_geometries_of_matchings(perfect, geometry):
+    _, outputs = planted()
+    full = [np.eye(4)[linear_sum_assignment(-y)[1]] for y in outputs]
+    model, X, y = matchings()
+    model, y = MatchingModel(perfect=perfect), full if perfect else y
+    one, two = (
+        StructuredSVM(
+            clone(model), solver=solver, C=0.2, tol=1e-3, max_iter=3000, random_state=0
+        ).fit(X, y)
+        for solver in (Extragradient(z_geometry=geometry), "bcpfw")
+    )
+    assert one.converged_
+    assert two.dual_objective_ <= one.objective_
+    assert one.dual_objective_ <= two.objective_
+    check_bound(one)
+
+
+def test_features_that_say_nothing():
+    """Psi is zero: w = 0 is optimal, its value is the largest loss."""
+    X, y = np.zeros((4, 2)), [0, 1, 0, 1]
+    model = MulticlassModel(fit_intercept=False)
+    for settings in ({}, {"radius": 1.0}, {"radius": 1.0, "norm": "l1"}):
+        for geometry in ("entropy", "euclidean"):
+            solver = Extragradient(z_geometry=geometry, **settings)
+            svm = StructuredSVM(model, solver=solver, max_iter=1000).fit(X, y)
+            assert svm.converged_
+            np.testing.assert_array_equal(svm.coef_, 0.0)
+            assert svm.objective_ == 1.0
+
+
+# ---- steps and their bound -----------------------------------------------------------------------
+
+BALLS = {
+    "ridge": {},
+    "one start": {"restart": False},
+    "l2": {"radius": 0.5},
+    "l1": {"radius": 0.7, "norm": "l1"},
+}
+
+
+@budget_may_end
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("step_size", ["auto", "backtrack"])
+@pytest.mark.parametrize("ball", BALLS)
+@pytest.mark.parametrize("name", ["multiclass", "labels, tree", "matchings"])
+def test_gap_stays_below_the_bound(name, ball, step_size, geometry):
+    solver = Extragradient(step_size=step_size, z_geometry=geometry, gap_check=1, **BALLS[ball])
+    if name == "matchings":
+        model, X, y = matchings()
+        svm = StructuredSVM(model, solver=solver, tol=0.0, max_iter=30).fit(X, y)
+    else:
+        svm = fit(problem(name), solver, tol=0.0, max_iter=30)
+    check_bound(svm)
+    steps = svm.history_["step_size"]
+    if ball in ("l2", "l1", "one start"):
+        # Lengths of 1 / L are never refused, and longer ones are found.
+        if step_size == "auto":
+            assert np.ptp(steps) == 0.0
+        else:
+            assert steps[-1] > steps[0] > 0.0
+
+
+@budget_may_end
+def test_restarts_and_longer_steps_save_iterations():
+    p = problem("chain")
+    settings = [{}, {"restart": False}, {"restart": False, "step_size": "auto"}]
+    n_iter = [fit(p, Extragradient(**setting), tol=5e-3).n_iter_ for setting in settings]
+    assert 3 * n_iter[0] < n_iter[1]
+    assert 3 * n_iter[1] < n_iter[2]
+
+
+def test_steps_that_are_too_long_are_refused(monkeypatch):
+    """A Lipschitz constant that is too small is found out; as a fixed step it diverges."""
+    p = problem("multiclass")
+    value = optimum("multiclass")[1]
+    true = Entropy.lipschitz
+    monkeypatch.setattr(Entropy, "lipschitz", lambda self, norm: 0.01 * true(self, norm))
+    for step_size in ("auto", "backtrack"):
+        svm = fit(p, Extragradient(step_size=step_size), tol=1e-3)
+        assert svm.converged_
+        assert svm.dual_objective_ <= value <= svm.objective_
+        check_bound(svm)
+        assert svm.history_["step_size"][0] < 30 / true_lipschitz(p, true)
+    with pytest.raises(FloatingPointError, match="weights grow without bound with step_size="):
+        fit(p, Extragradient(step_size=100 / true_lipschitz(p, true)), tol=1e-3)
+
+
+def true_lipschitz(p, function):
+    return function(Entropy(polytopes(p), False), "l2")
+
+
+# ---- the same problem in other words -------------------------------------------------------------
+
+
+@budget_may_end
+def test_weights_of_samples():
+    """A weight of two is the sample twice, a weight of zero none."""
+    p = problem("multiclass")
+    weight = np.array([2, 1, 0, 1, 1, 1, 3, 1, 1, 1, 1, 1])
+    solver = Extragradient(gap_check=1)
+    one = fit(p, solver, tol=0.0, max_iter=20)  # of the right form only
+    one.fit(p.X, p.y, weight)
+    X, y = np.repeat(p.X, weight, axis=0), np.repeat(p.y, weight)
+    two = StructuredSVM(clone(p.model), solver=solver, tol=0.0, max_iter=20).fit(X, y)
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(one.history_["bound"], two.history_["bound"], rtol=1e-9)
+    value = solve_structured_svm(p.psi, p.losses, weight / weight.sum(), 1 / weight.sum())[1]
+    assert one.dual_objective_ <= value <= one.objective_
+
+
+@budget_may_end
+@pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
+@pytest.mark.parametrize("name", ["labels, tree", "chain"])
+def test_oracles_and_workers(name, geometry):
+    """Oracles without marginals will do, and workers change nothing."""
+    p = problem(name)
+    solver = Extragradient(z_geometry=geometry)
+    one = fit(p, solver, tol=0.0, max_iter=8)
+    two = fit(p, solver, tol=0.0, max_iter=8, oracle=p.model.default_oracle().argmax)
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-11)
+    three = fit(p, solver, tol=0.0, max_iter=8, n_jobs=2)
+    np.testing.assert_array_equal(one.coef_, three.coef_)
+    assert one.n_oracle_calls_ == two.n_oracle_calls_ == three.n_oracle_calls_
+
+
+def test_grids():
+    svm = StructuredSVM(solver=Extragradient(radius=1.0), tol=0.2, max_iter=500)
+    assert clone(svm).get_params()["solver__radius"] == 1.0
+    X, y = digits()
+    search = GridSearchCV(svm, {"solver__radius": [0.01, 3.0]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"solver__radius": 3.0}
+    assert search.best_score_ > 0.8
+    with pytest.warns(UserWarning, match="C=2.0 is not used: Extragradient bounds the norm"):
+        svm.set_params(C=2.0).fit(X[:20], y[:20])
+    svm.set_params(solver="extragradient").fit(X[:20], y[:20])
+
+
+# ---- warm starts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["chain", "labels, tree", "matchings"])
+def test_warm_start(name):
+    if name == "matchings":
+        model, X, y = matchings()
+        weight = None
+    else:
+        p = problem(name)
+        model, X, y, weight = clone(p.model), p.X, p.y, p.sample_weight
+    solver = Extragradient(memory_efficient=False)
+    svm = StructuredSVM(model, solver=solver, tol=1e-3, max_iter=2000, warm_start=True)
+    svm.fit(X, y, weight)
+    calls, coef = svm.n_oracle_calls_, svm.coef_
+    svm.set_params(tol=2e-2).fit(X, y, weight)  # less than the quality of the weights of averages
+    assert svm.n_iter_ == 1
+    assert svm.n_oracle_calls_ == len(X)
+    np.testing.assert_allclose(svm.coef_, coef, atol=np.sqrt(0.1 / svm.lam_))
+    svm.set_params(tol=1e-3, C=1.1).fit(X, y, weight)
+    assert svm.converged_
+    assert svm.n_oracle_calls_ < calls
+    svm.set_params(solver="bcfw", tol=2e-2, C=1.2).fit(X, y, weight)
+    assert svm.converged_
+    # Nothing is kept: from scratch.
+    svm.set_params(solver="extragradient", warm_start=False).fit(X, y, weight)
+    alone = svm.coef_
+    svm.set_params(warm_start=True).fit(X, y, weight)
+    svm.fit(X, y, weight)
+    np.testing.assert_array_equal(svm.coef_, alone)
+
+
+def test_warm_start_from_another_solver():
+    p = problem("chain")
+    svm = fit(p, "bcfw", tol=1e-2, warm_start=True)
+    cold = fit(p, "extragradient", tol=5e-3)
+    svm.set_params(solver="extragradient", tol=5e-3).fit(p.X, p.y, p.sample_weight)
+    assert svm.converged_
+    assert svm.n_oracle_calls_ < cold.n_oracle_calls_
+    svm.set_params(solver=Extragradient(radius=0.5), tol=1e-2).fit(p.X, p.y, p.sample_weight)
+    ball = fit(p, Extragradient(radius=0.5), tol=1e-2)
+    np.testing.assert_array_equal(svm.coef_, ball.coef_)  # balls start from zero
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"radius": 0.0}, "radius == 0.0, must be > 0"),
+        ({"radius": -1.0}, "radius == -1.0, must be > 0"),
+        ({"radius": np.inf}, "radius must be finite"),
+        ({"norm": "l3"}, "norm must be one of 'l1', 'l2'; got 'l3'"),
+        ({"norm": "l1"}, "norm='l1' needs a radius"),
+        ({"z_geometry": "mahalanobis"}, "z_geometry must be one of 'auto', 'entropy', 'euclidean'"),
+        ({"step_size": 0.0}, "step_size == 0.0, must be > 0"),
+        ({"step_size": "exact"}, "step_size must be 'auto' or 'backtrack' or a positive number"),
+        ({"balance": -2.0}, "balance == -2.0, must be > 0"),
+        ({"balance": "equal"}, "balance must be 'auto' or a positive number, got 'equal'"),
+        ({"gap_check": 0}, "gap_check == 0, must be >= 1"),
+        ({"radius": 1.0, "lower_bounds": 0.0}, "radius and lower_bounds or upper_bounds exclude"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(ValueError, match=message):
+        fit(problem("multiclass"), Extragradient(**settings))
+
+
+def test_bounds_of_the_model():
+    class Positive(MulticlassModel):
+        def bounds(self):
+            return 0.0, None
+
+    p = problem("multiclass")
+    svm = StructuredSVM(Positive(), solver="extragradient", C=C, tol=1e-3, max_iter=2000)
+    svm.fit(p.X, p.y)
+    np.testing.assert_allclose(svm.objective_, optimum("multiclass", 0.0, None)[1], atol=1e-3)
+    assert svm.coef_.min() >= 0.0
+    with pytest.raises(ValueError, match="radius and lower_bounds or upper_bounds exclude"):
+        svm.set_params(solver=Extragradient(radius=1.0)).fit(p.X, p.y)
