@@ -14,9 +14,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn in memory, no window opens
 
 ROOT = Path(__file__).resolve().parents[1]
+NAMED_DATA = os.environ.get("SKLEARN_FW_DATA")
 
-# Read once and taken away: a test that forgets `data_home=` fails wherever it runs.
-NAMED_DATA = os.environ.pop("SKLEARN_FW_DATA", None)
+
+@pytest.fixture(scope="session", autouse=True)
+def no_named_data():
+    """Take the variable away: a test that forgets `data_home=` fails wherever it runs."""
+    os.environ.pop("SKLEARN_FW_DATA", None)
 
 
 @pytest.fixture
