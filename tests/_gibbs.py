@@ -1,4 +1,4 @@
-"""Random scores of many kinds, and the Gibbs distribution by brute force."""
+"""The Gibbs distribution of scores by brute force, and what exact inference has to agree with."""
 
 from typing import NamedTuple
 
@@ -7,64 +7,6 @@ import pytest
 from scipy.special import logsumexp
 
 from _referees import all_labelings
-from sklearn_fw.inference import PairwiseScores
-
-KINDS = [
-    "normal", "ties", "forbidden", "unequal states", "shared table", "one state", "isolated nodes",
-    "several parts", "double edges", "large",
-]  # fmt: skip
-
-
-def random_edges(rng, graph, n_nodes):
-    """Edges of a random "chain", "forest" or "any" graph, in random order and direction."""
-    if graph == "chain":
-        return np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
-    if graph == "forest":
-        names = rng.permutation(n_nodes)
-        edges = [(names[t], names[rng.integers(t)]) for t in range(1, n_nodes)]
-    else:
-        pairs = [(a, b) for a in range(n_nodes) for b in range(a)]
-        keep = rng.random(len(pairs)) < rng.random()
-        edges = [pair for pair, kept in zip(pairs, keep, strict=True) if kept]
-    edges = [edges[e][:: rng.choice([-1, 1])] for e in rng.permutation(len(edges))]
-    return np.array(edges, dtype=np.int64).reshape(-1, 2)
-
-
-def random_scores(rng, kind, graph="any", n_nodes=None):
-    """Scores of one of the ``KINDS`` on a small random graph."""
-    n_nodes = int(rng.integers(1, 7)) if n_nodes is None else n_nodes
-    n_states = 1 if kind == "one state" else int(rng.integers(2, 4))
-    edges = random_edges(rng, graph, n_nodes)
-    if kind == "isolated nodes":
-        alone = rng.random(n_nodes) < 0.4
-        edges = edges[~alone[edges].any(axis=1)]
-    if kind == "several parts":
-        side = rng.random(n_nodes) < 0.5
-        edges = edges[side[edges[:, 0]] == side[edges[:, 1]]]
-    if kind == "double edges":
-        edges = np.concatenate([edges, edges[::2], edges[:, ::-1]])
-    shape = (len(edges), n_states, n_states)
-    if kind == "ties":
-        unary = rng.integers(-1, 2, (n_nodes, n_states)).astype(float)
-        pairwise = rng.integers(-1, 2, shape).astype(float)
-    else:
-        scale = 1e4 if kind == "large" else 1.0
-        unary, pairwise = (
-            scale * rng.normal(size=(n_nodes, n_states)),
-            scale * rng.normal(size=shape),
-        )
-    if kind == "forbidden":
-        unary[rng.random(unary.shape) < 0.2] = -np.inf
-        pairwise[rng.random(shape) < 0.2] = -np.inf
-    if kind == "unequal states":  # what the tables hold for states that are not there is noise
-        size = rng.integers(1, n_states + 1, n_nodes)
-        missing = np.arange(n_states) >= size[:, None]
-        unary[missing] = -np.inf
-        pairwise[missing[edges[:, 0]], :] = 1e3
-        pairwise.transpose(0, 2, 1)[missing[edges[:, 1]], :] = -1e3
-    if kind == "shared table":
-        pairwise = np.broadcast_to(rng.normal(size=shape[1:]), shape)
-    return PairwiseScores(unary, pairwise, edges).check()
 
 
 class Gibbs(NamedTuple):

@@ -1,4 +1,4 @@
-"""Random pairwise scores of all the kinds that an oracle for general graphs has to expect."""
+"""Random scores of all the kinds that an oracle has to expect, and what tests ask about them."""
 
 import numpy as np
 
@@ -6,33 +6,49 @@ from _referees import labeling_values
 from sklearn_fw.inference import PairwiseScores
 
 KINDS = [
-    "normal",
-    "ties",
-    "forbidden",
-    "padded",
-    "one state",
-    "one node",
-    "no edges",
-    "isolated nodes",
-    "double edges",
-    "shared",
-    "magnitudes",
-    "large",
+    "normal", "ties", "forbidden", "missing states", "shared table", "one state", "one node",
+    "no edges", "isolated nodes", "several parts", "double edges", "magnitudes", "large",
+]  # fmt: skip
+FOREST_KINDS = [kind for kind in KINDS if kind != "double edges"]
+CHAIN_KINDS = [
+    kind for kind in FOREST_KINDS if kind not in ("no edges", "isolated nodes", "several parts")
 ]
 
 
-def random_scores(rng, kind="normal", n_states=2, attractive=False):
-    """Scores of 1 to 5 nodes; ``attractive`` ones can be solved by a graph cut."""
-    n_nodes = 1 if kind == "one node" else int(rng.integers(2, 6))
-    n_states = 1 if kind == "one state" else n_states
-    pairs = [(a, b) for a in range(n_nodes) for b in range(n_nodes) if a != b]
-    n_edges = 0 if kind in ("one node", "no edges") else int(rng.integers(1, 8))
+def random_edges(rng, graph, n_nodes):
+    """Edges of a random "chain", or of a "forest" or "any" graph in random order and direction."""
+    if graph == "chain":
+        return np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+    if graph == "forest":
+        names = rng.permutation(n_nodes)
+        edges = [(names[t], names[rng.integers(t)]) for t in range(1, n_nodes)]
+    else:
+        pairs = [(a, b) for a in range(n_nodes) for b in range(a)]
+        keep = rng.random(len(pairs)) < rng.random()
+        edges = [pair for pair, kept in zip(pairs, keep, strict=True) if kept]
+    edges = [edges[e][:: rng.choice([-1, 1])] for e in rng.permutation(len(edges))]
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+
+def random_scores(rng, kind="normal", graph="any", n_nodes=None, n_states=None, attractive=False):
+    """Scores of one of the ``KINDS`` on a small graph; a cut can solve ``attractive`` ones."""
+    if n_nodes is None:
+        n_nodes = 1 if kind == "one node" else int(rng.integers(1, 6))
+    if n_states is None:
+        n_states = int(rng.integers(2, 4))
+    if kind == "one state":
+        n_states = 1
+    edges = random_edges(rng, graph, n_nodes)
+    if kind == "no edges":
+        edges = edges[:0]
     if kind == "isolated nodes":
-        pairs, n_nodes = pairs[:2], n_nodes + 1
-    edges = np.array([pairs[e] for e in rng.integers(len(pairs) or 1, size=n_edges)])
-    edges = edges.reshape(-1, 2).astype(np.int64)
+        alone = rng.random(n_nodes) < 0.4
+        edges = edges[~alone[edges].any(axis=1)]
+    if kind == "several parts":
+        side = rng.random(n_nodes) < 0.5
+        edges = edges[side[edges[:, 0]] == side[edges[:, 1]]]
     if kind == "double edges":
-        edges = np.concatenate([edges, edges[:, ::-1], edges[:1]])
+        edges = np.concatenate([edges, edges[::2], edges[:, ::-1]])
     shape = (len(edges), n_states, n_states)
     unary, pairwise = rng.normal(size=(n_nodes, n_states)), rng.normal(size=shape)
     if kind == "ties":
@@ -45,22 +61,27 @@ def random_scores(rng, kind="normal", n_states=2, attractive=False):
     if attractive and n_states == 2:
         repulsive = attraction(pairwise) < 0.0
         pairwise[repulsive] = pairwise[repulsive][:, :, ::-1]
-    if kind == "shared":
+    if kind == "shared table" and len(edges):
         pairwise = np.broadcast_to(pairwise[0].copy(), shape)
     if kind == "forbidden":
-        unary[rng.random(unary.shape) < 0.1] = -np.inf
+        unary[rng.random(unary.shape) < 0.15] = -np.inf
         gone = rng.random(shape) < 0.2
         if attractive:
             gone &= ~np.eye(n_states, dtype=bool)
         pairwise[gone] = -np.inf
-    if kind == "padded":
-        for node in np.flatnonzero(rng.random(n_nodes) < 0.4):
-            missing = np.arange(n_states) >= rng.integers(1, n_states + 1)
-            unary[node, missing] = -np.inf
-            for tables, ends in ((pairwise, edges[:, 0]), (pairwise.swapaxes(1, 2), edges[:, 1])):
-                at = np.ix_(ends == node, missing)
-                tables[at] = rng.choice([-np.inf, -1e9, 0.0, 1e9], size=tables[at].shape)
+    if kind == "missing states":  # what the tables hold for states that are not there is noise
+        missing = rng.random(unary.shape) < 0.3
+        missing[np.arange(n_nodes), rng.integers(n_states, size=n_nodes)] = False
+        unary[missing] = -np.inf
+        noise = rng.choice([-np.inf, -1e9, 0.0, 1e9], size=shape)
+        pairwise = np.where(possible_pairs(unary, edges), pairwise, noise)
     return PairwiseScores(unary, pairwise, edges).check()
+
+
+def possible_pairs(unary, edges):
+    """Pairs of states that are not forbidden: (n_edges, n_states, n_states) bool."""
+    a, b = (unary > -np.inf)[edges.T]
+    return a[:, :, None] & b[:, None, :]
 
 
 def attraction(pairwise):
@@ -78,8 +99,9 @@ def best_value(scores):
 
 
 def size_of(scores):
-    """Largest absolute score that is not infinite."""
-    flat = np.concatenate([scores.unary.ravel(), scores.pairwise.ravel()])
+    """Largest absolute score that a labelling can have in one of its parts."""
+    pairs = scores.pairwise[possible_pairs(scores.unary, scores.edges)]
+    flat = np.concatenate([scores.unary.ravel(), pairs])
     return np.abs(flat[flat > -np.inf]).max(initial=0.0)
 
 
@@ -88,15 +110,17 @@ def same(value, other, tolerance):
     return value == other or abs(value - other) <= tolerance
 
 
+def grid_edges(n_rows, n_columns):
+    """Edges of a grid whose nodes are numbered row by row."""
+    number = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
+    right = np.stack([number[:, :-1], number[:, 1:]], axis=-1).reshape(-1, 2)
+    down = np.stack([number[:-1], number[1:]], axis=-1).reshape(-1, 2)
+    return np.concatenate([right, down])
+
+
 def ising_grid(rng, side, coupling, field=1.0, attractive=False):
     """Two-state scores on a square grid: fields and couplings in units of agreement."""
-    node = np.arange(side * side).reshape(side, side)
-    edges = np.concatenate(
-        [
-            np.column_stack([node[:, :-1].ravel(), node[:, 1:].ravel()]),
-            np.column_stack([node[:-1].ravel(), node[1:].ravel()]),
-        ]
-    )
+    edges = grid_edges(side, side)
     fields = rng.uniform(-field, field, side * side)
     couplings = rng.uniform(0.0 if attractive else -coupling, coupling, len(edges))
     spins = np.array([[1.0, -1.0], [-1.0, 1.0]])

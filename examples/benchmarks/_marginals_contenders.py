@@ -92,6 +92,7 @@ def contender(name):
     return {
         "TRW, first rho": TRWMarginals(n_rho_iter=1),
         "TRW, tuned rho": TRWMarginals(),
+        "TRW, rho tuned longer": TRWMarginals(n_rho_iter=20),
         "TRW, tuned rho, approximate oracle": TRWMarginals("approx"),
         "TRW, tuned rho, ICM as oracle": TRWMarginals("icm"),
         "TRW, local polytope": TRWMarginals(polytope="local", n_rho_iter=1),
@@ -111,9 +112,9 @@ def contender(name):
 
 
 MAIN = (
-    "TRW, first rho", "TRW, tuned rho", "TRW, tuned rho, approximate oracle",
-    "TRW, local polytope", "TRW, local polytope, tuned rho", "TRBP, first rho", "TRBP, tuned rho",
-    "loopy BP", "mean field", "perturb and MAP", "exact",
+    "TRW, first rho", "TRW, tuned rho", "TRW, rho tuned longer",
+    "TRW, tuned rho, approximate oracle", "TRW, local polytope", "TRW, local polytope, tuned rho",
+    "TRBP, first rho", "TRBP, tuned rho", "loopy BP", "mean field", "perturb and MAP", "exact",
 )  # fmt: skip
 # Must give no upper bound; those that are TRW must not say either that they converged.
 UNCERTIFIED = (

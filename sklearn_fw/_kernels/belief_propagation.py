@@ -236,5 +236,6 @@ def product_bound(layout, theta, q):
             for b in range(m):
                 other = q[layout.node_start[j] + b]
                 if share > 0.0 and other > 0.0:
-                    total += share * other * theta[layout.edge_start[e] + a * m + b]
+                    # Not share * other first: it may underflow, and 0 * -inf is no number.
+                    total += share * (other * theta[layout.edge_start[e] + a * m + b])
     return total

@@ -46,10 +46,14 @@ def _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains):
         shift, spread = scaled(own[:n_states])
     here = 0
     for s in range(plan.scope_start[b], plan.scope_start[b + 1]):
-        n_others = plan.size[plan.scope[s]]
+        u = plan.scope[s]
+        n_others = plan.size[u]
         block = gains[here : here + n_states * n_others]
         here += block.size
-        block[:] = 0.0
+        for k in range(n_states):  # what tables say of forbidden states must not set the scale
+            for a in range(n_others):
+                gone = unary[v, k] == -np.inf or unary[u, a] == -np.inf
+                block[k * n_others + a] = -np.inf if gone else 0.0
         for r in range(plan.link_start[s], plan.link_start[s + 1]):
             e = plan.link[r]
             table = tables[edge_table[e]]

@@ -31,7 +31,7 @@ def orient_tables(tables, edge_table, flipped, oriented):
 
 @njit
 def total_size(unary, tables, edge_table, n_states, start, edge, other):
-    """Sum over nodes and edges of the largest absolute value that is not infinite."""
+    """Sum over nodes and edges of the largest absolute score of states that are not forbidden."""
     total = 0.0
     for i in range(unary.shape[0]):
         n = n_states[i]
@@ -45,7 +45,7 @@ def total_size(unary, tables, edge_table, n_states, start, edge, other):
             largest = 0.0
             for j in range(n):
                 for k in range(n_states[other[h]]):
-                    if table[j, k] > -np.inf:
+                    if unary[i, j] + unary[other[h], k] + table[j, k] > -np.inf:
                         largest = max(largest, abs(table[j, k]))
             total += largest
     return total

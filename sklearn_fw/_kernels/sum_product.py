@@ -146,7 +146,10 @@ def _upward(scores, edges, edge_table, tables, weights, beliefs):
                 message[e, k] = high + np.log(sums[k])
             else:
                 message[e, k] = _log_sum(belief[child], tables[edge_table[e]], k)
-        shift[e] = message[e].max()
+        shift[e] = -np.inf  # without states of the parent that are forbidden anyway
+        for k in range(n_states):
+            if belief[parent, k] > -np.inf:
+                shift[e] = max(shift[e], message[e, k])
         value += shift[e]
         if shift[e] > -np.inf:
             for k in range(n_states):

@@ -19,6 +19,7 @@ from ._jit import njit
 
 FW, PAIRWISE, AWAY = 0, 1, 2  # kinds of correction steps
 TINY = 1e-300
+SCAN_EVERY = 5  # steps of a correction; rarer ones cost oracle calls
 SLOPE = 1e-4  # of the first slope that a line search leaves: 5 evaluations instead of 7
 
 
@@ -186,13 +187,18 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
     (steps made, Frank-Wolfe gap over the hull when last measured).
     """
     slopes, direction = np.empty_like(mu), np.empty_like(mu)
-    gap = 0.0
+    hull_gap = 0.0
     steps = 0
+    settled = False
     while steps < max_steps:
+        # Few atoms carry weight: the others are looked at in some steps and before the end.
+        everywhere = settled or steps % SCAN_EVERY == 0
         gradient(energy, mu, slopes)
         best, worst = -1, -1
         best_score, worst_score, mean = 0.0, 0.0, 0.0
         for a in range(alpha.size):
+            if not everywhere and alpha[a] <= 0.0:
+                continue
             s = score(atoms, a, slopes)
             if best < 0 or s > best_score:
                 best, best_score = a, s
@@ -203,8 +209,13 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
         # Contraction multiplies all differences of scores by 1 - delta.
         gap = (1.0 - delta) * (best_score - mean)
         away_gap = (1.0 - delta) * (mean - worst_score)
-        if (gap if kind == FW else gap + away_gap) <= tol:
+        if everywhere:
+            hull_gap = gap
+        settled = (gap if kind == FW else gap + away_gap) <= tol
+        if settled and everywhere:
             break
+        if settled:
+            continue
         if kind == PAIRWISE:
             between(atoms, best, worst, delta, direction)
             largest = alpha[worst]
@@ -234,7 +245,7 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
         total += alpha[a]
     alpha /= total
     combine(energy.uniform, atoms, alpha, delta, mu)
-    return steps, gap
+    return steps, hull_gap
 
 
 @njit

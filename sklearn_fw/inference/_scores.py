@@ -84,7 +84,7 @@ class PairwiseScores:
         ValueError
             When shapes do not fit, a score is NaN or +inf, or an edge names a missing node.
         """
-        unary = _floats(unary, "unary")
+        unary = floats(unary, "unary")
         if unary.ndim != 2:
             raise ValueError(f"unary must have shape (n_nodes, n_states), got {unary.shape}")
         if (pairwise is None) != (edges is None):
@@ -100,7 +100,7 @@ class PairwiseScores:
         elif edges.dtype.kind == "u" or edges.dtype.kind == "i":
             edges = np.ascontiguousarray(edges, dtype=np.int64)
         shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and _is_shared(pairwise)
-        pairwise = _floats(pairwise[0] if shared else pairwise, "pairwise")
+        pairwise = floats(pairwise[0] if shared else pairwise, "pairwise")
         if pairwise.ndim == 2:
             n_edges = len(edges)
             pairwise = np.broadcast_to(pairwise, (n_edges, *pairwise.shape))
@@ -177,7 +177,7 @@ class PairwiseScores:
             The score, ``-inf`` if the labelling is forbidden.
         """
         labels = np.asarray(labels)
-        value = self.unary[np.arange(len(labels)), labels].sum()
+        value = self.unary[np.arange(self.n_nodes), labels].sum()
         if len(self.edges):
             ends = labels[self.edges]
             value += self.pairwise[np.arange(len(ends)), ends[:, 0], ends[:, 1]].sum()
@@ -204,7 +204,8 @@ def _is_shared(pairwise):
     return pairwise.strides[0] == 0 and pairwise.shape[0] > 0
 
 
-def _floats(array, name):
+def floats(array, name):
+    """A float64 array of what a user gave, possibly the very same one."""
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ def atom_key(atom):
     Oracles return the same numbers for the same vertex, so that comparing them exactly is enough.
     An atom of few nonzero entries has a short key; a zero has no sign.
     """
-    support = np.flatnonzero(atom)
+    support = np.flatnonzero(atom != 0.0)
     return support.tobytes() + atom[support].tobytes()
 
 

@@ -14,7 +14,15 @@ from .._validation import check_choice, check_integer, check_not_negative, check
 from ._active_set import ActiveSet
 from ._saddle_steps import StepState, resolve_step_size
 
-__all__ = ["check_domain", "outcome", "solve_saddle_point", "start_of"]
+__all__ = [
+    "ask",
+    "check_answer",
+    "check_domain",
+    "outcome",
+    "solve_saddle_point",
+    "split_start",
+    "start_of",
+]
 
 VARIANTS = ("fw", "away", "pairwise", "block")
 
@@ -59,7 +67,7 @@ def solve_saddle_point(
         combination; steps that move weight from these to s; or steps towards s_x and towards the
         vertex of one random factor of Y, which must be a `sklearn_fw.optim.domains.Product`. "away"
         and "pairwise" are for polytopes and find solutions on the boundary sooner, "block" is for
-        many factors with expensive oracles.
+        many factors with expensive oracles. No convergence is proved for "pairwise" and "block".
     step_size : str, float or callable, default="universal"
         "universal" is ``2 / (2 + k)`` and "fictitious" is ``1 / (1 + k)``, with k the number of
         steps so far that did not drop a vertex; they need no constants. "adaptive" has a linear
@@ -72,7 +80,9 @@ def solve_saddle_point(
     start : (x, y), result of an earlier call, or None, default=None
         Where to start; None means ``domain.start()``. A point given for "away" and "pairwise"
         should be a vertex, else it is kept as if it were one. After a call with one of these, its
-        combination of vertices is taken up again.
+        combination of vertices is taken up again. The count k begins anew, so that the first step
+        of "fw" with "universal" or "fictitious" has length one: of the start it keeps no more than
+        the vertices to which it leads.
     max_iter : int, default=1000
         Largest number of iterations, each with one gradient and one call of each oracle. With
         "block" one iteration is a pass of n block steps and a gap.
@@ -184,7 +194,7 @@ def solve_saddle_point(
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
     sides = [
         Side(domain, name, variant, *begin)
-        for domain, name, begin in zip((domain_x, domain_y), "xy", _split(start, variant))
+        for domain, name, begin in zip((domain_x, domain_y), "xy", split_start(start, variant))
     ]
     if variant == "block":
         run = BlockRun(function, sides, check_random_state(random_state))
@@ -222,18 +232,50 @@ def check_domain(domain, name):
 
 def start_of(domain, name, point=None):
     """A point to start from, as a new array."""
-    if point is None:
-        if not hasattr(domain, "start"):
-            raise ValueError(
-                f"domain_{name} has no start(): give start=(x, y), or derive it from Domain"
-            )
-        return np.array(domain.start(), dtype=np.float64)
-    point = np.array(point, dtype=np.float64)
-    if point.ndim != 1:
-        raise ValueError(f"the start of {name} must be a vector, got shape {point.shape}")
-    if hasattr(domain, "contains") and not domain.contains(point, 1e-6):
+    given = point is not None
+    if not (given or hasattr(domain, "start")):
+        raise ValueError(
+            f"domain_{name} has no start(): give start=(x, y), or derive it from Domain"
+        )
+    point = np.array(point if given else domain.start(), dtype=np.float64)
+    size = getattr(domain, "size", point.size)
+    if point.shape != (size,):
+        raise ValueError(
+            f"the start of {name} must be a vector of length {size}, got shape {point.shape}"
+        )
+    if not np.all(np.isfinite(point)):
+        raise ValueError(f"the start of {name} must be finite, got NaN or infinity")
+    if given and _is_outside(domain, point, 1e-6 * max(1.0, np.abs(point).sum())):
         raise ValueError(f"the start of {name} is not in domain_{name}")
     return point
+
+
+def _is_outside(domain, point, tol):
+    """Whether a point violates a constraint that is known; factors of a product may have none."""
+    if hasattr(domain, "blocks"):
+        parts = zip(domain.domains, domain.blocks)
+        return any(_is_outside(factor, point[block], tol) for factor, block in parts)
+    return hasattr(domain, "contains") and not domain.contains(point, tol)
+
+
+def ask(domain, name, gradient):
+    """The answer of an oracle, in an array of its own: an oracle may return its own memory."""
+    vertex = np.array(domain.lmo(gradient), dtype=np.float64)
+    if vertex.shape != gradient.shape:
+        raise ValueError(
+            f"the lmo of domain_{name} returned shape {vertex.shape}, expected {gradient.shape}"
+        )
+    return vertex
+
+
+def check_answer(vertex, name, gradient, point):
+    """Refuse an answer that is worse than another point of the domain."""
+    loss = gradient @ (vertex - point)
+    if not loss <= 1e-6 * (np.abs(gradient) @ (np.abs(vertex) + np.abs(point))):
+        raise ValueError(
+            f"the lmo of domain_{name} returned a point that is worse than the current one by "
+            f"{loss:.3g}: it must minimise <gradient, v> over a set with all iterates"
+        )
 
 
 def outcome(status, n_iter, dual_gap, tol):
@@ -250,7 +292,7 @@ def outcome(status, n_iter, dual_gap, tol):
     return {"success": success, "status": status.name.lower(), "message": message}
 
 
-def _split(start, variant):
+def split_start(start, variant="fw"):
     """For each side the point to start from, or None, and its combination of atoms, or None."""
     if isinstance(start, OptimizeResult):
         if variant in ("away", "pairwise") and start.get("atoms_x") is not None:
@@ -273,11 +315,11 @@ class Side:
     def __init__(self, domain, name, variant, start=None, combination=None):
         self.domain, self.name, self.n_calls = domain, name, 0
         self.active = None
-        if combination is None:
-            self.point = start_of(domain, name, start)
-            combination = (self.point[None], [1.0])
+        atoms, weights = combination or ([start], [1.0])
+        atoms = [start_of(domain, name, atom) for atom in atoms]
+        self.point = atoms[0]
         if variant in ("away", "pairwise"):
-            self.active = ActiveSet(*combination)
+            self.active = ActiveSet(atoms, weights)
             self.point = self.active.point()
         self.vertex = self.worst = None
         self.gap = self.away_gap = self.length = 0.0
@@ -294,19 +336,9 @@ class Side:
 
     def ask(self, domain, gradient, point):
         """The checked answer of an oracle."""
-        self.n_calls += 1
-        vertex = np.asarray(domain.lmo(gradient), dtype=np.float64)
-        if vertex.shape != point.shape:
-            raise ValueError(
-                f"the lmo of domain_{self.name} returned shape {vertex.shape}, expected "
-                f"{point.shape}"
-            )
-        loss = gradient @ (vertex - point)
-        if not loss <= 1e-6 * (np.abs(gradient) @ (np.abs(vertex) + np.abs(point))):
-            raise ValueError(
-                f"the lmo of domain_{self.name} returned a point that is worse than the current "
-                f"one by {loss:.3g}: it must minimise <gradient, v> over a set with all iterates"
-            )
+        self.n_calls += len(getattr(domain, "blocks", "1"))
+        vertex = ask(domain, self.name, gradient)
+        check_answer(vertex, self.name, gradient, point)
         return vertex
 
     def longest(self, kind):

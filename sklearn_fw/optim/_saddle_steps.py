@@ -132,13 +132,15 @@ class SaddleConstants:
         Returns
         -------
         float
-            The number rho of [1], where `progress` is positive.
+            The number rho of [1]; zero where `progress` is not positive and nothing is known.
         """
-        return self.progress(away=away) ** 2 * self._squared_width() / (2.0 * self.curvature)
+        progress = max(self.progress(away=away), 0.0)
+        return progress**2 * self._squared_width() / (2.0 * self.curvature)
 
     @property
     def curvature(self):
         """C of [1]: a bound on the curvature in x and in y."""
+        _need(self, "the curvature", (), BENT)
         return 0.5 * (
             self.smoothness_x * self.diameter_x**2 + self.smoothness_y * self.diameter_y**2
         )
@@ -163,7 +165,8 @@ class SaddleConstants:
         return min(self.convexity_x * self.width_x**2, self.convexity_y * self.width_y**2)
 
 
-CURVED = ("convexity_x", "convexity_y", "smoothness_x", "smoothness_y", "diameter_x", "diameter_y")
+BENT = ("smoothness_x", "smoothness_y", "diameter_x", "diameter_y")
+CURVED = ("convexity_x", "convexity_y", *BENT)
 WIDE = (*CURVED, "width_x", "width_y")
 
 
@@ -178,14 +181,13 @@ def _need(constants, purpose, positive, known=("coupling",)):
 
 def _complete(constants, domain_x, domain_y):
     """The constants with what is missing taken from the domains."""
-    domains = (domain_x, domain_y)
-    found = {
-        "diameter_x": getattr(domain_x, "diameter", None),
-        "diameter_y": getattr(domain_y, "diameter", None),
-        "set_convexity": min(getattr(domain, "strong_convexity", 0.0) for domain in domains),
-    }
-    missing = {name: v for name, v in found.items() if getattr(constants, name) is None}
-    return replace(constants, **missing)
+    domains, found = (domain_x, domain_y), {}
+    for name, domain in zip(("diameter_x", "diameter_y"), domains):
+        if getattr(constants, name) is None:  # else it is not asked for, since it can be costly
+            found[name] = getattr(domain, "diameter", None)
+    if constants.set_convexity is None:
+        found["set_convexity"] = min(getattr(domain, "strong_convexity", 0.0) for domain in domains)
+    return replace(constants, **found)
 
 
 def resolve_step_size(step_size, variant, constants, domain_x, domain_y):

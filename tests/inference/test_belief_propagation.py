@@ -394,6 +394,7 @@ def test_callbacks_see_passes_and_can_stop_them(estimator):
     [
         ({"update": "any"}, "update must be one of 'parallel', 'random', 'sequential'"),
         ({"damping": 1.0}, "damping == 1.0, must be < 1"),
+        ({"damping": np.nan}, "damping must be finite"),
         ({"damping": -0.1}, "damping == -0.1, must be >= 0"),
         ({"tol": 0.0}, "tol == 0.0, must be > 0"),
         ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
@@ -448,6 +449,14 @@ def test_grids(data_file):
     assert node == pytest.approx(0.348, abs=0.01)
     assert total == pytest.approx(8.995, abs=0.01)  # about 9 in the figure
     assert bounded
+
+
+def test_forbidden_pairs_of_tiny_probability_leave_no_lower_bound():
+    """The product of the two probabilities underflows to zero."""
+    edges = [(0, 1), (1, 2), (0, 2)]
+    table = [[0.0, 0.0], [0.0, -np.inf]]
+    bp = LoopyBPMarginals().fit(PairwiseMRF([[0.0, -700.0]] * 3, edges, [table] * 3))
+    assert bp.log_partition_lower_ == -np.inf
 
 
 # ---- kernels -------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def assert_is_answer(scores, labels, value, upper_bound):
 @pytest.mark.parametrize("kind", KINDS)
 def test_attractive_scores_are_solved_exactly(oracle, kind, rng):
     for _ in range(N_INSTANCES):
-        scores = random_scores(rng, kind, attractive=True)
+        scores = random_scores(rng, kind, n_states=2, attractive=True)
         labels, value, upper_bound = oracle.argmax(scores)
         assert_is_answer(scores, labels, value, upper_bound)
         assert upper_bound == value
@@ -67,7 +67,7 @@ def test_large_grid_equals_integer_flow_of_scipy(rng):
 
 def test_ties_go_to_the_lowest_states(rng):
     for _ in range(N_INSTANCES):
-        scores = random_scores(rng, "ties", attractive=True)
+        scores = random_scores(rng, "ties", n_states=2, attractive=True)
         values, labelings = labeling_values(*parts(scores))
         labels, _, _ = GraphCut().argmax(scores)
         # The best labellings of attractive scores are closed under "and".
@@ -121,7 +121,7 @@ class TestQPBO:
     def test_bounds_hold(self, kind, rng):
         n_exact = 0
         for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind)
+            scores = random_scores(rng, kind, n_states=2)
             labels, value, upper_bound = QPBO().argmax(scores)
             assert_is_answer(scores, labels, value, upper_bound)
             best = best_value(scores)
@@ -135,7 +135,7 @@ class TestQPBO:
 
     def test_known_labels_are_those_of_a_best_labelling(self, kind, rng):
         for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind)
+            scores = random_scores(rng, kind, n_states=2)
             form = switch_form(scores, "QPBO")
             values, labelings = labeling_values(*parts(scores))
             if values.max() == -np.inf:
@@ -147,7 +147,7 @@ class TestQPBO:
 
     def test_answer_is_not_worse_than_start(self, kind, rng):
         for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind)
+            scores = random_scores(rng, kind, n_states=2)
             start = rng.integers(scores.n_states, size=scores.n_nodes)
             labels, value, upper_bound = QPBO().argmax(scores, start=start)
             assert value >= scores.value(start) - 1e-13 * size_of(scores)
@@ -255,7 +255,7 @@ class TestContract:
 
     def test_direction_of_edges_does_not_matter(self, oracle, rng):
         for _ in range(50):
-            scores = random_scores(rng, attractive=True)
+            scores = random_scores(rng, n_states=2, attractive=True)
             turned = scores.pairwise.transpose(0, 2, 1), scores.edges[:, ::-1]
             labels, value, _ = oracle.argmax(PairwiseScores(scores.unary, *turned))
             np.testing.assert_array_equal(labels, oracle.argmax(scores)[0])

@@ -103,6 +103,8 @@ def test_shared_table(rng):
     mrf = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (2, 1)], table)
     np.testing.assert_array_equal(mrf.pairwise[0], table)
     np.testing.assert_array_equal(mrf.pairwise[1], table.T)
+    as_list = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (2, 1)], table.tolist())
+    np.testing.assert_array_equal(as_list.theta, mrf.theta)
 
 
 def test_no_edges_and_one_state():
@@ -149,7 +151,13 @@ def test_bad_fields_are_refused(arguments, message):
         (lambda m: m.score([[0, 0.5, 1]]), r"X\[0, 1\] is 0.5"),
         (lambda m: m.condition({3: 0}), r"observed\[3\] = 0 is no state"),
         (lambda m: m.condition({0: 2}), r"observed\[0\] = 2 is no state"),
+        (lambda m: m.condition({0: 0.5}), r"observed\[0\] = 0.5 is no state"),
+        (lambda m: m.condition({0.5: 0}), r"observed\[0.5\] = 0 is no state"),
         (lambda m: m.condition({0: 0, 1: 0, 2: 0}), "all variables"),
+        (lambda m: m.score([[0, np.nan, 1]]), r"X\[0, 1\] is nan"),
+        (lambda m: PairwiseMRF.from_ising([0, 0, 0], [1.0], [(0, 1), (1, 2)]), "each of 2 edges"),
+        (lambda m: PairwiseMRF.from_ising([0, 0], 1.0, [(0, 1)]), "J must hold a number for each"),
+        (lambda m: PairwiseMRF.from_ising(0.0, [1.0], [(0, 1)]), "h must have shape"),
         (lambda m: PairwiseMRF.from_ising([0, 0], np.eye(2)), "zero diagonal"),
         (lambda m: PairwiseMRF.from_ising([0, 0], [1.0]), "J must be a matrix"),
         (lambda m: PairwiseMRF.from_networkx(nx.DiGraph()), "undirected"),
@@ -168,5 +176,8 @@ def test_forbidden_observation_is_refused():
     mrf = PairwiseMRF(ZEROS, [(0, 1)], [[[0.0, -np.inf], [0.0, 0.0]]])
     with pytest.raises(ValueError, match="observed is forbidden"):
         mrf.condition({0: 0, 1: 1})
+    none_left = PairwiseMRF(ZEROS, [(0, 1)], [[[-np.inf, -np.inf], [0.0, 0.0]]])
+    with pytest.raises(ValueError, match="observed is forbidden"):
+        none_left.condition({0: 0})
     with pytest.raises(ValueError, match="finite potentials"):
         mrf.to_ising()

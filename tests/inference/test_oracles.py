@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
+from _random_scores import parts, random_edges, random_scores
 from _referees import best_labeling, best_labelings, labeling_value
 from sklearn_fw.inference import (
     CallableOracle,
@@ -24,57 +25,16 @@ from sklearn_fw.inference import (
 
 GRAPHS = {
     "chain": [Viterbi(), TreeMaxProduct(), Enumeration()],
-    "single node": [Viterbi(), TreeMaxProduct(), Enumeration()],
     "forest": [TreeMaxProduct(), Enumeration()],
-    "no edges": [TreeMaxProduct(), Enumeration()],
     "any": [Enumeration()],
 }
 PAIRS = [(oracle, graph) for graph, oracles in GRAPHS.items() for oracle in oracles]
-SCORES = ["normal", "ties", "forbidden", "shared"]
+SCORES = ["normal", "ties", "forbidden", "shared table", "one state", "one node"]
 N_INSTANCES = 15  # for each pair and kind of scores
 
 
-def random_edges(rng, graph, n_nodes):
-    if graph == "chain":
-        edges = [(t, t + 1) for t in range(n_nodes - 1)]
-    elif graph == "forest":
-        names = rng.permutation(n_nodes)
-        edges = [
-            (names[t], names[rng.integers(t)]) for t in range(1, n_nodes) if rng.random() < 0.85
-        ]
-        edges = [edges[e][:: rng.choice([-1, 1])] for e in rng.permutation(len(edges))]
-    elif graph == "any":  # cycles and double edges included
-        pairs = [(a, b) for a in range(n_nodes) for b in range(n_nodes) if a != b]
-        edges = [pairs[e] for e in rng.integers(len(pairs), size=6)] if pairs else []
-    else:
-        edges = []
-    return np.array(edges, dtype=np.int64).reshape(-1, 2)
-
-
-def random_scores(rng, graph="chain", kind="normal"):
-    n_nodes = 1 if graph == "single node" else int(rng.integers(1, 6))
-    n_states = int(rng.integers(1, 4))
-    edges = random_edges(rng, graph, n_nodes)
-    shape = (len(edges), n_states, n_states)
-    if kind == "ties":
-        unary = rng.integers(-1, 2, (n_nodes, n_states)).astype(float)
-        pairwise = rng.integers(-1, 2, shape).astype(float)
-    else:
-        unary, pairwise = rng.normal(size=(n_nodes, n_states)), rng.normal(size=shape)
-    if kind == "forbidden":
-        unary[rng.random(unary.shape) < 0.25] = -np.inf
-        pairwise[rng.random(shape) < 0.25] = -np.inf
-    if kind == "shared":
-        pairwise = np.broadcast_to(rng.normal(size=shape[1:]), shape)
-    return PairwiseScores(unary, pairwise, edges).check()
-
-
-def parts(scores):
-    return scores.unary, scores.pairwise, scores.edges
-
-
 def instances(rng, graph, kind):
-    return (random_scores(rng, graph, kind) for _ in range(N_INSTANCES))
+    return (random_scores(rng, kind, graph) for _ in range(N_INSTANCES))
 
 
 @pytest.mark.parametrize("kind", SCORES)
@@ -106,7 +66,7 @@ class TestAgainstBruteForce:
             np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
 
     def test_shared_table_equals_expanded_tables(self, oracle, graph, kind, rng):
-        for scores in instances(rng, graph, "shared"):
+        for scores in instances(rng, graph, "shared table"):
             expanded = PairwiseScores(scores.unary, scores.pairwise.copy(), scores.edges)
             labels, value, _ = oracle.argmax(scores)
             other_labels, other_value, _ = oracle.argmax(expanded)
@@ -120,7 +80,7 @@ def test_ties_go_to_the_same_labels_in_every_call(rng):
     zero = PairwiseScores.from_arrays(np.zeros((4, 3)), np.zeros((3, 3)), [(0, 1), (1, 2), (2, 3)])
     for oracle in GRAPHS["chain"]:
         assert oracle.argmax(zero)[0].tolist() == [0, 0, 0, 0]
-        scores = random_scores(rng, kind="ties")
+        scores = random_scores(rng, "ties", "chain")
         first, again = oracle.top_k(scores, 7), oracle.top_k(scores, 7)
         np.testing.assert_array_equal(first[1], again[1])
     _, labels = Enumeration().top_k(zero, 4)
@@ -129,7 +89,7 @@ def test_ties_go_to_the_same_labels_in_every_call(rng):
 
 def test_enumeration_returns_the_first_of_the_best(rng):
     for _ in range(50):
-        scores = random_scores(rng, "any", "ties")
+        scores = random_scores(rng, "ties")
         labels, _ = best_labeling(*parts(scores))
         np.testing.assert_array_equal(Enumeration().argmax(scores)[0], labels)
         _, labels = best_labelings(*parts(scores), 5)
@@ -201,7 +161,7 @@ def test_long_chain_equals_tree_and_independent_nodes(rng):
 
 def test_threads_share_an_oracle(rng):
     oracle = TreeMaxProduct()
-    scores = [random_scores(rng, "forest") for _ in range(50)]
+    scores = [random_scores(rng, graph="forest") for _ in range(50)]
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(oracle.argmax, scores))
     for one, (labels, value, _) in zip(scores, answers):
@@ -286,7 +246,7 @@ def test_compiled_and_plain_kernels_agree(kind, rng):
     from sklearn_fw.inference.oracles._tree import _forest
 
     for _ in range(10):
-        unary, *graph = _forest(random_scores(rng, "forest", kind))
+        unary, *graph = _forest(random_scores(rng, kind, "forest"))
         n_nodes, n_states = unary.shape
         for kernel, scratch in (
             (tree.tree_argmax, [np.empty((n_nodes + 1, n_states))]),
@@ -349,7 +309,7 @@ def test_k_is_checked(oracle):
 
 @pytest.mark.parametrize("oracle", [Viterbi(), TreeMaxProduct(), Enumeration(), Enumeration(9)])
 def test_oracles_are_estimators(oracle):
-    scores = random_scores(np.random.default_rng(3))
+    scores = random_scores(np.random.default_rng(3), graph="chain")
     for twin in (clone(oracle), pickle.loads(pickle.dumps(oracle))):
         assert type(twin) is type(oracle)
         assert twin.get_params() == oracle.get_params()
@@ -441,6 +401,11 @@ def test_pairwise_scores_are_pickled_without_expanding_the_table():
     np.testing.assert_array_equal(plain.unary, np.eye(2))
 
 
+def test_value_wants_a_label_for_each_node():
+    with pytest.raises(IndexError, match="shape mismatch"):
+        PairwiseScores.from_arrays(np.zeros((3, 2))).value([0, 1])
+
+
 def test_pairwise_scores_cannot_be_reassigned():
     scores = PairwiseScores.from_arrays(np.eye(2))
     with pytest.raises(AttributeError):
@@ -472,7 +437,7 @@ def test_callable_returns_three_labels_as_tuple():
 
 def test_callable_returns_a_certificate(rng):
     for kind in SCORES:
-        scores = random_scores(rng, "forest", kind)
+        scores = random_scores(rng, kind, "forest")
         expected = TreeMaxProduct().argmax(scores)
         labels, value, upper_bound = CallableOracle(TreeMaxProduct().argmax).argmax(scores)
         np.testing.assert_array_equal(labels, expected[0])

@@ -32,7 +32,7 @@ N_INSTANCES = 10  # of each kind and number of states
 def instances(rng, kind, times=1):
     for n_states in (2, 3):
         for _ in range(times * N_INSTANCES):
-            yield random_scores(rng, kind, n_states)
+            yield random_scores(rng, kind, n_states=n_states)
 
 
 def assert_is_answer(scores, labels, value, upper_bound):
@@ -73,6 +73,31 @@ def test_milp_does_not_depend_on_the_unit(size, rng):
         scores = PairwiseScores(size * scores.unary, size * scores.pairwise, scores.edges)
         _, value, upper_bound = MILP().argmax(scores)
         assert value == upper_bound == pytest.approx(best_value(scores), rel=1e-13)
+
+
+@pytest.mark.parametrize("oracle", [MILP(), LPRelaxation()], ids=repr)
+def test_constants_do_not_drown_differences(oracle, rng):
+    for scores in instances(rng, "normal", times=10):
+        moved = PairwiseScores(scores.unary + 1e9, scores.pairwise - 1e9, scores.edges)
+        labels, value, upper_bound = oracle.argmax(moved)
+        assert upper_bound >= moved.value(scores.unary.argmax(axis=1))
+        if value == upper_bound:
+            assert scores.value(labels) >= best_value(scores) - 1e-4
+        else:
+            assert not oracle.exact
+
+
+@pytest.mark.parametrize("oracle", [MILP(), LPRelaxation()], ids=repr)
+def test_noise_in_tables_of_missing_states_does_not_blur_the_answer(oracle, rng):
+    for _ in range(20 * N_INSTANCES):
+        scores = random_scores(rng, "missing states")
+        scores.pairwise[np.abs(scores.pairwise) == 1e9] *= 1e3
+        _, value, upper_bound = oracle.argmax(scores)
+        if value == upper_bound:
+            assert same(value, best_value(scores), 1e-9 * size_of(scores))
+        else:
+            assert not oracle.exact
+            assert best_value(scores) <= upper_bound <= value + 10 * size_of(scores)
 
 
 def test_milp_without_time_returns_a_guess_and_a_bound(rng):
@@ -147,7 +172,7 @@ class TestRelaxation:
 
     def test_equals_roof_duality_for_two_states(self, kind, rng):
         for _ in range(N_INSTANCES):
-            scores = random_scores(rng, kind)
+            scores = random_scores(rng, kind, n_states=2)
             if best_value(scores) > -math.inf:
                 *_, value, _ = LPRelaxation().vertex(scores)
                 assert same(QPBO().argmax(scores)[2], value, 1e-10 * size_of(scores))
@@ -201,7 +226,7 @@ def test_vertex_of_a_sloppy_solver_leaves_forbidden_pairs_alone(rng, monkeypatch
 
     monkeypatch.setattr(LPRelaxation, "_solve", sloppy)
     for _ in range(N_INSTANCES):
-        scores = random_scores(rng, "double edges", 3)
+        scores = random_scores(rng, "double edges", n_states=3)
         scores.pairwise[:, [0, 1, 2], [0, 1, 2]] = -np.inf
         _, edge, value, upper_bound = LPRelaxation().vertex(scores)
         assert np.all(edge[:, [0, 1, 2], [0, 1, 2]] == 0.0)
@@ -224,7 +249,7 @@ def test_agreeing_repairs_sums_and_keeps_zeros(rng):
 
 
 def test_labellings_satisfy_the_equations(rng):
-    scores = random_scores(rng, "double edges", 3)
+    scores = random_scores(rng, "double edges", n_states=3)
     polytope = Polytope.of_graph(scores.edges, scores.n_nodes, scores.n_states)
     labels = rng.integers(3, size=scores.n_nodes)
     node = np.eye(3)[labels]

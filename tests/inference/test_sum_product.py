@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from _gibbs import KINDS, assert_exact, assert_frequencies, brute_force, random_edges, random_scores
+from _gibbs import assert_exact, assert_frequencies, brute_force
+from _random_scores import CHAIN_KINDS, FOREST_KINDS, KINDS, random_edges, random_scores
 from sklearn_fw.inference import Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 
 N_INSTANCES = 200
 ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "chain"), (TreeMaxProduct(), "forest")]
-FOREST_KINDS = [kind for kind in KINDS if kind != "double edges"]
-CHAIN_KINDS = [kind for kind in FOREST_KINDS if kind not in ("isolated nodes", "several parts")]
 CASES = [
     (oracle, graph, kind)
     for oracle, graph in ORACLES
@@ -107,7 +106,7 @@ def test_a_constant_moves_the_log_partition_alone(oracle, graph, rng):
 
 @pytest.mark.parametrize("oracle, graph", [*ORACLES, (Enumeration(), "any")], ids=str)
 def test_samples_have_the_frequencies_of_the_marginals(oracle, graph, rng):
-    for kind in ("normal", "forbidden", "unequal states"):
+    for kind in ("normal", "forbidden", "missing states"):
         scores = random_scores(rng, kind, graph, n_nodes=5)
         node, edge, _ = oracle.marginals(scores)
         labels = oracle.sample(scores, 4000, random_state=3)

@@ -199,6 +199,30 @@ def test_inexact_oracles_never_claim_too_much(oracle, rng):
         assert trw.estimated_gap_ <= trw.dual_gap_
 
 
+@pytest.mark.parametrize("bound", [np.nan, -1e3])
+def test_bounds_that_cannot_be_are_refused(bound):
+    class Wrong:
+        def argmax(self, scores, start=None):
+            return np.zeros(4, int), 0.0, bound
+
+    with pytest.raises(ValueError, match=r"oracle Wrong returned upper_bound .* inf stands for"):
+        TRWMarginals(Wrong()).fit(make_ising_clique(4, random_state=0))
+
+
+def test_value_that_an_oracle_reports_proves_nothing():
+    """Any labelling, any value, and a bound that is true but far off: no call is an exact one."""
+
+    class Careless:
+        def argmax(self, scores, start=None):
+            bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
+            return np.zeros(len(scores.unary), int), bound, bound
+
+    mrf = make_ising_grid((3, 3), coupling=1.0, random_state=0)
+    with pytest.warns(UserWarning, match="oracle"):
+        trw = TRWMarginals(Careless(), n_rho_iter=1, max_iter=10).fit(mrf)
+    assert trw.log_partition_upper_ >= ExactMarginals().fit(mrf).log_partition_
+
+
 # ---- the mixture and its contraction -------------------------------------------------------------
 
 
@@ -269,6 +293,11 @@ def test_correction_reaches_its_gap(rng):
         assert run.log_partition >= before
         assert 0 < steps < 10_000
         assert gap <= 1e-3
+        # No atom is left that would be worth a step, those of weight zero included.
+        steps, _ = kernels.correct(
+            run.energy, run.atoms, run.alpha, run.delta, run.mu, run.kind, 1.001e-3, 10_000
+        )
+        assert steps == 0
 
 
 def test_kernels_agree_with_plain_python(rng):
@@ -311,6 +340,26 @@ def test_gradient_is_that_of_the_objective(rng):
     mu = mixture(rng, mrf)
     numeric = approx_fprime(mu, lambda x: trw_objective(x, mrf, rho), 1e-7)
     np.testing.assert_allclose(trw_gradient(mu, mrf, rho), numeric, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "mu, rho, message",
+    [
+        (np.full(9, 0.5), [1.0], r"mu must have shape \(8,\), as mrf.theta, got \(9,\)"),
+        (np.full(3, 0.5), [1.0], "mu must have shape"),
+        (np.full(8, np.nan), [1.0], "mu must hold finite numbers"),
+        (np.full(8, -0.1), [1.0], "mu must hold finite numbers that are not negative"),
+        (np.full(8, 0.5), [1.0, 1.0], r"rho must have shape \(n_edges,\) = \(1,\), got \(2,\)"),
+    ],
+)
+def test_points_that_do_not_fit_are_refused(mu, rho, message):
+    mrf = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], np.eye(2))
+    calls = [trw_objective, trw_gradient]
+    if len(rho) == 1:
+        calls.append(lambda mu, mrf, rho: edge_mutual_information(mu, mrf))
+    for call in calls:
+        with pytest.raises(ValueError, match=message):
+            call(mu, mrf, rho)
 
 
 def test_objective_is_entropies_minus_informations(rng):

@@ -93,7 +93,11 @@ def test_columns_of_a_data_frame_name_the_variables(rng):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(table(rng), columns=list("abcd"))
     assert TRWMarginals().fit(frame).mrf_.names == ["a", "b", "c", "d"]
-    assert TRWMarginals().fit(frame.to_numpy()).mrf_.names is None
+    trw = TRWMarginals().fit(frame)
+    assert trw.fit(frame.to_numpy()).mrf_.names is None
+    # A field given after a table has no columns.
+    trw.fit(frame).fit(make_ising_clique(4, random_state=0))
+    assert not hasattr(trw, "feature_names_in_")
 
 
 def test_edges_are_chosen(rng):
@@ -111,6 +115,9 @@ def test_weights_are_copies(rng):
     weighted = TRWMarginals(n_states=[2, 3, 2, 2]).fit(X, sample_weight=weight)
     copied = TRWMarginals(n_states=[2, 3, 2, 2]).fit(np.repeat(X, weight, axis=0))
     np.testing.assert_allclose(weighted.mrf_.theta, copied.mrf_.theta, rtol=0, atol=1e-10)
+    # A row of weight zero is not there: its states are not seen.
+    alone = TRWMarginals().fit([[0, 1], [1, 5]], sample_weight=[1, 0])
+    assert alone.mrf_.n_states.tolist() == [1, 2]
 
 
 def test_mixture_of_rows_has_the_marginals(rng):
@@ -185,6 +192,25 @@ def test_warm_start_saves_oracle_calls():
     warm.fit(make_ising_grid((3, 3), random_state=0))  # other variables: starts anew
 
 
+@pytest.mark.parametrize("first", ["table", "none"])
+def test_warm_start_keeps_off_the_boundary(first, rng):
+    """The mixture before was not contracted, but a bound needs contraction."""
+    mrf = make_ising_clique(4, random_state=0)
+    trw = TRWMarginals(warm_start=True)
+    if first == "table":
+        trw.fit(rng.integers(0, 2, (20, 4)))
+    else:
+        with pytest.warns(ConvergenceWarning, match="no certified gap"):
+            trw.set_params(contraction="none").fit(mrf)
+    assert trw.delta_ == 0.0
+    trw.set_params(contraction="adaptive").fit(mrf)
+    log_partition, _ = brute_force(mrf)
+    assert log_partition <= trw.log_partition_upper_ < np.inf
+    assert trw.converged_
+    fixed = trw.set_params(contraction="fixed", delta=0.2).fit(mrf)
+    assert fixed.delta_ == 0.2
+
+
 def test_files_are_fields(tmp_path):
     mrf = make_ising_clique(5, random_state=0)
     mrf.to_uai(tmp_path / "clique.uai")
@@ -244,6 +270,15 @@ def test_budgets_end_the_fit(budget):
     assert trw.log_partition_upper_ >= ExactMarginals().fit(mrf).log_partition_
 
 
+def test_oracle_calls_of_line_searches_count():
+    mrf = make_ising_grid((3, 3), random_state=0)
+    for calls in (15, 40):
+        trw = TRWMarginals(rho_step="line_search", tol=0.2, max_oracle_calls=calls)
+        trw.fit(mrf)
+        assert trw.n_oracle_calls_ <= calls
+        assert trw.rho_.sum() == pytest.approx(8.0)
+
+
 def test_verbose_goes_through_the_logger(caplog):
     with caplog.at_level(logging.INFO, "sklearn_fw"):
         trw = TRWMarginals(verbose=1, n_rho_iter=1).fit(make_ising_clique(4, random_state=0))
@@ -259,6 +294,7 @@ def test_verbose_goes_through_the_logger(caplog):
         ({"contraction": "x"}, "contraction must be one of"),
         ({"delta": 0.3}, "delta == 0.3, must be <= 0.25"),
         ({"delta": 0.0}, "delta == 0.0, must be > 0"),
+        ({"delta": np.nan}, "delta must be finite"),
         ({"contraction": "fixed", "delta": 1.0}, "delta == 1.0, must be < 1"),
         ({"correction": "x"}, "correction must be one of"),
         ({"correction_every": 0}, "correction_every == 0"),
@@ -336,6 +372,10 @@ def test_bad_rows_are_refused(rng):
     trw.fit(table(rng))
     with pytest.raises(ValueError, match=r"X\[0, 0\] is 2.0, but variable 0 has the states 0 to 1"):
         trw.predict([[2, 0, 0, 0]])
+    with pytest.raises(ValueError, match="set n_states for tables that lack a state"):
+        trw.score([[2, 0, 0, 0]])
+    trw.predict_marginals()[:] = 7.0  # a copy, as for rows
+    assert trw.marginals_.max() <= 1.0
     with pytest.raises(ValueError, match="needs complete rows"):
         trw.score_samples([[-1, 0, 0, 0]])
     with pytest.raises(ValueError, match="features"):

@@ -174,6 +174,10 @@ class TestSave:
         np.testing.assert_allclose(again.theta, mrf.theta, rtol=1e-15, atol=1e-15)
         assert again.constant == pytest.approx(mrf.constant, rel=1e-15, abs=1e-15)
 
+    def test_too_large_for_exponentials(self, tmp_path):
+        with pytest.raises(ValueError, match=r"log-potential of 1e\+12, .* 7e\+06: scale it"):
+            save_uai(PairwiseMRF([[0.0, -1e12]]), tmp_path / "large.uai")
+
     def test_round_trip(self, tmp_path, rng):
         edges = [(2, 0), (1, 3), (0, 1)]
         sizes = [2, 3, 1, 4]

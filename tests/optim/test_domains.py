@@ -308,6 +308,18 @@ def test_own_domain():
         Domain()
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+def test_hulls_of_all_sizes(scale, rng):
+    """Tolerances of what looks for the weights do not decide, nor do very small weights."""
+    triangle = Atoms(scale * (np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]) + 0.25))
+    for weights in rng.dirichlet(np.full(3, 0.1), size=50):
+        x = weights @ triangle.atoms
+        assert triangle.contains(x, tol=1e-14 * scale)
+        beyond = [-1e-6, weights[1] + weights[0] + 1e-6, weights[2]] @ triangle.atoms
+        assert not triangle.contains(beyond, tol=1e-7 * scale)
+    assert all(triangle.contains(atom, tol=0.0) for atom in triangle.atoms)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import OptimizeResult, linprog
-from scipy.sparse.linalg import aslinearoperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
 
 from _domain_referees import perfect_matchings
@@ -160,6 +160,48 @@ def test_start_at_the_equilibrium():
     np.testing.assert_array_equal(result.x, start[0])
 
 
+def test_start_from_a_result(rng):
+    M = rng.normal(size=(4, 5))
+    first = solve_matrix_game(M, tol=0, max_iter=50)
+    result = solve_matrix_game(M, tol=0, max_iter=1, start=first)
+    np.testing.assert_array_equal(result.x, first.x_last)
+    assert result.upper == pytest.approx(first.upper_last, rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e12])
+def test_rounding_of_the_bounds_is_no_error(scale, rng):
+    """Single points and numbers that cancel: the bounds meet, and rounding lets them cross."""
+    crossed = 0
+    for _ in range(50):
+        x, y = rng.normal(size=(2, 3))
+        M = rng.normal(size=(3, 3)) * 10.0 ** rng.integers(-4, 5, (3, 3))
+        M -= np.outer(x, y) * (x @ M @ y) / (x @ x) / (y @ y)
+        result = solve_matrix_game(
+            scale * M, domain_x=domains.Box(x, x), domain_y=domains.Box(y, y), tol=0, max_iter=20
+        )
+        size = scale * (np.abs(x) @ np.abs(M) @ np.abs(y))
+        assert abs(result.lower) + abs(result.upper) <= 1e-13 * size
+        crossed += result.lower > result.upper
+    assert crossed
+
+
+class OneBuffer(domains.Simplex):
+    def lmo(self, gradient):
+        self.answer = getattr(self, "answer", np.zeros(self.size))
+        self.answer[:] = super().lmo(gradient)
+        return self.answer
+
+
+def test_oracles_may_return_their_own_memory_or_lists(rng):
+    M = rng.normal(size=(4, 4))
+    expected = solve_matrix_game(M, tol=0, max_iter=50)
+    listing = domains.Simplex(4)
+    for own in (OneBuffer(4), Wrong(lambda g: listing.lmo(g).astype(int).tolist(), 4)):
+        result = solve_matrix_game(M, domain_x=own, domain_y=own, tol=0, max_iter=50)
+        np.testing.assert_array_equal(result.history["lower"], expected.history["lower"])
+        np.testing.assert_array_equal(result.x, expected.x)
+
+
 # ---- payoffs and domains -------------------------------------------------------------------------
 
 
@@ -279,14 +321,15 @@ def options(**given):
 
 
 class Wrong:
-    def __init__(self, lmo):
-        self.lmo = lmo
+    def __init__(self, lmo, size=3):
+        self.lmo, self.size = lmo, size
 
     def start(self):
-        return np.array([1.0, 0.0, 0.0])
+        return np.eye(self.size)[0]
 
 
 SIMPLEX = domains.Simplex(3)
+TURN = np.roll(np.eye(3), 1, axis=0)
 
 
 @pytest.mark.parametrize(
@@ -311,8 +354,16 @@ SIMPLEX = domains.Simplex(3)
             options(
                 domain_x=Wrong(lambda g: SIMPLEX.lmo(-g)), domain_y=Wrong(lambda g: SIMPLEX.lmo(-g))
             ),
-            "an lmo is wrong: the best replies bound the value by 1 from below and -1 from above",
+            "the lmo of domain_x returned a point that is worse than the current one by 1",
         ),
+        (options(domain_x=Wrong(lambda g: np.full(3, np.nan))), "than the current one by nan"),
+        (
+            lambda: solve_matrix_game(LinearOperator((3, 3), matvec=TURN.dot, rmatvec=TURN.dot)),
+            "payoff must be finite, and its rmatvec the product with its transpose",
+        ),
+        (options(start=([1, 0, 0],)), "start must be (x, y), an earlier result or None"),
+        (options(start=([1, 0, 0], [1, 0, 0], 1)), "start must be (x, y), an earlier result"),
+        (options(start=([1, 0, 0], [1, 0])), "the start of y must be a vector of length 3, got"),
         (
             options(domain_x=Wrong(lambda g: SIMPLEX.lmo(g)[:2])),
             "the lmo of domain_x returned shape (2,), expected (3,)",

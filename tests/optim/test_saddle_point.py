@@ -253,7 +253,9 @@ def test_blocks():
         assert problem.h(*point) <= gap + 1e-9
     assert result.dual_gap < 1e-2 * result.history["dual_gap"][0]
     # Per pass: three steps, and all three factors for the gap.
-    assert result.n_oracle_calls == 300 * 2 + 299 * 3 * 2
+    assert result.n_oracle_calls == 300 * (1 + 3) + 299 * 3 * 2
+    whole, _ = trajectory(problem, problem.cube, cubes, max_iter=10)
+    assert whole.n_oracle_calls == 10 * (1 + 3)
     again, _ = trajectory(problem, problem.cube, cubes, random_state=0, **options)
     np.testing.assert_array_equal(again.x, result.x)
     other, _ = trajectory(problem, problem.cube, cubes, random_state=1, **options)
@@ -338,6 +340,73 @@ def test_a_start_that_is_no_vertex_is_an_atom():
     )  # fmt: skip
     assert [0.5, 0.5] in result.atoms_x.tolist()
     np.testing.assert_allclose(result.weights_x, [0.75, 0.25], rtol=1e-15)
+
+
+def test_start_in_a_large_set(rng):
+    """Rounding is in proportion to the points."""
+    simplex = domains.Simplex(3, radius=1e12)
+    starts = 1e12 * rng.dirichlet(np.ones(3), size=20)
+    assert not all(simplex.contains(x, 1e-6) for x in starts)
+
+    def function(x, y):
+        return 0.5 * x @ x - 0.5 * y @ y, x, -y
+
+    for x in starts:
+        result = solve_saddle_point(function, simplex, SQUARE, tol=1e30, start=(x, [0, 0]))
+        np.testing.assert_array_equal(result.x, x)
+
+
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+def test_a_start_from_a_larger_set_is_refused(variant):
+    """Also where it is a combination of vertices, each of which must be in the set."""
+    for points, fine in (([[2.0, 0.0], [-2.0, 0.0]], False), ([[1.0, 0.0], [-1.0, 0.0]], True)):
+        start = OptimizeResult(
+            x_last=np.array(points[0]), y_last=np.zeros(2), atoms_x=np.array(points),
+            weights_x=np.full(2, 0.5), atoms_y=np.zeros((1, 2)), weights_y=np.ones(1),
+        )  # fmt: skip
+        args = quadratic, domains.L1Ball(2), SQUARE
+        options = {"variant": variant, "tol": 9.0, "start": start}
+        if fine:
+            solve_saddle_point(*args, **options)
+        else:
+            with pytest.raises(ValueError, match="the start of x is not in domain_x"):
+                solve_saddle_point(*args, **options)
+
+
+class Ends(domains.Domain):
+    """Nothing is known of its constraints."""
+
+    size = 2
+
+    def lmo(self, gradient):
+        return np.eye(2)[np.argmin(gradient)]
+
+
+def test_start_in_a_product_with_an_own_domain():
+    both = domains.Product(Ends(), domains.Box(0.0, 1.0, size=1))
+
+    def function(x, y):
+        return x @ y, y, x
+
+    result = solve_saddle_point(function, both, both, start=([1, 0, 0], [0, 1, 1]), tol=9)
+    np.testing.assert_array_equal(result.y, [0, 1, 1])
+    with pytest.raises(ValueError, match="the start of y is not in domain_y"):
+        solve_saddle_point(function, both, both, start=([1, 0, 0], [0, 1, 2]), tol=9)
+
+
+def test_oracles_may_return_their_own_memory():
+    class OneBuffer(OnlyAnOracle):
+        def __init__(self, domain):
+            self.domain, self.answer, self.start = domain, np.zeros(2), domain.start
+
+        def lmo(self, gradient):
+            self.answer[:] = self.domain.lmo(gradient)
+            return self.answer
+
+    own = OneBuffer(SQUARE)
+    expected, _ = trajectory(quadratic, SQUARE, SQUARE, max_iter=30)
+    result, _ = trajectory(quadratic, own, own, max_iter=30)
+    np.testing.assert_array_equal(result.x, expected.x)
 
 
 class OnlyAnOracle:
@@ -454,7 +523,12 @@ CURVED = {
         ),
         (with_options(start=[1.0]), "start must be (x, y), an earlier result or None; got [1.0]"),
         (with_options(start=([9, 0], [0, 0])), "the start of x is not in domain_x"),
-        (with_options(start=([0, 0], [[0, 0]])), "the start of y must be a vector, got shape"),
+        (
+            with_options(start=([0, 0], [[0, 0]])),
+            "the start of y must be a vector of length 2, got shape (1, 2)",
+        ),
+        (with_options(start=([0, 0], [0] * 3)), "the start of y must be a vector of length 2, got"),
+        (with_options(start=([0, 0], [0, np.nan])), "the start of y must be finite, got NaN"),
         (with_options(tol=-1), "tol == -1, must be >= 0"),
         (with_options(max_iter=0), "max_iter == 0, must be >= 1"),
         (lambda: solve_saddle_point(quadratic, 3, SQUARE), "domain_x must be a domain, that is"),
@@ -467,6 +541,7 @@ CURVED = {
         (with_function(lambda x, y: (np.nan, x, y)), "function returned NaN or infinity after 0"),
         (with_function(lambda x, y: (0.0, x * np.inf, y)), "NaN or infinity"),
         (lambda: SaddleConstants(coupling=-1), "coupling == -1, must be >= 0"),
+        (lambda: SaddleConstants().curvature, "the curvature needs a smoothness_x in constants"),
         (lambda: SaddleConstants().progress(), "the progress of a step needs a positive convexity"),
     ],
 )

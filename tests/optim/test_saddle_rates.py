@@ -62,6 +62,26 @@ def test_coupling_counts_on_the_weaker_side():
 ROOT_2 = math.sqrt(2)
 
 
+def test_no_rate_is_claimed_of_strong_coupling():
+    constants = SaddleConstants(
+        smoothness_x=1, smoothness_y=1, coupling=9, width_x=1, width_y=1, diameter_x=1,
+        diameter_y=1, convexity_x=1, convexity_y=1,
+    )  # fmt: skip
+    assert constants.progress() < 0
+    assert constants.rate() == constants.rate(away=True) == 0
+
+
+def test_domains_are_asked_for_missing_diameters_only():
+    class Costly(domains.L1Ball):
+        diameter = property(lambda self: pytest.fail("asked for nothing"))
+
+    constants = SaddleConstants(
+        smoothness_x=1, smoothness_y=1, coupling=1, convexity_x=1, convexity_y=1, diameter_x=1,
+        diameter_y=1,
+    )  # fmt: skip
+    resolve_step_size("heuristic", "fw", constants, Costly(2), Costly(2))
+
+
 @pytest.mark.parametrize("case", ["I", "P"])
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
 @pytest.mark.parametrize("seed, d", [(0, 4), (1, 10)])

@@ -12,7 +12,13 @@ from sklearn.utils import check_random_state, check_scalar
 
 from ..._loop import drive
 from ..._result import Status
-from ..._validation import check_choice, check_integer, check_positive, check_time_limit
+from ..._validation import (
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_time_limit,
+)
 from .._scores import kernels as tree_kernels
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import edge_mutual_information, uniform_marginals
@@ -41,6 +47,7 @@ class MessagePassing(MarginalsEstimator):
 
     def _start(self, mrf, tasks, rng):
         check_choice(self.update, "update", {"parallel", "random", "sequential"})
+        check_not_negative(self.damping, "damping")
         check_scalar(self.damping, "damping", Real, min_val=0, max_val=1, include_boundaries="left")
         options = {
             "tol": check_positive(self.tol, "tol"),

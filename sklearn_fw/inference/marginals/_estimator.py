@@ -72,6 +72,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
                 raise ValueError("sample_weight weighs the rows of a table; X is a random field")
             mrf = X
             self.n_features_in_ = mrf.n_variables
+            vars(self).pop("feature_names_in_", None)  # columns of an earlier table
         else:
             X = validate_data(self, X)
             weight = check_sample_weight(sample_weight, len(X))
@@ -135,7 +136,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if X is None:
-            return self.marginals_
+            return self.marginals_.copy()
         X = self._partial_rows(X)
         # Equal observations have equal answers; the order of rows must not matter.
         rows, source = np.unique(X, axis=0, return_inverse=True)
@@ -216,7 +217,10 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         X = np.asarray(X, dtype=np.float64)
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)
-        return np.where(missing, -1, self.mrf_.check_labels(X))
+        try:
+            return np.where(missing, -1, self.mrf_.check_labels(X))
+        except ValueError as error:
+            raise ValueError(f"{error}; set n_states for tables that lack a state") from None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

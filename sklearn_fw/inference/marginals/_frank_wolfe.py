@@ -133,7 +133,8 @@ class TRWRun:
         for labels in labellings:
             self._number(self.polytope.vertex(labels))
         self.alpha[:] = weights
-        self.delta = min(self.delta, delta)
+        if self.settings.contraction == "adaptive" and delta > 0.0:
+            self.delta = min(self.delta, delta)
         self._kernels.combine(self.uniform, self.atoms, self.alpha, self.delta, self.mu)
 
     # ---- the method ----------------------------------------------------------------------------
@@ -276,8 +277,14 @@ def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options)
     """
     mrf, max_iter = run.mrf, options.pop("max_iter")
     deadline = time.perf_counter() + time_limit
+    status = Status.RUNNING
+
+    def is_over():
+        spent = run.n_calls >= max_calls or time.perf_counter() >= deadline
+        return spent or status is Status.STOPPED
 
     def solve(rho, i):
+        nonlocal status
         run.set_rho(rho, i)
         if i:
             run.correct(0.5)  # often no oracle call is needed after this
@@ -288,28 +295,33 @@ def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options)
             time_limit=deadline - time.perf_counter(),
             **options,
         )
-        return status
 
-    status = solve(rho, 0)
+    solve(rho, 0)
     for i in range(1, n_rho_iter + 1):
         information = edge_mutual_information(run.mu, mrf)
         tree = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information)
         direction = tree - rho
         rho_gap = max(float(information @ direction), 0.0)
-        over = run.n_calls >= max_calls or time.perf_counter() >= deadline
-        if i == n_rho_iter or rho_gap == 0.0 or over or status is Status.STOPPED:
+        if i == n_rho_iter or rho_gap == 0.0 or is_over():
             return rho, rho_gap, status
+        step = 2.0 / (i + 2)
         if rho_step == "line_search":
-            step = _best_step(lambda step: solve(rho + step * direction, i) and run.bound)  # noqa: B023
-        else:
-            step = 2.0 / (i + 2)
+            step = _best_step(rho, direction, lambda rho: solve(rho, i), run, is_over)  # noqa: B023
+            if is_over():
+                rho = run.rho  # of the last problem solved
+                continue
         rho = rho + step * direction
-        status = solve(rho, i)
+        solve(rho, i)
 
 
-def _best_step(bound):
+def _best_step(rho, direction, solve, run, is_over):
     """Step of least bound; the end of the segment would make probabilities zero."""
     from scipy.optimize import minimize_scalar
+
+    def bound(step):
+        if not is_over():
+            solve(rho + step * direction)
+        return run.bound
 
     found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options={"xatol": 5e-4})
     return float(found.x)

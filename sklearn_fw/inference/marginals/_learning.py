@@ -30,7 +30,8 @@ def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     ``theta_ij = rho_ij log(mu_ij / (mu_i mu_j))`` make mu the maximiser and 0 the maximum of the
     tree-reweighted objective. Cost: n_samples times the number of edges (of all pairs for "tree").
     """
-    states = _states(X)
+    states = _states(X)[sample_weight > 0]
+    sample_weight = sample_weight[sample_weight > 0]
     n_states = _numbers_of_states(states, n_states)
     check_not_negative(pseudocount, "pseudocount")
     if pseudocount == 0:

@@ -1,6 +1,7 @@
 """Markov random fields: variables with states, and log-potentials on them and on pairs of them."""
 
 from itertools import pairwise as neighbours
+from numbers import Integral
 
 import numpy as np
 
@@ -238,7 +239,8 @@ class PairwiseMRF:
             raise ValueError(
                 f"labellings must have shape (n_samples, {self.n_variables}), got {X.shape}"
             )
-        states = X.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # NaN is found below
+            states = X.astype(np.int64)
         wrong = (states != X) | (states < 0) | (states >= self.n_states)
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
@@ -319,7 +321,8 @@ class PairwiseMRF:
         """
         states = np.full(self.n_variables, -1)
         for i, state in observed.items():
-            if not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
+            whole = isinstance(i, Integral) and isinstance(state, Integral)
+            if not whole or not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
                 raise ValueError(f"observed[{i}] = {state} is no state of any variable")
             states[i] = state
         free = np.flatnonzero(states < 0)
@@ -339,7 +342,7 @@ class PairwiseMRF:
                 unary[j] += table[states[i]]
             else:
                 constant += table[states[i], states[j]]
-        if constant == -np.inf:
+        if constant == -np.inf or any(np.all(unary[i] == -np.inf) for i in free):
             raise ValueError("observed is forbidden by a potential of -inf")
         names = None if self.names is None else [self.names[i] for i in free]
         return PairwiseMRF(
@@ -401,6 +404,10 @@ class PairwiseMRF:
             The random field.
         """
         h, J = np.asarray(h, dtype=np.float64), np.asarray(J, dtype=np.float64)
+        if h.ndim != 1:
+            raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
+        if edges is not None and J.shape != (len(edges),):
+            raise ValueError(f"J must hold a number for each of {len(edges)} edges, got {J.shape}")
         if edges is None:
             if J.shape != (len(h), len(h)):
                 raise ValueError(
@@ -464,7 +471,8 @@ class PairwiseMRF:
         Returns
         -------
         graph : networkx.Graph
-            Nodes 0 to n_variables - 1 with "unary", edges with "pairwise".
+            Nodes 0 to n_variables - 1 with "unary", edges with "pairwise". ``constant`` and
+            ``names`` have no place there.
         """
         import networkx as nx
 
@@ -563,7 +571,7 @@ def _tables(pairwise, edges, n_states):
         if len(edges):
             raise ValueError("pairwise is None, but there are edges: give each a table")
         return []
-    if isinstance(pairwise, np.ndarray) and pairwise.ndim == 2:
+    if len(pairwise) and all(np.ndim(row) == 1 for row in pairwise):
         pairwise = [pairwise] * len(edges)
     if len(pairwise) != len(edges):
         raise ValueError(f"pairwise holds {len(pairwise)} tables for {len(edges)} edges")

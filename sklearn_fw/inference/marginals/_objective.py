@@ -50,7 +50,7 @@ def trw_objective(mu, mrf, rho):
     """
     from ..._kernels.trw import value
 
-    return mrf.constant + value(make_energy(mrf, rho), np.array(mu, dtype=np.float64))
+    return mrf.constant + value(make_energy(mrf, rho), _point(mu, mrf))
 
 
 def trw_gradient(mu, mrf, rho):
@@ -72,7 +72,7 @@ def trw_gradient(mu, mrf, rho):
     """
     from ..._kernels.trw import gradient
 
-    mu = np.array(mu, dtype=np.float64)
+    mu = _point(mu, mrf)
     slopes = np.empty_like(mu)
     gradient(make_energy(mrf, rho), mu, slopes)
     return slopes
@@ -97,8 +97,7 @@ def edge_mutual_information(mu, mrf):
 
     information = np.empty(mrf.n_edges)
     mutual_information(
-        np.array(mu, dtype=np.float64), mrf.n_states, mrf.edges, mrf.node_start, mrf.edge_start,
-        information,
+        _point(mu, mrf), mrf.n_states, mrf.edges, mrf.node_start, mrf.edge_start, information
     )  # fmt: skip
     return information
 
@@ -116,6 +115,8 @@ def make_energy(mrf, rho, *, theta=None, floor=0.0):
     from ..._kernels.trw import Energy
 
     rho = np.asarray(rho, dtype=np.float64)
+    if rho.shape != (mrf.n_edges,):
+        raise ValueError(f"rho must have shape (n_edges,) = ({mrf.n_edges},), got {rho.shape}")
     node = 1.0 - np.bincount(
         mrf.edges.ravel(), weights=np.repeat(rho, 2), minlength=mrf.n_variables
     )
@@ -123,3 +124,16 @@ def make_energy(mrf, rho, *, theta=None, floor=0.0):
     entropy = np.concatenate([np.repeat(node, mrf.n_states), np.repeat(rho, pairs)])
     theta = mrf.theta if theta is None else theta
     return Energy(theta, entropy, uniform_marginals(mrf), floor)
+
+
+def _point(mu, mrf):
+    """Marginals as the kernels take them, which check nothing."""
+    mu = np.array(mu, dtype=np.float64)
+    if mu.shape != mrf.theta.shape:
+        raise ValueError(
+            f"mu must have shape {mrf.theta.shape}, as mrf.theta, got {mu.shape}: see "
+            f"PairwiseMRF.flatten"
+        )
+    if not np.all((mu >= 0.0) & (mu < np.inf)):
+        raise ValueError("mu must hold finite numbers that are not negative")
+    return mu

@@ -9,6 +9,9 @@ from ..oracles._linear_programs import LPRelaxation
 
 __all__ = ["LocalPolytope", "MarginalPolytope", "Vertex"]
 
+ROUNDING = 1e-12  # of a sum of scores, relative
+REFUTED = 1e-8  # by which a labelling beats a bound that is false, relative
+
 
 class Vertex(NamedTuple):
     """A vertex, where it is not zero, and what is known of the best one."""
@@ -29,7 +32,7 @@ class MarginalPolytope:
 
     def best(self, slopes, start=None):
         """The vertex that the oracle finds for these scores."""
-        labels, value, bound = self._oracle.argmax(self._mrf.scores(slopes), start)
+        labels, _, bound = self._oracle.argmax(self._mrf.scores(slopes), start)
         labels = np.asarray(labels)
         if labels.shape != (self._mrf.n_variables,):
             raise ValueError(
@@ -42,7 +45,14 @@ class MarginalPolytope:
                 f"oracle {type(self._oracle).__name__} returned state {labels[i]} for variable "
                 f"{i}, which has the states 0 to {self._mrf.n_states[i] - 1}"
             )
-        return self._vertex(labels, slopes, bound if bound > value else None)
+        vertex = self._vertex(labels, slopes, bound)
+        if not bound >= vertex.value - REFUTED * (1.0 + np.abs(slopes).sum()):
+            raise ValueError(
+                f"oracle {type(self._oracle).__name__} returned upper_bound {bound!r} with labels "
+                f"that score {vertex.value!r}; a bound is never below a score, and inf stands for "
+                f"no bound"
+            )
+        return vertex
 
     def improve(self, slopes, start):
         """The vertex that local search finds from a labelling."""
@@ -56,9 +66,12 @@ class MarginalPolytope:
 
     def _vertex(self, labels, slopes, bound):
         places = self._mrf.parts(labels[None])[0]
-        value = float(slopes[places].sum())
-        # None: the oracle calls its answer exact, whatever the rounding of its own sum is.
-        return Vertex(places, None, labels, value, value if bound is None else bound)
+        scores = slopes[places]
+        value = float(scores.sum())
+        # Exact oracles may sum up in another order; what else they say of the value is not used.
+        if bound <= value + ROUNDING * np.abs(scores).sum():
+            bound = value
+        return Vertex(places, None, labels, value, bound)
 
 
 class LocalPolytope:

@@ -329,6 +329,7 @@ class TRWMarginals(MarginalsEstimator):
                 raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         check_choice(self.rho_step, "rho_step", {"open_loop", "line_search"})
         if self.contraction != "none":
+            check_positive(self.delta, "delta")
             largest = 0.25 if self.contraction == "adaptive" else 1.0
             check_scalar(
                 self.delta, "delta", Real, min_val=0, max_val=largest,

@@ -10,6 +10,7 @@ from ._mrf import PairwiseMRF
 __all__ = ["load_uai", "read_uai_evidence", "read_uai_solution", "save_uai"]
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
+MOST_PARTS = 10_000  # factors written for one table
 
 
 def load_uai(path):
@@ -95,6 +96,11 @@ def save_uai(mrf, path):
     path : str or path
         Text file to write; an existing one is overwritten.
 
+    Raises
+    ------
+    ValueError
+        When a potential is larger than 7 million nats.
+
     See Also
     --------
     load_uai : Reads the same potentials, up to rounding of 1e-13.
@@ -131,6 +137,11 @@ def save_uai(mrf, path):
     for scope, block in blocks:
         finite = block[block > -np.inf]
         n_parts = max(1, int(np.ceil(np.abs(finite).max(initial=0.0) / LARGEST_EXPONENT)))
+        if n_parts > MOST_PARTS:
+            raise ValueError(
+                f"mrf has a log-potential of {np.abs(finite).max():.6g}, beyond what files of "
+                f"exponentials can hold, {MOST_PARTS * LARGEST_EXPONENT:g}: scale it"
+            )
         rows = np.exp(np.atleast_2d(block) / n_parts).tolist()
         table = "\n".join(" ".join(map(repr, row)) for row in rows)
         scopes += [scope] * n_parts

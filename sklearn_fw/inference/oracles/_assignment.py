@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import floats
+
 
 class Assignment(BaseEstimator):
     """Best matching of the rows of a matrix of scores with its columns.
@@ -86,7 +88,7 @@ class Assignment(BaseEstimator):
         """
         from scipy.optimize import linear_sum_assignment
 
-        scores = np.asarray(scores, dtype=np.float64)
+        scores = floats(scores, "scores")
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         # max() is NaN if any entry is, and NaN < inf is false

@@ -64,9 +64,9 @@ class BranchAndBound(BaseEstimator):
 
     Time is exponential in the worst case, and 4 * node_iter * n_edges * n_states^2 for each
     subproblem. Memory is n_edges * n_states for each level of the search, at most
-    ``n_nodes * n_states`` levels. Differences below 1e-12 of the sum of the sizes of all scores
-    count as rounding errors. The numbers of subproblems are logged at level DEBUG. The adjacency
-    of the last graph is kept for the next call, which may come from several threads.
+    ``n_nodes * n_states`` levels. Differences count as errors of rounding as those of `TRWS` do.
+    The numbers of subproblems are logged at level DEBUG. The adjacency of the last graph is kept
+    for the next call, which may come from several threads.
 
     References
     ----------

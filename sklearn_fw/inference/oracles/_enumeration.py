@@ -1,13 +1,11 @@
 """Exact inference by trying everything."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_scalar
 
-from .._scores import allowed, count_labelings, kernels, tables_of
-from ._exact import GibbsInference
+from ..._validation import check_integer
+from .._scores import allowed, count_labelings, kernels
+from ._exact import GibbsInference, arrays_of
 
 
 class Enumeration(GibbsInference, BaseEstimator):
@@ -83,9 +81,8 @@ class Enumeration(GibbsInference, BaseEstimator):
             When there are more than ``max_labelings`` labellings.
         """
         self._count(scores)
-        unary = np.ascontiguousarray(scores.unary, dtype=np.float64)
+        unary, tables, edge_table = arrays_of(scores)
         edges = np.array(scores.edges, dtype=np.int64, order="C")
-        tables, edge_table = tables_of(scores)
         labels = np.empty(len(unary), np.int32)
         value = kernels().enumerate_argmax(unary, edges, edge_table, tables, labels)
         return labels, value, value
@@ -112,7 +109,7 @@ class Enumeration(GibbsInference, BaseEstimator):
         ValueError
             When there are more than ``max_labelings`` labellings, or k < 1.
         """
-        check_scalar(k, "k", Integral, min_val=1)
+        k = check_integer(k, "k", 1)
         values = self._values(scores)
         n_labelings = len(values)
         if k < n_labelings:  # sort only what can be among the best
@@ -163,13 +160,13 @@ class Enumeration(GibbsInference, BaseEstimator):
         return values
 
     def _count(self, scores):
-        check_scalar(self.max_labelings, "max_labelings", Integral, min_val=1)
+        limit = check_integer(self.max_labelings, "max_labelings", 1)
         n_nodes, n_states = scores.unary.shape
         n_labelings = count_labelings(scores)
-        if n_labelings > self.max_labelings:
+        if n_labelings > limit:
             raise ValueError(
                 f"{n_states} states on {n_nodes} nodes have more than "
-                f"max_labelings={self.max_labelings} labellings; raise max_labelings, or use "
+                f"max_labelings={limit} labellings; raise max_labelings, or use "
                 f"TreeMaxProduct() or Viterbi() if the graph has no cycle, else Elimination()"
             )
         return n_labelings

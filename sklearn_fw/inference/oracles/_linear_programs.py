@@ -13,7 +13,7 @@ from ._local_polytope import (
     costs,
     dual_bound,
     most_likely,
-    solver_error,
+    without_impossible_pairs,
 )
 from ._plans import PlanCache
 
@@ -39,7 +39,8 @@ class MILP(BaseEstimator):
     time_limit : float, default=None
         Seconds for one answer, above 0. None: until it is optimal.
     mip_rel_gap : float, default=1e-9
-        Relative distance between value and bound at which the search ends, at least 0.
+        Distance between value and bound at which the search ends, at least 0, relative to what the
+        value is short of the sum of the best states and pairs of all nodes and edges.
 
     Attributes
     ----------
@@ -60,9 +61,10 @@ class MILP(BaseEstimator):
     of 10 nodes takes some 30 milliseconds, a 10 by 10 grid some 0.2 seconds. Memory is linear in
     the size of the scores. The matrix is kept for as long as calls come with the same graph.
 
-    HiGHS is exact up to tolerances that are some 1e-10 of the largest score for each gap, and
-    1e-11 for each node and edge. They are added to the bound; an answer that is as good as the
-    bound within them, or within ``mip_rel_gap`` where this is at most 1e-9, counts as exact.
+    HiGHS is exact up to tolerances that are some 1e-10, and 1e-11 for each node and edge, of the
+    largest difference between two scores of one node or edge: forbid by ``-inf``, not by large
+    penalties. They are added to the bound; an answer that is as good as the bound within them, or
+    within ``mip_rel_gap`` where this is at most 1e-9, counts as exact.
 
     When the time is up, the answer is the best of what HiGHS has found, ``start`` and the best
     states of nodes by their own scores. Calls may come from several threads.
@@ -133,7 +135,8 @@ class MILP(BaseEstimator):
         time_limit = check_time_limit(self.time_limit)
         gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
         polytope = self._polytope(scores)
-        cost, largest, scale = costs(scores)
+        scores = without_impossible_pairs(scores)
+        cost, largest, scale, constant, error = costs(scores)
         options = {"mip_rel_gap": gap}
         if np.isfinite(time_limit):
             options["time_limit"] = time_limit
@@ -153,11 +156,10 @@ class MILP(BaseEstimator):
         if result.x is not None:
             found = polytope.nodes(result.x).argmax(axis=1).astype(np.int32)
         labels, value = best_guess(scores, found, start)
-        error = solver_error(scores, scale)
         bound = dual_bound(scores)
         if result.mip_dual_bound is not None:
-            bound = min(bound, float(-result.mip_dual_bound / scale + error))
-        if value >= bound - 2 * error - min(gap, EXACT_GAP) * abs(bound):
+            bound = min(bound, float(constant - result.mip_dual_bound / scale + error))
+        if value >= bound - 2 * error - min(gap, EXACT_GAP) * abs(constant - bound):
             return labels, value, value
         return labels, value, bound
 
@@ -195,8 +197,9 @@ class LPRelaxation(BaseEstimator):
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-11 of
-    the largest score for each node and edge, counts as exact. Calls may come from several threads.
+    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-11
+    for each node and edge of the largest difference between two scores of one of them, counts as
+    exact. Calls may come from several threads.
 
     References
     ----------
@@ -313,7 +316,8 @@ class LPRelaxation(BaseEstimator):
         from scipy.optimize import linprog
 
         polytope = self._polytope(scores)
-        cost, largest, scale = costs(scores)
+        scores = without_impossible_pairs(scores)
+        cost, largest, scale, _, error = costs(scores)
         result = linprog(
             cost,
             A_eq=polytope.matrix,
@@ -328,7 +332,7 @@ class LPRelaxation(BaseEstimator):
         node = np.maximum(polytope.nodes(result.x), 0.0)
         node /= node.sum(axis=1, keepdims=True)
         bound = dual_bound(scores, polytope.messages(result.eqlin.marginals) / scale)
-        return node, polytope.edges(result.x), bound, solver_error(scores, scale)
+        return node, polytope.edges(result.x), bound, error
 
 
 def _failure(result):

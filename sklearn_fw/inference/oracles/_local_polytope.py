@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._scores import PairwiseScores
 from ._adjacency import first_labels
 from ._graph_cut import ROUNDING
 
@@ -57,22 +58,39 @@ class Polytope(NamedTuple):
         return dual[self.n_nodes :].reshape(2, -1, self.n_states)
 
 
+def without_impossible_pairs(scores):
+    """Scores that forbid the pairs of forbidden states, too: their numbers may be anything."""
+    possible = scores.unary > -np.inf
+    if possible.all():
+        return scores
+    a, b = scores.edges.T
+    pairs = possible[a][:, :, None] & possible[b][:, None, :]
+    return PairwiseScores(scores.unary, np.where(pairs, scores.pairwise, -np.inf), scores.edges)
+
+
+class Costs(NamedTuple):
+    """What to minimise: the score of ``mu`` is ``constant - cost @ mu / scale``."""
+
+    cost: np.ndarray  # not below 0: what an entry loses against the best one of its part
+    largest: np.ndarray  # upper limits of mu: 0 for forbidden entries, whose cost is finite, too
+    scale: float
+    constant: float
+    error: float  # how far a bound of the solver may be off, in units of the scores
+
+
 def costs(scores):
-    """Costs to minimise and upper limits of ``mu``, and what the scores were multiplied by.
-
-    Forbidden entries have the limit 0 instead of an infinite cost.
-    """
-    flat = np.concatenate([scores.unary.ravel(), scores.pairwise.ravel()])
-    allowed = flat > -np.inf
-    flat[~allowed] = 0.0
-    largest = max(np.abs(flat).max(), 1e-290)
-    scale = 2.0 ** np.floor(np.log2(LARGEST_COST / largest))  # adds no rounding error
-    return -scale * flat, allowed.astype(float), scale
-
-
-def solver_error(scores, scale):
-    """How far a bound of the solver may be off, in units of the scores."""
-    return float((GAP_TOLERANCE + DUAL_TOLERANCE * (scores.n_nodes + scores.n_edges)) / scale)
+    """The `Costs` of some scores. Constants of parts do not count, lest they drown differences."""
+    best = _best_of_parts(scores.unary, scores.pairwise)
+    best[best == -np.inf] = 0.0
+    unary, pairwise = np.split(best, [scores.n_nodes])
+    lost = [unary[:, None] - scores.unary, pairwise[:, None, None] - scores.pairwise]
+    lost = np.concatenate([part.ravel() for part in lost])
+    allowed = lost < np.inf
+    lost[~allowed] = 0.0
+    # A power of two adds no rounding error.
+    scale = 2.0 ** np.floor(np.log2(LARGEST_COST / max(lost.max(), 1e-300)))
+    error = (GAP_TOLERANCE + DUAL_TOLERANCE * len(best)) / scale + ROUNDING * np.abs(best).sum()
+    return Costs(scale * lost, allowed.astype(float), scale, float(best.sum()), float(error))
 
 
 def dual_bound(scores, messages=None):
@@ -87,10 +105,14 @@ def dual_bound(scores, messages=None):
         taken = np.bincount(ends.ravel(), messages.ravel(), minlength=unary.size)
         unary = unary - taken.reshape(unary.shape)
         pairwise = pairwise + messages[0][:, :, None] + messages[1][:, None, :]
-    best = np.concatenate([unary.max(axis=1), pairwise.max(axis=(1, 2))])
+    best = _best_of_parts(unary, pairwise)
     if best.min() == -np.inf:
         return -np.inf
     return float(best.sum() + ROUNDING * np.abs(best).sum())
+
+
+def _best_of_parts(unary, pairwise):
+    return np.concatenate([unary.max(axis=1), pairwise.max(axis=(1, 2))])
 
 
 def most_likely(node, preferred):

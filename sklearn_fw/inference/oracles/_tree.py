@@ -1,12 +1,11 @@
 """Exact inference on trees and forests."""
 
 import functools
-from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_scalar
 
+from ..._validation import check_integer
 from .._scores import allowed, count_labelings, kernels
 from ._exact import GibbsInference, arrays_of
 
@@ -82,9 +81,8 @@ class ForestInference(GibbsInference, BaseEstimator):
         ValueError
             When the graph has a cycle, or is no chain where one is expected, or k < 1.
         """
-        check_scalar(k, "k", Integral, min_val=1)
+        k = min(check_integer(k, "k", 1), count_labelings(scores))
         forest = self._forest(scores)
-        k = min(int(k), count_labelings(scores))
         return allowed(*kernels().tree_top_k(*forest, k))
 
     def _sums(self, scores, marginals):

@@ -46,9 +46,9 @@ class TRWS(BaseEstimator):
     stop above it, as coordinate descent does.
 
     Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that
-    beats those before it. The calculation ends early when bound and value agree. Numbers that
-    agree to a relative difference of 1e-9 are taken for equal, and any other ``upper_bound`` is
-    raised by 1e-12 of the sum of the sizes of all scores, above all rounding errors.
+    beats those before it. The calculation ends early when bound and value agree, but for
+    errors of rounding: 2e-16 times (32 + n_nodes) of the sum of the largest absolute scores of all
+    nodes and edges. Any other ``upper_bound`` is raised by as much.
 
     Forbidden states and pairs need no large penalty: minus infinity goes through the messages, so
     that states which cannot be part of an allowed labelling are found out. The answer can
@@ -138,8 +138,9 @@ class Incumbent:
 
     def __init__(self, scores, plan, start=None):
         self.problem = prepare(scores, plan)
-        # No sum of scores is wrong by as much.
-        self.rounding = 1e-12 * kernels().total_size(*self.problem)
+        # A few errors for each number, and those of adding up all nodes.
+        error = (32 + scores.n_nodes) * float(np.finfo(np.float64).eps)
+        self.rounding = error * kernels().total_size(*self.problem)
         self._scores = scores
         self._record = -np.inf
         self.labels = first_labels(scores, start)
@@ -160,9 +161,8 @@ class Incumbent:
             self.labels, self.value = labels, value
 
     def reaches(self, bound):
-        """Whether value and bound are the same number, as far as one can tell."""
-        difference = self.rounding + 1e-9 * abs(self.value)
-        return bound == self.value or bound - self.value <= difference < np.inf
+        """Whether value and bound are the same number but for errors of rounding."""
+        return bound == self.value or bound - self.value <= self.rounding
 
     def answer(self, bound):
         """Labels, value and upper bound, as an oracle returns them."""

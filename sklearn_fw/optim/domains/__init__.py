@@ -5,9 +5,9 @@ A domain is any object with the method
     ``lmo(gradient) -> vertex``
 
 a linear minimisation oracle: both are arrays of shape (size,), and no point v of the set has a
-smaller ``<gradient, v>`` than the vertex. It must not depend on the length of the gradient, and
-must return equal numbers whenever it returns the same vertex. So this is a complete domain, though
-solvers will ask where they shall start::
+smaller ``<gradient, v>`` than the vertex. It must not change the gradient nor depend on its length,
+and must return equal numbers whenever it returns the same vertex. So this is a complete domain,
+though solvers will ask where they shall start::
 
     class Segment:
         def lmo(self, gradient):

@@ -275,19 +275,16 @@ class Atoms(Described):
         return self.atoms[np.argmin(self.atoms @ self._vector(gradient, "gradient"))].copy()
 
     def contains(self, x, tol=1e-9):
-        from scipy.optimize import linprog
+        from scipy.optimize import nnls
 
-        x, n_atoms = self._vector(x, "x"), len(self.atoms)
-        # Variables: weights of the atoms, and the largest difference, which is minimised.
-        difference = np.hstack(
-            [np.vstack([self.atoms.T, -self.atoms.T]), -np.ones((2 * x.size, 1))]
-        )
-        solution = linprog(
-            np.append(np.zeros(n_atoms), 1.0), A_ub=difference, b_ub=np.append(x, -x),
-            A_eq=[np.append(np.ones(n_atoms), 0.0)], b_eq=[1.0],
-        )  # fmt: skip
-        weights = np.maximum(solution.x[:-1], 0.0)
-        return bool(np.abs(weights / weights.sum() @ self.atoms - x).max() <= tol)
+        differences = self.atoms - self._vector(x, "x")
+        if not np.all(np.any(differences, axis=1)):  # exactly an atom
+            return True
+        # The nearest point of the hull, by its weights; their sum comes out a little below one.
+        equations = np.vstack([differences.T / np.abs(differences).max(), np.ones(len(self.atoms))])
+        target = np.append(np.zeros(self.size), 1.0)
+        weights = nnls(equations, target, maxiter=100 * (len(self.atoms) + 1))[0]
+        return bool(np.abs(weights / weights.sum() @ differences).max() <= tol)
 
 
 class Product(Projectable):
