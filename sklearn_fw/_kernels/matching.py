@@ -95,12 +95,13 @@ def _violation(column_sums, v, perfect):
 
 
 @inner
-def _eliminate(joint, ground, push, noise, n):
+def _eliminate(joint, ground, push, drag, noise, n):
     """Gaussian elimination on the Laplacian of a graph, last node first.
 
     Conductances to other nodes (lower triangle of ``joint``) and to the ground only ever grow here,
     so nothing cancels even where they differ by hundreds of orders of magnitude. ``push`` is the
-    right-hand side and ``noise`` the rounding in it. The diagonal receives the degrees.
+    right-hand side but for ``drag``, the part that follows columns whose step is fixed, and
+    ``noise`` the rounding in it. The diagonal receives the degrees.
     """
     for a in range(n - 1, -1, -1):
         degree = ground[a]
@@ -114,6 +115,7 @@ def _eliminate(joint, ground, push, noise, n):
             if part > 0.0:
                 ground[b] += part * ground[a]
                 push[b] += part * push[a]
+                drag[b] += part * drag[a]
                 noise[b] += part * noise[a]
                 for c in range(b):
                     joint[b, c] += part * joint[a, c]
@@ -123,11 +125,11 @@ def _eliminate(joint, ground, push, noise, n):
 def _newton_direction(z, u, v, column_sums, perfect, entropic, joint, scratch, lists, d):
     """Newton direction d of v; where it would make a dual negative, that one becomes zero.
 
-    ``joint`` (K, K), ``scratch`` (4, K) and ``lists`` (3, K) are overwritten.
+    ``joint`` (K, K), ``scratch`` (5, K) and ``lists`` (3, K) are overwritten.
     """
     J, K = z.shape
     nodes, place, touched = lists[0], lists[1], lists[2]
-    ground, push, noise, share = scratch[0], scratch[1], scratch[2], scratch[3]
+    ground, push, noise, share, drag = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
     largest = 1.0  # duals are moved by this much where nothing holds them
     for j in range(J):
         largest = max(largest, abs(u[j]))
@@ -141,6 +143,7 @@ def _newton_direction(z, u, v, column_sums, perfect, entropic, joint, scratch, l
             if place[k] >= 0:
                 nodes[n], place[k] = k, n
                 ground[n], push[n], noise[n] = 0.0, column_sums[k] - 1.0, 4e-16 * J
+                drag[n] = 0.0
                 for b in range(n):
                     joint[n, b] = 0.0
                 n += 1
@@ -164,11 +167,11 @@ def _newton_direction(z, u, v, column_sums, perfect, entropic, joint, scratch, l
                     continue
                 part = share[i] / total
                 ground[a] += part * held
-                push[a] += part * moved
+                drag[a] += part * moved
                 for h in range(i):
                     joint[a, touched[h]] += part * share[h]
-        _eliminate(joint, ground, push, noise, n)
-        bent = False
+        _eliminate(joint, ground, push, drag, noise, n)
+        first, reach = -1, 1.0  # the dual that becomes zero first on the way, and the share of it
         for a in range(n):
             k, degree = nodes[a], joint[a, a]
             own = push[a] if abs(push[a]) > noise[a] else 0.0
@@ -176,17 +179,18 @@ def _newton_direction(z, u, v, column_sums, perfect, entropic, joint, scratch, l
                 step = own / degree
                 if entropic:  # exact where a group of columns gives to one fixed place
                     step = math.copysign(math.log1p(abs(step)), step)
+                step += drag[a] / degree
                 for b in range(a):
                     step += joint[a, b] / degree * d[nodes[b]]
             else:
                 step = math.copysign(largest, own) if own != 0.0 else 0.0
             d[k] = step
-            if not perfect and v[k] + step < 0.0:
-                d[k] = -v[k]
-                place[k] = -1
-                bent = True
-        if not bent:
+            if not perfect and v[k] + reach * step < 0.0:
+                first, reach = k, -v[k] / step
+        if first < 0:
             return
+        d[first] = -v[first]
+        place[first] = -1
 
 
 @inner
@@ -211,7 +215,7 @@ def project(p, v, perfect, entropic, tol, max_iter):
     heap = np.empty(max(J, K))
     z, u, u_next, line = np.empty((J, K)), np.empty(J), np.empty(J), np.empty(J)
     column_sums, v_next, d = np.empty(K), np.empty(K), np.empty(K)
-    joint, scratch, lists = np.empty((K, K)), np.empty((4, K)), np.empty((3, K), np.int64)
+    joint, scratch, lists = np.empty((K, K)), np.empty((5, K)), np.empty((3, K), np.int64)
     n_iter = 0
     while True:
         value = _fit_rows(p, v, perfect, entropic, u, z, column_sums, heap)

@@ -1,6 +1,7 @@
 """Sentences in two languages whose words were aligned by hand."""
 
 import json
+import operator
 
 from sklearn.utils import Bunch
 
@@ -118,6 +119,8 @@ def _read(path):
                 f"line {number} of {path} is no JSON object with {', '.join(sorted(_FIELDS))}"
             )
         source, target = record["src_words"], record["tgt_words"]
+        if not all(isinstance(words, list) for words in (source, target)):
+            raise ValueError(f"line {number} of {path} has words that are no list")
         sure = _links(record["alignment"], source, target, number, path)
         possible = _links(record.get("possible", []), source, target, number, path)
         pairs.append((source, target, sure, sorted({*sure, *possible})))
@@ -128,10 +131,10 @@ def _read(path):
 
 def _links(links, source, target, number, path):
     try:
-        links = sorted({(j, k) for j, k in links})
+        links = sorted({(operator.index(j), operator.index(k)) for j, k in links})
     except (TypeError, ValueError):
         raise ValueError(
-            f"line {number} of {path} has links that are no pairs of numbers"
+            f"line {number} of {path} has links that are no pairs of whole numbers"
         ) from None
     outside = [(j, k) for j, k in links if not (0 <= j < len(source) and 0 <= k < len(target))]
     if outside:

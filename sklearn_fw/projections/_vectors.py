@@ -119,8 +119,11 @@ def project_l2_ball(v, radius=1.0):
     array([0.6, 0.8])
     """
     v, radius = _vectors(v), check_positive(radius, "radius")
-    norm = np.linalg.norm(v, axis=-1, keepdims=True)
-    return v * (radius / np.maximum(norm, radius))
+    # Squares of huge numbers would overflow.
+    scale = np.maximum(np.abs(v).max(axis=-1, keepdims=True), radius)
+    scaled, limit = v / scale, radius / scale
+    norm = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return np.where(norm <= limit, v, scaled * (radius / np.maximum(norm, limit)))
 
 
 def project_box(v, lower, upper):

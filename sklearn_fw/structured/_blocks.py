@@ -29,6 +29,8 @@ class Sweep(NamedTuple):
     hinge: np.ndarray  # (n,) max_y H_i(y)
     current: np.ndarray  # (n,) expected H_i at the dual variables of the block
     answers: object  # the maximisers, in the form that `step_towards` takes
+    # (n,) what hinges may lack if the oracle is not exact: up to its bounds, inf without a bound
+    slack: object = 0.0
 
 
 class Certificate(NamedTuple):
@@ -59,6 +61,7 @@ class Blocks(ABC):
         self.n_blocks = len(weight)
         self.n_weights = n_weights
         self.max_loss = max_loss
+        self.exact = True  # whether the oracle promises to be
 
     def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
         """Put all mass on the truth: w = clip(0), l = 0.
@@ -75,6 +78,7 @@ class Blocks(ABC):
         self.loss_moment = np.zeros(1)
         self.loss = np.zeros(n)
         self.counts = np.zeros(block_rules.N_COUNTS, dtype=np.int64)
+        self.n_unbounded = 0  # answers without a bound, in the certificates that still count
         size = 1 << max(n - 1, 0).bit_length()
         self.gaps = block_rules.Gaps(np.full(n, np.inf), np.zeros(2 * size), np.array([np.inf]))
         # At the truth every block gap is the largest loss; the cache needs only their total.
@@ -111,13 +115,26 @@ class Blocks(ABC):
         v += self.v  # in place: weight vectors can be larger than everything else
         return v, self.loss.sum() - factor * self.loss_moment[0]
 
+    @property
+    def certified(self):
+        """Whether certificates hold: by bounds, or by a promise that nothing contradicts."""
+        kept = not self.exact or self.counts[block_rules.WORSE] == 0
+        return kept and self.n_unbounded == 0
+
+    def mean_hinge(self, sweep):
+        """Bound on the mean of ``max_y H_i``; an estimate where the oracle gives no bounds."""
+        n_unbounded = np.count_nonzero(~np.isfinite(sweep.slack))
+        self.n_unbounded += n_unbounded
+        return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))
+
     def certify(self, averaged=False):
         """Exact gap at the iterate or at the average of the iterates: n oracle calls."""
         v, loss = self.averaged() if averaged else (self.v, self.loss.sum())
         w = self.clip(v)
         sweep = self.sweep(w)
         self.counts[block_rules.CALLS] += self.n_blocks
-        primal = 0.5 * self.lam * (w @ w) + self.weight @ sweep.hinge
+        self.n_unbounded = 0
+        primal = 0.5 * self.lam * (w @ w) + self.mean_hinge(sweep)
         dual = self.dual_value(v, loss)
         return Certificate(w, float(primal), dual, float(primal - dual), sweep)
 

@@ -52,6 +52,7 @@ class PartBlocks(Blocks):
         # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED or self._parts.exhaustive
         self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
+        self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
         nothing = np.zeros((parts.node_start[1], n_states))
@@ -162,7 +163,7 @@ class PartBlocks(Blocks):
             )
             value = 0.0
             if slot < 0:
-                labels = self._ask(self._block_scores(i), i)
+                labels = self._ask(self._block_scores(i), i)[0]
                 scratch.labels[: len(labels)] = labels
                 value = kernels.check_answer(parts, dual, i, scratch, counts)
             kernels.finish_visit(
@@ -218,7 +219,7 @@ class PartBlocks(Blocks):
         # Scores without loss leave a zero-one loss out as well.
         whole_cost = parts.whole_cost if loss_weight else 0.0
         plain = parts if loss_weight else parts._replace(whole_cost=0.0)
-        asked, true_value = [], np.empty(self.n_blocks)
+        asked, (true_value, slack) = [], np.zeros((2, self.n_blocks))
         for i in range(self.n_blocks):
             truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
             block_scores(plain, view, i, loss_weight, scratch)
@@ -234,14 +235,17 @@ class PartBlocks(Blocks):
         ]
         answers = [answer for batch in Parallel(n_jobs=self._n_jobs)(jobs) for answer in batch]
         for i, (scores, truth) in enumerate(asked):
-            value = scores.value(answers[i]) + whole_cost * np.any(answers[i] != truth)
+            answer, upper_bound = answers[i]
+            value = scores.value(answer) + whole_cost * np.any(answer != truth)
             hinge[i] = value - true_value[i]
             better = hinge[i] >= 0.0
             if hinge[i] < -1e-12 * max(1.0, abs(true_value[i])):
                 self.counts[WORSE] += 1
-            labels[parts.node_start[i] : parts.node_start[i + 1]] = answers[i] if better else truth
+            labels[parts.node_start[i] : parts.node_start[i + 1]] = answer if better else truth
             hinge[i] = max(hinge[i], 0.0)  # an answer worse than the truth is replaced by it
-        return Sweep(hinge, current, labels)
+            if not self.exact:
+                slack[i] = max(upper_bound - true_value[i] - hinge[i], 0.0)
+        return Sweep(hinge, current, labels, slack)
 
     def currents(self):
         """``current`` of a sweep at the iterate."""

@@ -103,9 +103,11 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     lam_ : float
         1 / (C n).
     dual_gap_ : float
-        Certified gap at ``coef_``; None for solvers without one.
+        Certified gap at ``coef_``; None for solvers without one, inf where the oracle is not exact
+        and gives no bounds.
     objective_, dual_objective_ : float
-        Primal and dual value at ``coef_``.
+        Primal and dual value at ``coef_``. With an oracle that is not exact the former is a bound
+        by those of the oracle, without which it is an estimate.
     block_gaps_ : ndarray of shape (n_samples,)
         Part of each sample in the gap, when last measured; None without duals.
     dual_coef_ : list of dict or None
@@ -124,12 +126,14 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         How the fit ended.
     history_ : dict of str to ndarray
         One entry per certificate: "n_iter", "time", "n_oracle_calls", "objective",
-        "dual_objective", "dual_gap", "estimated_gap".
+        "dual_objective", "dual_gap", "estimated_gap". Where ``dual_gap_`` is inf, "objective" and
+        "dual_gap" are estimates.
 
     Raises
     ------
     ValueError
-        For parameters out of range, ragged or unequal inputs, NaN, labels unseen in fit.
+        For parameters out of range, ragged or unequal inputs, NaN, labels unseen in fit, or a
+        solver that cannot keep the bounds of the model.
     TypeError
         When the model or oracle lacks a method that is needed.
 
@@ -139,6 +143,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         When the budget ends before the gap is at most ``tol``.
     UserWarning
         When C is set although the solver has a radius.
+    RuntimeWarning
+        When the oracle turns out not to be exact, with the number of answers that show it.
 
     See Also
     --------
@@ -227,7 +233,6 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         blocks, lam = self._make_blocks(X, y, sample_weight)
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
         if getattr(self.solver_, "radius", None) is not None and self.C != 1.0:
             warnings.warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
@@ -272,6 +277,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
+        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
         for name in ("classes_", "n_features_in_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
@@ -310,11 +316,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         from .._kernels import block_rules
         from ._blocks import COUNTED
 
-        if not self.solver_.certified and status is Status.MAX_ITER:
-            status = Status.FINISHED
         solution, counts = method.solution(), blocks.counts
+        certified = self.solver_.certified and blocks.certified
+        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
+            status = Status.FINISHED
         self.coef_ = solution.w
-        self.dual_gap_, self.objective_ = solution.gap, solution.primal
+        self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
+        self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
         self.dual_coef_ = blocks.dual_coef()
         self.n_iter_ = n_iter
@@ -332,15 +340,23 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self.history_ = {name: np.array(values) for name, values in history.items()}
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
+        faults = []
         if counts[block_rules.WORSE]:
+            faults.append(
+                f"answered {counts[block_rules.WORSE]} times with an output worse than the true "
+                f"one, which was used instead"
+            )
+        if blocks.n_unbounded:
+            faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
+        if faults:
+            void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
             warnings.warn(
-                f"the oracle answered {counts[block_rules.WORSE]} times with an output worse than "
-                f"the true one, which was used instead: it is not exact, and dual_gap_ is no "
-                f"certificate",
+                f"the oracle {' and '.join(faults)}: it is not exact"
+                + ("" if blocks.certified else void),
                 RuntimeWarning,
                 stacklevel=CALLER,
             )
-        if self.solver_.certified and status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        if certified and status in (Status.MAX_ITER, Status.TIME_LIMIT):
             warnings.warn(
                 f"duality gap {self.dual_gap_:.3g} > tol={self.tol:.3g} after {n_iter} passes: "
                 f"{status.value}",
@@ -557,9 +573,16 @@ def _is_tabular(model):
 
 def _with_declared_bounds(solver, model):
     """The solver, with the box that the model declares unless it has one of its own."""
-    if not callable(getattr(model, "bounds", None)) or not hasattr(solver, "lower_bounds"):
+    lower, upper = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
+    is_free = lower is None or np.all(np.isneginf(lower))
+    if is_free and (upper is None or np.all(np.isposinf(upper))):
         return solver
+    if not hasattr(solver, "lower_bounds"):
+        raise ValueError(
+            f"{type(model).__name__} has bounds on the weights, which solver "
+            f"{type(solver).__name__} cannot keep: use BlockFrankWolfe ('bcfw'), FrankWolfe ('fw') "
+            f"or Extragradient ('extragradient'), or a model without bounds()"
+        )
     if solver.lower_bounds is not None or solver.upper_bounds is not None:
         return solver
-    lower, upper = model.bounds()
     return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)

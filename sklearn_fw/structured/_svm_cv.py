@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +13,12 @@ from ._items import length_of, take
 from ._svm import StructuredSVM
 
 __all__ = ["StructuredSVMCV"]
+
+
+def _has_marginals(cv):
+    inner = StructuredSVM() if cv.estimator is None else cv.estimator
+    # The error of the estimator says why, if it has none.
+    return bool(getattr(cv, "estimator_", inner).predict_marginals)
 
 
 class StructuredSVMCV(BaseEstimator):
@@ -175,6 +182,23 @@ class StructuredSVMCV(BaseEstimator):
         """
         check_is_fitted(self)
         return self.estimator_.score_samples(X)
+
+    @available_if(_has_marginals)
+    def predict_marginals(self, X):
+        """Probabilities of the states of all nodes, see `StructuredSVM.predict_marginals`.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
+            Probabilities, or an object array of arrays for sequences.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_marginals(X)
 
     def score(self, X, y):
         """Score of the chosen estimator, by ``scoring`` if given.

@@ -67,7 +67,10 @@ def test_absent_files_are_named(tmp_path, monkeypatch):
             r"line 1 of .* links the words \(2, 0\), but there are 2 and 2 words, counted from 0",
         ),
         ([PAIRS[0] | {"possible": [[0, -1]]}], r"line 1 of .* links the words \(0, -1\), but"),
-        ([PAIRS[0] | {"alignment": [0, 1]}], "line 1 of .* has links that are no pairs of numbers"),
+        ([PAIRS[0] | {"alignment": [0, 1]}], "line 1 of .* has links that are no pairs of whole"),
+        ([PAIRS[0] | {"alignment": [[0.5, 1]]}], "line 1 of .* has links that are no pairs of wh"),
+        ([PAIRS[0] | {"alignment": [["0", "1"]]}], "line 1 of .* has links that are no pairs of"),
+        ([PAIRS[0] | {"src_words": "hear !"}], "line 1 of .* has words that are no list"),
     ],
 )
 def test_broken_files_are_refused(tmp_path, pairs, message):

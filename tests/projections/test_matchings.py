@@ -146,6 +146,19 @@ def test_first_guesses_change_nothing_but_the_work(name, perfect, rng):
             np.testing.assert_allclose(again, z, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("scale", [10.0, 30.0, 50.0])
+def test_duals_that_become_zero(scale):
+    """Mass leaks at rates of exp(-scale), and some duals are zero or nearly so."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        for shape in [(3, 3), (4, 4), (5, 5), (4, 6)]:
+            noise = rng.normal(size=shape)
+            sums = rng.normal(size=(shape[0], 1)) + rng.normal(size=shape[1]) + 1e-3 * noise
+            for p in (scale * noise, scale * sums):
+                z, duals = sinkhorn_matching(p, return_duals=True)
+                assert_optimal("entropic", p, z, duals, perfect=False, tol=1e-9)
+
+
 @both_forms
 @pytest.mark.parametrize("n", [2, 8])
 def test_large_values_give_the_best_matching(n, perfect, rng):

@@ -94,6 +94,13 @@ def test_simplex_of_large_values():
     np.testing.assert_array_equal(project_simplex([-3.0], radius=2.0), [2.0])
 
 
+def test_l2_ball_of_huge_and_tiny_values():
+    for scale in (1e200, 1e308):
+        x = project_l2_ball([[scale, -scale], [0.0, 1.0]], radius=2.0)
+        np.testing.assert_allclose(x, [[np.sqrt(2), -np.sqrt(2)], [0.0, 1.0]], rtol=1e-14)
+    np.testing.assert_allclose(project_l2_ball([3e-200, 4e-200], 1e-200), [6e-201, 8e-201])
+
+
 def test_points_of_the_set_stay():
     v = np.array([0.3, -0.4])
     np.testing.assert_array_equal(project_l2_ball(v), v)

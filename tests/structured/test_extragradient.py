@@ -362,7 +362,6 @@ def test_one_sample_with_a_ridge(lam, geometry):
 
 @pytest.mark.parametrize("geometry", ["entropy", "euclidean"])
 @pytest.mark.parametrize("perfect", [False, True])
-@pytest.mark.filterwarnings("ignore:projection onto matchings stopped after max_iter=500")
 def test_geometries_of_matchings(perfect, geometry):
     _, outputs = planted()
     full = [np.eye(4)[linear_sum_assignment(-y)[1]] for y in outputs]
@@ -448,6 +447,14 @@ def test_steps_that_are_too_long_are_refused(monkeypatch):
         assert svm.history_["step_size"][0] < 30 / true_lipschitz(p, true)
     with pytest.raises(FloatingPointError, match="weights grow without bound with step_size="):
         fit(p, Extragradient(step_size=100 / true_lipschitz(p, true)), tol=1e-3)
+
+
+def test_steps_with_nearly_nothing_to_lose():
+    """The inequality that allows a step may have a left side of 1e-310: no overflow."""
+    rng = np.random.default_rng(34)
+    X, y = [rng.normal(size=(1, 2)), rng.normal(size=(2, 2))], [[2], [1, 1]]
+    solver = Extragradient(radius=0.1, norm="l1")
+    assert StructuredSVM("chain", solver=solver, tol=1e-3, max_iter=50).fit(X, y).converged_
 
 
 def true_lipschitz(p, function):

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
+from sklearn.exceptions import NotFittedError
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import CallableOracle, Elimination, Enumeration, TreeMaxProduct
-from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
+from sklearn_fw.structured import (
+    ChainModel,
+    EnumeratedModel,
+    MulticlassModel,
+    MultilabelModel,
+    StructuredSVMCV,
+)
 from sklearn_fw.utils import Packed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -123,6 +130,19 @@ class BlackBoxChain(ChainModel):
         return super().inference(x, w)
 
 
+def test_cross_validated_estimators_have_it_too(rng):
+    X, y = label_sets(rng)
+    search = StructuredSVMCV(StructuredSVM("multilabel", max_iter=50, random_state=0), eps=0.5)
+    with pytest.raises(NotFittedError):
+        search.predict_marginals(X)
+    search.fit(X, y)
+    np.testing.assert_array_equal(
+        search.predict_marginals(X), search.estimator_.predict_marginals(X)
+    )
+    assert hasattr(StructuredSVMCV(), "predict_marginals")
+    assert not hasattr(StructuredSVMCV(StructuredSVM(EnumeratedModel())), "predict_marginals")
+
+
 @pytest.mark.parametrize(
     "model, available",
     [
@@ -145,7 +165,5 @@ def test_where_the_method_exists(model, available):
             svm.predict_marginals([])
         assert pattern in str(caught.value.__cause__ or caught.value)
     else:
-        from sklearn.exceptions import NotFittedError
-
         with pytest.raises(NotFittedError):
             svm.predict_marginals([])

@@ -349,7 +349,7 @@ class PairwiseModel(StructuredModel):
         node_cost, cost, whole_cost = self._costs(states, node_start)
         unary = scores.unary + node_cost[:, None] * cost[states]
         scores = PairwiseScores(unary, scores.pairwise, scores.edges)
-        labels = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
+        labels, _ = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
         return self._decode(labels, node_start)[0]
 
 
@@ -375,10 +375,11 @@ def pairwise_scores(unary, tables, graph, n_edges):
 
 
 def augmented_argmax(oracle, scores, truth, whole_cost):
-    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth."""
-    labels = oracle.argmax(scores)[0]
+    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth, and a bound."""
+    labels, _, upper_bound = oracle.argmax(scores)
+    upper_bound += whole_cost
     if whole_cost == 0.0 or np.any(labels != truth):
-        return labels
+        return labels, upper_bound
     if not callable(getattr(oracle, "top_k", None)):
         raise TypeError(
             f"the zero-one loss needs an oracle with the method top_k, which "
@@ -386,7 +387,7 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
         )
     values, best = oracle.top_k(scores, 2)
     runner_up_wins = len(values) > 1 and values[1] + whole_cost > scores.value(truth)
-    return best[1] if runner_up_wins else labels
+    return best[1] if runner_up_wins else labels, upper_bound
 
 
 def _writable(field):

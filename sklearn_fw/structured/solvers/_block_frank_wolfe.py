@@ -222,6 +222,11 @@ class _BlockMethod:
 
     def gap_and_slack(self):
         """Last certified gap, and how the gap of each block grows as lam falls (Prop. 1)."""
+        if not self.blocks.certified:
+            raise ValueError(
+                "mode='exact' needs an oracle that is exact or bounds the score of its answers: "
+                "take such an oracle, or mode='heuristic'"
+            )
         return self.last.gap, self.blocks.weight * self.last.sweep.current
 
     def weights(self):

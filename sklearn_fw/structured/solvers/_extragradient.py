@@ -64,7 +64,8 @@ class Extragradient(Solver):
     gap_check : int, default=10
         Iterations between certificates, each of n_samples oracle calls.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights, with the ridge penalty only.
+        Box for the weights, with the ridge penalty only; None takes what ``model.bounds()`` says,
+        if anything.
 
     See Also
     --------
@@ -440,7 +441,8 @@ class _Method:
         # What is forgiven adds as much to the bound, and rounding is less than that.
         forgiven = max(FORGIVEN * self.tol, 1e-10 * max(1.0, self.primal))
         left, right = self.step_weight * product, distance + self.step_weight * forgiven
-        factor = np.clip(SAFETY * right / left, SHRINK, GROW) if left > 0.0 else GROW
+        is_loose = not GROW * max(left, 0.0) > SAFETY * right  # the ratio itself may overflow
+        factor = GROW if is_loose else max(SAFETY * right / left, SHRINK)
         accepted = left <= right
         self.step_weight *= factor if accepted else min(factor, SAFETY)
         if self.settings.step_size == "auto":
@@ -468,7 +470,7 @@ class _Method:
         w, psi, loss, *z = self.average.values
         sweep = blocks.sweep(w)
         blocks.counts[CALLS] += blocks.n_blocks
-        primal = float(0.5 * space.lam * (w @ w) + blocks.weight @ sweep.hinge)
+        primal = float(0.5 * space.lam * (w @ w) + blocks.mean_hinge(sweep))
         dual = space.dual(psi, loss)
         if primal < self.primal:
             self.primal, self.best_w = primal, w

@@ -20,7 +20,7 @@ class FrankWolfe(Solver):
     line_search : bool, default=True
         False takes steps of 2 / (k + 2).
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights.
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
 
     See Also
     --------

@@ -160,7 +160,7 @@ class _Method:
 
         sweep = self.blocks.sweep(w)
         self.blocks.counts[CALLS] += self.blocks.n_blocks
-        value = float(self.blocks.weight @ sweep.hinge)
+        value = self.blocks.mean_hinge(sweep)
         if value < self.primal:
             self.primal, self.best_w = value, w.copy()
         return sweep
