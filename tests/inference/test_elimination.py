@@ -388,6 +388,20 @@ def test_wide_graphs_are_refused_with_the_remedies(question):
         question(Elimination())
 
 
+def test_many_tables_are_refused_too(monkeypatch):
+    """Long graphs are narrow, and their messages add up."""
+    length = 300
+    scores = PairwiseScores.from_arrays(np.zeros((2 * length, 2)), np.eye(2), grid_edges(length, 2))
+    oracle = Elimination(max_table_size=8)
+    assert oracle.largest_table(scores) == 8
+    assert oracle.fits(scores)
+    monkeypatch.setattr("sklearn_fw.inference.oracles._elimination.MOST_NUMBERS", 2**10)
+    assert not oracle.fits(scores)
+    assert Elimination(max_table_size=32).fits(scores)
+    with pytest.raises(ValueError, match=r"messages of 2,\d+ numbers together.*max_table_size=8"):
+        oracle.argmax(scores)
+
+
 @pytest.mark.parametrize("edges, width", [(grid_edges(70, 70), r"4\d"), (clique(100), 99)])
 def test_tables_that_can_never_be_stored_end_the_search(edges, width):
     scores = PairwiseScores.from_arrays(np.zeros((edges.max() + 1, 2)), np.eye(2), edges)

@@ -384,7 +384,7 @@ def natural_oracle(mrf):
     if len(kernels().orient_forest(mrf.edges.copy(), mrf.n_variables)[0]) == mrf.n_edges:
         return "tree"
     elimination = Elimination()
-    if elimination.largest_table(mrf.scores()) <= elimination.max_table_size:
+    if elimination.fits(mrf.scores()):
         return elimination
     return "approx"
 

@@ -20,6 +20,8 @@ def _kernels():
 
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
 WIDE = 12.0
+# Most numbers in all messages of a call, in tables of `max_table_size` numbers and altogether.
+MOST_TABLES, MOST_NUMBERS = 2**7, 2**29
 
 
 def _narrow_order(edges, n_nodes):
@@ -76,8 +78,9 @@ class Elimination(GibbsInference, BaseEstimator):
     ----------
     max_table_size : int, default=2**22
         Most numbers in the table of a node and the neighbours that it has when it is eliminated;
-        the guard against a call that needs all memory. A table of 2^22 numbers, 32 MB, is reached
-        at induced width 21 with two states.
+        the guard against a call that needs all time and memory. A table of 2^22 numbers, 32 MB, is
+        reached at induced width 21 with two states. All messages together may have 2^29 numbers,
+        4 GB, as those of a grid of 20 x 20 do nearly, or 128 times ``max_table_size``.
 
     Attributes
     ----------
@@ -170,7 +173,8 @@ class Elimination(GibbsInference, BaseEstimator):
         Raises
         ------
         ValueError
-            When a table would have more than ``max_table_size`` numbers.
+            When a table would have more than ``max_table_size`` numbers, or all messages together
+            too many.
         """
         problem = self._problem(scores)
         value, messages, _ = _upward(problem, _kernels().MAX)
@@ -192,6 +196,38 @@ class Elimination(GibbsInference, BaseEstimator):
             The number to compare with ``max_table_size``; above 2^40 a lower bound of it.
         """
         return self._graph(scores).plan(_count_states(arrays_of(scores)[0]))[2]
+
+    def fits(self, scores):
+        """Whether a call is within the limits of ``max_table_size``, without making the call.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on any graph; only edges and forbidden states matter.
+
+        Returns
+        -------
+        fits : bool
+            False if all other methods would raise a ValueError.
+        """
+        return self._excess(*self._graph(scores).plan(_count_states(arrays_of(scores)[0]))) is None
+
+    def _excess(self, plan, width, largest):
+        """What is too large, in words, or None."""
+        limit = check_integer(self.max_table_size, "max_table_size", 1)
+        if plan is None or largest > limit:
+            at_least = "at least " if plan is None else ""
+            return (
+                f"a table of {at_least}{largest:,} numbers (induced width {width}), but "
+                f"max_table_size={limit:,}"
+            )
+        n_numbers = int(plan.message_start[-1])
+        if n_numbers > max(MOST_TABLES * limit, MOST_NUMBERS):
+            return (
+                f"messages of {n_numbers:,} numbers together, beyond 2^29 and "
+                f"{MOST_TABLES} times max_table_size={limit:,}"
+            )
+        return None
 
     def _sums(self, scores, marginals):
         kernels = _kernels()
@@ -224,19 +260,16 @@ class Elimination(GibbsInference, BaseEstimator):
 
     def _problem(self, scores):
         """First arguments of all kernels, after the check of the size."""
-        limit = check_integer(self.max_table_size, "max_table_size", 1)
         unary, tables, edge_table = arrays_of(scores)
         graph = self._graph(scores)
-        plan, width, largest = graph.plan(_count_states(unary))
-        if plan is None or largest > limit:
-            at_least = "at least " if plan is None else ""
+        found = graph.plan(_count_states(unary))
+        excess = self._excess(*found)
+        if excess is not None:
             raise ValueError(
-                f"elimination needs a table of {at_least}{largest:,} numbers (induced width "
-                f"{width}), but max_table_size={limit:,}: raise it, at 8 bytes a number, or take "
-                f"an oracle for wide graphs such as oracle='trws' or 'approx', and TRWMarginals "
-                f"for marginals"
+                f"elimination needs {excess}: raise it, at 8 bytes a number, or take an oracle for "
+                f"wide graphs such as oracle='trws' or 'approx', and TRWMarginals for marginals"
             )
-        return plan, unary, graph.edges, edge_table, tables
+        return found[0], unary, graph.edges, edge_table, tables
 
 
 def _count_states(unary):
