@@ -92,7 +92,7 @@ def contender(name):
     return {
         "TRW, first rho": TRWMarginals(n_rho_iter=1),
         "TRW, tuned rho": TRWMarginals(),
-        "TRW, rho tuned longer": TRWMarginals(n_rho_iter=20),
+        "TRW, rho tuned longer": TRWMarginals(n_rho_iter=20, tol=0.1),
         "TRW, tuned rho, approximate oracle": TRWMarginals("approx"),
         "TRW, tuned rho, ICM as oracle": TRWMarginals("icm"),
         "TRW, local polytope": TRWMarginals(polytope="local", n_rho_iter=1),

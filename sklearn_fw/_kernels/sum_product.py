@@ -17,6 +17,7 @@ import numpy as np
 from ._jit import any_order, inner, njit
 
 TINY = 1e-100
+NOTHING = -100.0  # exponents below it change no digit of a sum that has a 1
 
 
 class Weights(NamedTuple):
@@ -116,7 +117,9 @@ def _log_sum(belief, table, state):
         return high
     result = 0.0
     for j in range(belief.size):
-        result += np.exp(belief[j] + table[j, state] - high)
+        below = belief[j] + table[j, state] - high
+        if below > NOTHING:
+            result += np.exp(below)
     return high + np.log(result)
 
 
