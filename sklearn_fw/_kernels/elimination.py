@@ -74,24 +74,28 @@ def _walk(table, part, extent, stride, turn, action):
 
     ``extent`` and ``stride`` say how, as `Plan` tells; ``turn`` is scratch.
     """
+    # The two fastest blocks are walked together: where the part lacks the first places, its numbers
+    # are repeated in runs of two or three, which are too short for loops of their own.
     n, step = (extent[0], stride[0]) if extent.size else (1, 1)
+    m, hop = (extent[1], stride[1]) if extent.size > 1 else (1, 0)
     turn[: extent.size] = 0
     at = 0
-    for start in range(0, table.size, n):
-        here, there = table[start : start + n], part[at : at + (n if step else 1)]
-        if action == ADD:
-            for i in range(n):
-                here[i] += there[i] if step else there[0]
-        elif action == MULTIPLY:
-            for i in range(n):
-                here[i] *= there[i] if step else there[0]
-        elif action == SUM_OUT:
-            for i in range(n):
-                there[i * step] += here[i]
-        else:
-            for i in range(n):
-                there[i * step] = max(there[i * step], here[i])
-        for block in range(1, extent.size):
+    for start in range(0, table.size, n * m):
+        for j in range(m):
+            here, there = start + j * n, at + j * hop
+            if action == ADD:
+                for i in range(n):
+                    table[here + i] += part[there + i * step]
+            elif action == MULTIPLY:
+                for i in range(n):
+                    table[here + i] *= part[there + i * step]
+            elif action == SUM_OUT:
+                for i in range(n):
+                    part[there + i * step] += table[here + i]
+            else:
+                for i in range(n):
+                    part[there + i * step] = max(part[there + i * step], table[here + i])
+        for block in range(2, extent.size):
             at += stride[block]
             turn[block] += 1
             if turn[block] < extent[block]:
