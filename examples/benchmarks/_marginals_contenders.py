@@ -1,7 +1,4 @@
-"""Contenders, instances and published figures of the benchmark of marginals.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""Contenders, instances and published figures of the benchmark of marginals."""
 
 import statistics
 import warnings

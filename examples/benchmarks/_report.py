@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
 WIDTH = 100
@@ -79,14 +80,12 @@ def matrix_product_seconds(repeat=5):
 
 def in_child(function, *args):
     """Result of ``function(*args)`` in a fresh process with one thread."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_on_one_thread, function, args).result()
-
-
-def _on_one_thread(function, args):
-    # Linear algebra libraries read these when they are loaded, which is later in this process.
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    return function(*args)
+    # Linear algebra libraries read these when they are loaded: they must be there from the start.
+    with (
+        patch.dict(os.environ, dict.fromkeys(THREADS, "1")),
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+    ):
+        return pool.submit(function, *args).result()
 
 
 def medians(rows):

@@ -1,7 +1,4 @@
-"""Dual extragradient, and the cost of single steps: parts of the benchmark of saddle points.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""Dual extragradient, and the cost of single steps: parts of the benchmark of saddle points."""
 
 import math
 import warnings

@@ -1,7 +1,4 @@
-"""Quadratic saddle functions on cubes: a part of the benchmark of saddle points.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""Quadratic saddle functions on cubes: a part of the benchmark of saddle points."""
 
 import math
 

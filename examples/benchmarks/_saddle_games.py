@@ -1,7 +1,4 @@
-"""Matrix games, small ones and those of perfect matchings: parts of the benchmark of saddle points.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""Matrix games, small ones and those of matchings: parts of the benchmark of saddle points."""
 
 import math
 import statistics

@@ -1,7 +1,4 @@
-"""Data of the benchmark of saddle points, and fits to it.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""Data of the benchmark of saddle points, and fits to it."""
 
 import warnings
 

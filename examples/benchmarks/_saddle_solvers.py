@@ -1,7 +1,4 @@
-"""All solvers of structured SVMs side by side: a part of the benchmark of saddle points.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""All solvers of structured SVMs side by side: a part of the benchmark of saddle points."""
 
 import numpy as np
 from _report import in_child, medians

@@ -1,7 +1,4 @@
-"""Structured SVMs with a bounded l1 norm of the weights: parts of the benchmark of saddle points.
-
-Nothing of the package is imported at the top: the processes set their threads first.
-"""
+"""Structured SVMs with weights of bounded l1 norm: parts of the benchmark of saddle points."""
 
 import numpy as np
 from _report import in_child
