@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.neighbors import NearestNeighbors
 from sklearn.random_projection import SparseRandomProjection
 from sklearn.utils import check_array, check_consistent_length, check_random_state, gen_batches
 
@@ -196,6 +195,12 @@ def _stand_ins(labels, q, rng):
     return order[(behind[:, None] + skip[:, None] + columns) % n]
 
 
+def _nearest(X, n_neighbors):
+    from sklearn.neighbors import NearestNeighbors  # a fifth of the import of this package
+
+    return NearestNeighbors(n_neighbors=n_neighbors).fit(X)
+
+
 def _search(X, q, method, rng):
     """Row numbers (n, q) of near rows, by one of the methods."""
     n = X.shape[0]
@@ -204,7 +209,7 @@ def _search(X, q, method, rng):
         affordable = float(n) * n * columns <= MUCH or X.shape[1] <= FEW_COLUMNS
         method = "exact" if affordable else "rp_tree"
     if method == "exact":
-        return NearestNeighbors(n_neighbors=q).fit(X).kneighbors(return_distance=False, X=X)
+        return _nearest(X, q).kneighbors(return_distance=False, X=X)
     if sp.issparse(X):
         # Differences of sparse rows are slow; a projection keeps distances nearly.
         if X.shape[1] > SKETCH:
@@ -241,7 +246,7 @@ def _buckets(X, rng):
     """Yield rows in the order of the buckets of hash tables, and where buckets begin and end."""
     n, d = X.shape
     sample = X[rng.choice(n, size=min(n, SAMPLE), replace=False)]
-    nearest = NearestNeighbors(n_neighbors=1).fit(sample).kneighbors()[0]
+    nearest = _nearest(sample, 1).kneighbors()[0]
     width = BIN_WIDTH * np.median(nearest) or 1.0
     for _ in range(N_TABLES):
         bins = X @ rng.standard_normal((d, N_PROJECTIONS)) / width

@@ -39,7 +39,10 @@ class Polytope(NamedTuple):
             (equation[0], node[edges[:, 0]], -1.0),
             (equation[1], node[edges[:, 1]], -1.0),
         ]
-        rows, columns = (np.concatenate([entry[k].ravel() for entry in entries]) for k in (0, 1))
+        # HiGHS counts in 32 bits, and SciPy 1.13 does not convert.
+        rows, columns = (
+            np.concatenate([entry[k].ravel() for entry in entries]).astype(np.int32) for k in (0, 1)
+        )
         values = np.concatenate([np.full(where.size, value) for where, _, value in entries])
         shape = n_nodes + equation.size, node.size + edge.size
         matrix = sparse.csc_array((values, (rows, columns)), shape=shape)
