@@ -527,7 +527,7 @@ def test_answers_that_break_a_promise():
             return 0
 
     p = problem("multiclass")
-    with pytest.warns(RuntimeWarning, match="worse than the true one.*dual_gap_ is no certific"):
+    with pytest.warns(RuntimeWarning, match="worse than the true one.*dual_gap_ is no certificate"):
         svm = StructuredSVM(Wrong(), tol=10.0).fit([-psi for psi in p.psi], p.truths)
     assert (svm.dual_gap_, svm.converged_) == (np.inf, False)
 
