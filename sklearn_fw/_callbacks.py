@@ -50,6 +50,10 @@ class FitTasks:
             return False
         return self._task.call_on_fit_task_end(**self._call, reconstruction_attributes=attributes)
 
+    def hooks(self, attributes):
+        """`begin` and `end` as keyword arguments of `drive`."""
+        return {"begin": self.begin, "end": lambda: self.end(attributes)}
+
     def finish(self):
         """Report the end of the fit."""
         if self._root is not None:

@@ -1,5 +1,7 @@
 """Random scores of all the kinds that an oracle has to expect, and what tests ask about them."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from _referees import labeling_values
@@ -91,6 +93,17 @@ def attraction(pairwise):
 
 def parts(scores):
     return scores.unary, scores.pairwise, scores.edges
+
+
+@contextmanager
+def read_only(scores):
+    """Nobody may write into the arrays of these scores, and in the end nobody has."""
+    copies = [array.copy() for array in parts(scores)]
+    for array in parts(scores):
+        array.flags.writeable = False
+    yield
+    for array, copy in zip(parts(scores), copies):
+        np.testing.assert_array_equal(array, copy)
 
 
 def best_value(scores):

@@ -225,6 +225,25 @@ def tables_of(scores):
     return np.ascontiguousarray(pairwise, dtype=np.float64), np.arange(len(pairwise))
 
 
+def arrays_of(scores):
+    """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
+
+    So read-only ones are copied.
+    """
+    tables, edge_table = tables_of(scores)
+    return _own(scores.unary), _own(tables), edge_table
+
+
+def _own(array):
+    return np.require(array, np.float64, ["C", "W"])
+
+
+def is_forest(edges, n_nodes):
+    """Whether a graph has no cycles; loops and double edges are cycles."""
+    edges = np.array(edges, dtype=np.int64, order="C")
+    return len(kernels().orient_forest(edges, n_nodes)[0]) == len(edges)
+
+
 def allowed(values, labels):
     """The part of a descending list that holds labellings that are not forbidden."""
     m = int(np.count_nonzero(values > -np.inf))

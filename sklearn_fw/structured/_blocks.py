@@ -127,14 +127,19 @@ class Blocks(ABC):
         self.n_unbounded += n_unbounded
         return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))
 
+    def ask(self, w):
+        """n oracle calls at any w: the `mean_hinge` and its `Sweep`."""
+        sweep = self.sweep(w)
+        self.counts[block_rules.CALLS] += self.n_blocks
+        return self.mean_hinge(sweep), sweep
+
     def certify(self, averaged=False):
         """Exact gap at the iterate or at the average of the iterates: n oracle calls."""
         v, loss = self.averaged() if averaged else (self.v, self.loss.sum())
         w = self.clip(v)
-        sweep = self.sweep(w)
-        self.counts[block_rules.CALLS] += self.n_blocks
         self.n_unbounded = 0
-        primal = 0.5 * self.lam * (w @ w) + self.mean_hinge(sweep)
+        hinge, sweep = self.ask(w)
+        primal = 0.5 * self.lam * (w @ w) + hinge
         dual = self.dual_value(v, loss)
         return Certificate(w, float(primal), dual, float(primal - dual), sweep)
 

@@ -342,12 +342,9 @@ class PartBlocks(Blocks):
 
     def adopt(self, z):
         """Take over marginals."""
-        from .._kernels.block_gibbs import node_losses
+        from ._polytopes import set_marginals
 
-        cut = self._nodes.size
-        self._nodes[:] = z[:cut].reshape(self._nodes.shape)
-        self._tables[:] = z[cut:].reshape(self._tables.shape)
-        node_losses(self._parts, self._nodes, 0, self.n_blocks, self.loss)
+        set_marginals(self._parts, self._dual, z)
         self.refresh()
 
     # ---- warm starts -----------------------------------------------------------------------------

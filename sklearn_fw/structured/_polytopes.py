@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from ..inference._scores import is_forest
 from ..projections import project_simplex
 from ._hull_projection import project_on_hull
 from .models._pairwise import pairwise_scores
@@ -223,16 +224,13 @@ class PartPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
-        from .._kernels.tree import orient_forest
-
-        edges = self._graph.edges
-        is_forest = len(orient_forest(edges, self._lengths.max())[0]) == len(edges)
-        if geometry == "entropy" and not is_forest:
+        has_marginals = is_forest(self._graph.edges, self._lengths.max())
+        if geometry == "entropy" and not has_marginals:
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
                 "only: use z_geometry='euclidean'"
             )
-        return ("entropy" if is_forest else "euclidean") if geometry == "auto" else geometry
+        return ("entropy" if has_marginals else "euclidean") if geometry == "auto" else geometry
 
     # ---- features and losses ---------------------------------------------------------------------
 
@@ -256,13 +254,8 @@ class PartPolytopes:
 
     def describe(self, z):
         """Psi and l of a flat vector."""
-        from .._kernels.block_gibbs import node_losses
-
-        dual, cut = self._dual, self._dual.nodes.size
-        dual.nodes[:] = z[:cut].reshape(dual.nodes.shape)
-        dual.tables[:] = z[cut:].reshape(dual.tables.shape)
-        node_losses(self._parts, dual.nodes, 0, len(self.weight), dual.loss)
-        return self._psi(), float(dual.loss.sum())
+        set_marginals(self._parts, self._dual, z)
+        return self._psi(), float(self._dual.loss.sum())
 
     def _psi(self):
         from .._kernels.blocks import accumulate
@@ -381,6 +374,16 @@ class PartPolytopes:
         pairs = (kinds * n_states + labels[edges[:, 0]]) * n_states + labels[edges[:, 1]]
         np.add.at(corner, cut + pairs, 1.0)
         return corner
+
+
+def set_marginals(parts, dual, z):
+    """Put a flat vector of `PartPolytopes`, and its losses, into the arrays of a `Dual`."""
+    from .._kernels.block_gibbs import node_losses
+
+    cut = dual.nodes.size
+    dual.nodes[:] = z[:cut].reshape(dual.nodes.shape)
+    dual.tables[:] = z[cut:].reshape(dual.tables.shape)
+    node_losses(parts, dual.nodes, 0, len(parts.weight), dual.loss)
 
 
 # ---- other models --------------------------------------------------------------------------------

@@ -247,9 +247,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             time_limit=time_limit,
-            begin=tasks.begin,
-            end=lambda: tasks.end(lambda: self._snapshot(method)),
             verbose=self.verbose,
+            **tasks.hooks(lambda: self._snapshot(method)),
         )
         self._store(method, blocks, lam, status, n_iter, history)
         tasks.finish()

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, random_mrf
+from _tasks import Tasks
 from sklearn_fw.inference import (
     LoopyBPMarginals,
     PairwiseMRF,
@@ -362,20 +363,6 @@ def test_budgets(estimator, budget):
     assert not bp.converged_
     assert bp.status_ in ("max_iter", "time_limit")
     assert bp.n_iter_ <= 2
-
-
-class Tasks:
-    """Stand-in for callbacks, which asks to stop after some passes."""
-
-    def __init__(self, n_passes):
-        self.n_passes, self.n_begun, self.seen = n_passes, 0, []
-
-    def begin(self):
-        self.n_begun += 1
-
-    def end(self, attributes):
-        self.seen.append(attributes()["n_iter_"])
-        return len(self.seen) == self.n_passes
 
 
 @pytest.mark.parametrize("estimator", [TRBPMarginals(n_rho_iter=5, tol=1e-9), LoopyBPMarginals()])

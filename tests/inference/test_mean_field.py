@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, random_mrf
+from _tasks import Tasks
 from sklearn_fw.inference import MeanFieldMarginals, PairwiseMRF
 
 
@@ -178,21 +179,11 @@ def test_time_limit_ends_starts(rng):
 
 
 def test_callbacks_see_passes_and_can_stop_them(rng):
-    class Tasks:
-        seen = 0
-
-        def begin(self):
-            pass
-
-        def end(self, attributes):
-            self.seen += 1
-            assert attributes()["n_iter_"] == self.seen
-            return self.seen == 3
-
-    tasks = Tasks()
+    tasks = Tasks(3)
     mrf = random_mrf(rng, (3,) * 6, scale=2.0)
     inference = MeanFieldMarginals(tol=1e-300)._infer(mrf, tasks=tasks)
-    assert tasks.seen == inference.attributes["n_iter_"] == 3
+    assert tasks.seen == [1, 2, 3]
+    assert inference.attributes["n_iter_"] == 3
     assert inference.attributes["status_"] == "stopped"
 
 

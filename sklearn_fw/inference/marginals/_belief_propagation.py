@@ -19,16 +19,12 @@ from ..._validation import (
     check_positive,
     check_time_limit,
 )
-from .._scores import kernels as tree_kernels
+from .._scores import is_forest
 from ._estimator import Inference, MarginalsEstimator
-from ._objective import edge_mutual_information, uniform_marginals
-from ._spanning_trees import (
-    matrix_tree_edge_probabilities,
-    maximum_spanning_tree_vertex,
-    starting_rho,
-)
+from ._objective import uniform_marginals
+from ._spanning_trees import matrix_tree_edge_probabilities, starting_rho, towards_best_tree
 
-__all__ = ["LoopyBPMarginals", "TRBPMarginals", "is_forest", "kernels", "make_layout"]
+__all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels", "make_layout"]
 
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
 NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
@@ -58,8 +54,7 @@ class MessagePassing(MarginalsEstimator):
             mrf, self.damping, self.update, rng, check_time_limit(self.time_limit), options
         )
         if tasks is not None:
-            options["begin"] = tasks.begin
-            options["end"] = lambda: tasks.end(lambda: {"n_iter_": run.n_iter})
+            options |= tasks.hooks(lambda: {"n_iter_": run.n_iter})
         return run
 
 
@@ -240,12 +235,10 @@ class TRBPMarginals(MessagePassing):
         for i in range(1, n_rho_iter + 1):
             answer = run.solve(rho)
             upper, lower = min(upper, answer.upper), max(lower, answer.lower)
-            information = edge_mutual_information(answer.marginals, mrf)
-            tree = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information)
-            rho_gap = max(float(information @ (tree - rho)), 0.0)
+            direction, rho_gap = towards_best_tree(mrf, answer.marginals, rho)
             if i == n_rho_iter or rho_gap == 0.0 or run.is_over:
                 break
-            rho = away_from_zero(mrf, rho + 2.0 / (i + 2) * (tree - rho))
+            rho = away_from_zero(mrf, rho + 2.0 / (i + 2) * direction)
         answer.attributes["rho_gap_"] = rho_gap
         return dataclasses.replace(answer, upper=upper, lower=lower)
 
@@ -398,7 +391,7 @@ class Propagation:
     def __init__(self, mrf, damping, update, rng, time_limit, options):
         self.mrf, self.update, self.rng, self.options = mrf, update, rng, options
         self.deadline = time.perf_counter() + time_limit
-        self.is_forest = is_forest(mrf)
+        self.is_forest = is_forest(mrf.edges, mrf.n_variables)
         self.damping = 0.0 if self.is_forest else float(damping)
         self.layout = make_layout(mrf)
         self.messages = np.zeros(self.layout.message_start[-1])
@@ -486,12 +479,6 @@ def make_layout(mrf):
         half_start=np.concatenate([[0], np.cumsum(sizes)]),
         half=np.argsort(end, kind="stable"),
     )
-
-
-def is_forest(mrf):
-    """Whether the graph has no cycles."""
-    edges, _, _ = tree_kernels().orient_forest(mrf.edges.copy(), mrf.n_variables)
-    return len(edges) == mrf.n_edges
 
 
 def away_from_zero(mrf, rho):

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
-from ..._validation import check_sample_weight
+from ..._validation import check_integer, check_sample_weight
 from ._learning import learn_mrf
 from ._mrf import SOFT, PairwiseMRF
 
@@ -199,6 +200,14 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             Nats per row; larger is better.
         """
         return float(np.mean(self.score_samples(X)))
+
+    def _sampling(self, n_samples, random_state):
+        """Checked number of draws, and their random numbers: the estimator's own for None."""
+        check_is_fitted(self)
+        n_samples = check_integer(n_samples, "n_samples", 1)
+        return n_samples, check_random_state(
+            self.random_state if random_state is None else random_state
+        )
 
     def _log_normalizer(self):
         if np.isfinite(self.log_partition_upper_):

@@ -3,13 +3,14 @@
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..._loop import drive
 from ..._result import Status
-from ._objective import edge_mutual_information, make_energy, uniform_marginals
-from ._spanning_trees import maximum_spanning_tree_vertex
+from ._objective import make_energy, uniform_marginals
+from ._spanning_trees import towards_best_tree
 
 __all__ = ["Settings", "TRWRun", "tighten"]
 
@@ -275,7 +276,7 @@ def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options)
     Returns the probabilities of the last problem solved, how far they may be from the best ones
     (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.
     """
-    mrf, max_iter = run.mrf, options.pop("max_iter")
+    max_iter = options.pop("max_iter")
     deadline = time.perf_counter() + time_limit
     status = Status.RUNNING
 
@@ -298,15 +299,12 @@ def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options)
 
     solve(rho, 0)
     for i in range(1, n_rho_iter + 1):
-        information = edge_mutual_information(run.mu, mrf)
-        tree = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information)
-        direction = tree - rho
-        rho_gap = max(float(information @ direction), 0.0)
+        direction, rho_gap = towards_best_tree(run.mrf, run.mu, rho)
         if i == n_rho_iter or rho_gap == 0.0 or is_over():
             return rho, rho_gap, status
         step = 2.0 / (i + 2)
         if rho_step == "line_search":
-            step = _best_step(rho, direction, lambda rho: solve(rho, i), run, is_over)  # noqa: B023
+            step = _best_step(rho, direction, partial(solve, i=i), run, is_over)
             if is_over():
                 rho = run.rho  # of the last problem solved
                 continue

@@ -6,7 +6,6 @@ import time
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..._loop import drive
 from ..._result import Status
@@ -152,8 +151,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         run = Ascent(mrf)
         best, best_bound, best_status = None, -math.inf, None
         if tasks is not None:
-            options["begin"] = tasks.begin
-            options["end"] = lambda: tasks.end(lambda: {"n_iter_": run.n_iter})
+            options |= tasks.hooks(lambda: {"n_iter_": run.n_iter})
         for start in range(n_init):
             run.start(rng if start else None)
             time_limit = deadline - time.perf_counter()
@@ -203,9 +201,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         X : ndarray of shape (n_samples, n_variables), int64
             Independent draws from the product distribution.
         """
-        check_is_fitted(self)
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+        n_samples, rng = self._sampling(n_samples, random_state)
         below = np.cumsum(self.marginals_, axis=1)
         # The last sum may be short of one by rounding: states of probability zero are not drawn.
         below /= below[:, -1:]

@@ -5,14 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
 from ..._validation import check_choice, check_integer
 from .._scores import PairwiseScores
-from ..oracles import resolve_oracle
 from ._estimator import Inference, MarginalsEstimator
 from ._mrf import PairwiseMRF
-from ._trw import natural_oracle
+from ._trw import choose_oracle
 
 __all__ = ["PerturbAndMAPMarginals"]
 
@@ -187,19 +185,14 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         X : ndarray of shape (n_samples, n_variables), int64
             Independent draws, one perturbation for each state whatever ``n_copies`` is.
         """
-        check_is_fitted(self)
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+        n_samples, rng = self._sampling(n_samples, random_state)
         _, draws = self._solve(self.mrf_, n_samples, rng, 1, conditioning=False)
         return np.array([draw.labels for draw in draws], dtype=np.int64)
 
     def _solve(self, field, n_samples, rng, n_copies, conditioning):
         """The oracle and a `Draw` for each perturbation; noise is made here, whatever n_jobs is."""
         noise = rng.gumbel(size=(n_samples, field.node_start[-1])) - np.euler_gamma
-        default = None
-        if isinstance(self.oracle, str) and self.oracle == "auto":
-            default = natural_oracle(field)
-        oracle = resolve_oracle(self.oracle, default=default)
+        oracle = choose_oracle(self.oracle, field)
         draws = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )

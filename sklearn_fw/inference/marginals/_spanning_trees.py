@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state, gen_batches
 
 from ..._validation import check_choice, check_integer
 from ._mrf import SOFT, check_edges
+from ._objective import edge_mutual_information
 
 __all__ = [
     "check_edge_probabilities",
@@ -18,6 +19,7 @@ __all__ = [
     "maximum_spanning_tree_vertex",
     "sampled_edge_probabilities",
     "starting_rho",
+    "towards_best_tree",
 ]
 
 WEIGHT_FLOOR = 1e-6  # of the largest weight: no edge gets probability zero
@@ -362,6 +364,16 @@ def starting_rho(rho_init, mrf, learned, *, complete, random_state):
         return learned.rho, True
     weights = None if rho_init == "matrix_tree" else edge_coupling_weights(mrf)
     return matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables, weights), False
+
+
+def towards_best_tree(mrf, mu, rho):
+    """Frank-Wolfe direction of edge probabilities at marginals, and its gap.
+
+    The gap tells how much lower the tree-reweighted bound might become, to first order.
+    """
+    information = edge_mutual_information(mu, mrf)
+    direction = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information) - rho
+    return direction, max(float(information @ direction), 0.0)
 
 
 def _graph(edges, n_variables):

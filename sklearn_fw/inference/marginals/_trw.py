@@ -5,23 +5,22 @@ from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..._result import Status
 from ..._validation import check_choice, check_integer, check_positive, check_time_limit
-from ..oracles import resolve_oracle
+from .._scores import is_forest
+from ..oracles import BestOf, TreeMaxProduct, resolve_oracle
 from ..oracles._elimination import Elimination
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._estimator import Inference, MarginalsEstimator, soften
 from ._frank_wolfe import Settings, TRWRun, tighten
-from ._objective import edge_mutual_information
 from ._polytopes import LocalPolytope, MarginalPolytope
-from ._spanning_trees import maximum_spanning_tree_vertex, starting_rho
+from ._spanning_trees import starting_rho, towards_best_tree
 
-__all__ = ["TRWMarginals", "natural_oracle"]
+__all__ = ["TRWMarginals", "choose_oracle"]
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
@@ -255,7 +254,7 @@ class TRWMarginals(MarginalsEstimator):
             return _closed_form(mrf, learned)
         notes = []
         theta = soften(mrf, notes)
-        oracle = None if self.polytope == "local" else self._oracle(mrf)
+        oracle = None if self.polytope == "local" else choose_oracle(self.oracle, mrf)
         polytope = LocalPolytope(mrf) if oracle is None else MarginalPolytope(mrf, oracle)
         run = TRWRun(mrf, theta, polytope, settings)
         if is_known:
@@ -264,8 +263,7 @@ class TRWMarginals(MarginalsEstimator):
         if self.warm_start and tasks is not None and self._fits(mrf):
             run.resume(self.vertices_, self.weights_, self.delta_)
         if tasks is not None:
-            budget["begin"] = tasks.begin
-            budget["end"] = lambda: tasks.end(lambda: {"n_oracle_calls_": run.n_calls})
+            budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
         rho, rho_gap, status = tighten(run, rho, **budget)
         names = [name for name in run.rows[0] if name != "stopping_gap"]
         attributes = {
@@ -307,9 +305,7 @@ class TRWMarginals(MarginalsEstimator):
             Independent draws from the mixture of labellings and the uniform distribution: exactly
             ``marginals_``, but only the labellings of ``vertices_`` beside the uniform part.
         """
-        check_is_fitted(self)
-        n_samples = check_integer(n_samples, "n_samples", 1)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+        n_samples, rng = self._sampling(n_samples, random_state)
         X = (rng.random_sample((n_samples, self.mrf_.n_variables)) * self.mrf_.n_states).astype(int)
         atom = rng.choice(len(self.weights_), n_samples, p=self.weights_)
         kept = (atom > 0) & (rng.random_sample(n_samples) >= self.delta_)
@@ -361,12 +357,6 @@ class TRWMarginals(MarginalsEstimator):
             "verbose": self.verbose,
         }
 
-    def _oracle(self, mrf):
-        default = None
-        if isinstance(self.oracle, str) and self.oracle == "auto":
-            default = natural_oracle(mrf)
-        return resolve_oracle(self.oracle, default=default)
-
     def _fits(self, mrf):
         """Whether the mixture of the previous fit is one of labellings of this random field."""
         before = getattr(self, "mrf_", None)
@@ -377,27 +367,24 @@ class TRWMarginals(MarginalsEstimator):
         )
 
 
-def natural_oracle(mrf):
-    """Name of the oracle for a graph: an exact one while that is cheap."""
-    from .._scores import kernels
-
-    if len(kernels().orient_forest(mrf.edges.copy(), mrf.n_variables)[0]) == mrf.n_edges:
-        return "tree"
-    elimination = Elimination()
-    if elimination.fits(mrf.scores()):
-        return elimination
-    return "approx"
+def choose_oracle(oracle, mrf):
+    """The oracle of an estimator; for "auto" an exact one while that is cheap."""
+    if not (isinstance(oracle, str) and oracle == "auto"):
+        return resolve_oracle(oracle)
+    if is_forest(mrf.edges, mrf.n_variables):
+        return TreeMaxProduct()
+    elimination = Elimination()  # keeps the plan that it makes to answer
+    return elimination if elimination.fits(mrf.scores()) else BestOf()
 
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    information = edge_mutual_information(learned.marginals, mrf)
-    tree = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information)
+    _, rho_gap = towards_best_tree(mrf, learned.marginals, learned.rho)
     attributes = {
         "dual_gap_": 0.0,
         "estimated_gap_": 0.0,
         "rho_": learned.rho,
-        "rho_gap_": max(float(information @ (tree - learned.rho)), 0.0),
+        "rho_gap_": rho_gap,
         "delta_": 0.0,
         "vertices_": learned.rows,
         "weights_": learned.weight,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._scores import tables_of
+from .._scores import arrays_of
 
 
 @functools.cache
@@ -59,17 +59,14 @@ class Problem(NamedTuple):
 
 def prepare(scores, plan):
     """The problem of some scores; all of its arrays may be overwritten but those of the plan."""
-    unary = np.array(scores.unary, dtype=np.float64, order="C")
-    width = unary.shape[1]
+    unary, tables, edge_table = arrays_of(scores)
+    unary, width = unary.copy(), unary.shape[1]
     # States after the last possible one are padding, which the loops leave out.
     n_states = ((unary > -np.inf) * np.arange(1, width + 1)).max(axis=1)
-    tables, edge_table = tables_of(scores)
     source, flipped = plan.source, plan.flipped
     if len(tables) < len(source):  # one for all edges: once as it is, and once turned round
         edge_table = flipped.astype(np.int64)
         source, flipped = np.zeros(2, np.int64), np.array([False, True])
-    if not tables.flags.writeable:
-        tables = tables.copy()  # each kind of array costs one more compilation
     oriented = np.empty((2, len(source), width, width))
     kernels().orient_tables(tables, source, flipped, oriented)
     return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other)

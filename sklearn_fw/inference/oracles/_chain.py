@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from .._scores import kernels
-from ._exact import arrays_of
+from .._scores import arrays_of, kernels
 from ._tree import ForestInference
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
-from ._exact import GibbsInference, arrays_of
+from .._scores import arrays_of
+from ._exact import GibbsInference
 from ._plans import PlanCache
 
 

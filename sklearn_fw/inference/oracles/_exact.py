@@ -2,24 +2,9 @@
 
 import math
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._validation import check_integer
-from .._scores import tables_of
-
-
-def arrays_of(scores):
-    """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
-
-    So read-only ones are copied.
-    """
-    tables, edge_table = tables_of(scores)
-    return _own(scores.unary), _own(tables), edge_table
-
-
-def _own(array):
-    return np.require(array, np.float64, ["C", "W"])
 
 
 class GibbsInference:

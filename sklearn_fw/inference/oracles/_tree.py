@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
-from .._scores import allowed, count_labelings, kernels
-from ._exact import GibbsInference, arrays_of
+from .._scores import allowed, arrays_of, count_labelings, kernels
+from ._exact import GibbsInference
 
 
 @functools.cache

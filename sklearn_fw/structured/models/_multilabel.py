@@ -6,6 +6,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from sklearn.utils import check_array
 
 from ..._validation import check_choice
+from ...inference._scores import is_forest
 from ._pairwise import Graph, PairwiseModel, Rows
 from ._tabular import check_rows, one_row_each
 
@@ -136,7 +137,7 @@ class MultilabelModel(PairwiseModel):
         return weights
 
     def _is_forest(self):
-        return _is_forest(self.edges_, len(self.classes_))
+        return is_forest(self.edges_, len(self.classes_))
 
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)
@@ -199,16 +200,10 @@ def _chow_liu_tree(y):
     return np.stack([tree.row, tree.col], axis=1).astype(np.int64)
 
 
-def _is_forest(edges, n_labels):
-    graph = sp.csr_array((np.ones(len(edges)), edges.T), shape=(n_labels, n_labels))
-    n_parts = sp.csgraph.connected_components(graph, directed=False, return_labels=False)
-    return len(edges) == n_labels - n_parts
-
-
 def _order_edges(edges, n_labels):
     """Forests as (child, parent), leaves first, as message passing needs; other graphs as given."""
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-    if not _is_forest(edges, n_labels):
+    if not is_forest(edges, n_labels):
         return edges
     graph = sp.csr_array((np.ones(len(edges)), edges.T), shape=(n_labels, n_labels))
     graph = (graph + graph.T).tocsr()

@@ -304,7 +304,7 @@ class _BlockMethod:
 
 
 def numbers(certificate, blocks, estimate):
-    """A row of the history."""
+    """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
     from ..._kernels.block_rules import CALLS
 
     return {

@@ -8,6 +8,7 @@ import numpy as np
 from ..._validation import check_choice, check_integer, check_positive
 from ...projections import project_l2_ball
 from ._base import Solution, Solver, check_bounds
+from ._block_frank_wolfe import numbers
 
 __all__ = ["Extragradient"]
 
@@ -386,7 +387,7 @@ class _Method:
     def step(self):
         """One iteration; a dict of numbers when it ended with a certificate."""
         if self.n_iter == 0 and self.gap <= self.tol:
-            return self._numbers()  # a warm start that is good enough
+            return numbers(self, self.blocks, self.gap)  # a warm start that is good enough
         self.n_iter += 1
         while not self._try_step():
             pass
@@ -462,37 +463,23 @@ class _Method:
 
     def certify(self):
         """Exact values at the averages: n oracle calls."""
-        from ..._kernels.block_rules import CALLS
-
-        if self.average.values is None:
-            return self._numbers()
         space, blocks = self.space, self.blocks
+        if self.average.values is None:
+            return numbers(self, blocks, self.gap)
         w, psi, loss, *z = self.average.values
-        sweep = blocks.sweep(w)
-        blocks.counts[CALLS] += blocks.n_blocks
-        primal = float(0.5 * space.lam * (w @ w) + blocks.mean_hinge(sweep))
+        hinge, _ = blocks.ask(w)
+        primal = float(0.5 * space.lam * (w @ w) + hinge)
         dual = space.dual(psi, loss)
         if primal < self.primal:
             self.primal, self.best_w = primal, w
         if dual > self.dual:
             self.dual, self.best_z = dual, z[0] if z else None
-        row = self._numbers() | {"step_size": self.last_step}
+        row = numbers(self, blocks, self.gap) | {"step_size": self.last_step}
         restricted = space.restricted_dual(psi, loss)
         if restricted is not None:
             way = self.d_w / self.eta_w + self.outputs.diameter / self.eta_z
             row |= {"restricted_gap": primal - restricted, "bound": way / self.average.total}
         return row
-
-    def _numbers(self):
-        from ..._kernels.block_rules import CALLS
-
-        return {
-            "n_oracle_calls": int(self.blocks.counts[CALLS]),
-            "objective": self.primal,
-            "dual_objective": self.dual,
-            "dual_gap": self.gap,
-            "estimated_gap": self.gap,
-        }
 
     def solution(self):
         """The best average; the blocks get the averages of z where these are stored."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._validation import check_choice, check_integer, check_positive
 from ._base import Solution, Solver
+from ._block_frank_wolfe import numbers
 
 __all__ = ["SaddlePointFrankWolfe"]
 
@@ -156,11 +157,7 @@ class _Method:
 
     def _ask(self, w):
         """n oracle calls at w, which bound the value from above."""
-        from ..._kernels.block_rules import CALLS
-
-        sweep = self.blocks.sweep(w)
-        self.blocks.counts[CALLS] += self.blocks.n_blocks
-        value = self.blocks.mean_hinge(sweep)
+        value, sweep = self.blocks.ask(w)
         if value < self.primal:
             self.primal, self.best_w = value, w.copy()
         return sweep
@@ -171,21 +168,14 @@ class _Method:
         norm = np.linalg.norm(v) if self.euclidean else np.abs(v).max(initial=0.0)
         self.dual = max(self.dual, float(self.blocks.loss.sum() - self.settings.radius * norm))
 
-    def _numbers(self):
-        from ..._kernels.block_rules import CALLS
-
-        gap = self.primal - self.dual
-        return {
-            "n_oracle_calls": int(self.blocks.counts[CALLS]),
-            "objective": self.primal,
-            "dual_objective": self.dual,
-            "dual_gap": gap,
-            "estimated_gap": gap,
-        }
+    @property
+    def gap(self):
+        """Certified gap."""
+        return self.primal - self.dual
 
     def solution(self):
         """The best weights; block gaps are not kept."""
-        return Solution(self.best_w, self.primal, self.dual, self.primal - self.dual, None)
+        return Solution(self.best_w, self.primal, self.dual, self.gap, None)
 
 
 class _BatchMethod(_Method):
@@ -210,7 +200,7 @@ class _BatchMethod(_Method):
         """Exact bounds at the current point, and the answers for the next step."""
         self.answers = self._ask(self.w).answers
         self._bound()
-        return self._numbers()
+        return numbers(self, self.blocks, self.gap)
 
 
 class _BlockMethod(_Method):
@@ -241,4 +231,4 @@ class _BlockMethod(_Method):
         self._ask(self.mean)
         self._ask(self.w)
         self._bound()
-        return self._numbers()
+        return numbers(self, self.blocks, self.gap)
