@@ -6,24 +6,17 @@ lam is 1.
 
 import numpy as np
 
-from ._jit import any_order, njit
+from ._jit import njit
 from .block_rules import FW
 from .parts import (
     apply_adjoint,
     block_argmax,
     block_scores,
     build_direction,
+    dot,
     labels_loss,
     take_step,
 )
-
-
-@any_order
-def _squared_norm(a):
-    total = 0.0
-    for c in range(a.size):
-        total += a[c] * a[c]
-    return total
 
 
 @njit
@@ -31,7 +24,7 @@ def step_in_ball(w, v, radius, euclidean, gamma):
     """``w <- (1 - gamma) w + gamma s`` where s maximises <s, v> over the l1 or l2 ball."""
     top, norm = 0, 0.0
     if euclidean:
-        norm = np.sqrt(_squared_norm(v))
+        norm = np.sqrt(dot(v, v))
     else:
         for c in range(1, v.size):
             if abs(v[c]) > abs(v[top]):
