@@ -20,7 +20,9 @@ def get_logger(verbose=0):
     return logger
 
 
-def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, verbose=0):
+def drive(
+    method, *, tol, max_iter, relative_to=None, time_limit=math.inf, begin=None, end=None, verbose=0
+):
     """Call ``method.step()`` until its certificate, a budget or a callback ends the loop.
 
     Parameters
@@ -33,6 +35,9 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
         nothing, and the last row is never one.
     tol : float
         Stop when the certificate is at most this.
+    relative_to : str, default=None
+        Column of the rows, such as "objective", whose absolute value times ``tol`` is the limit;
+        None makes ``tol`` an absolute number.
     max_iter, time_limit : int, float
         Budget in iterations and seconds.
     begin, end : callable, default=None
@@ -74,6 +79,11 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
             logger.info("%s", numbers)
         return row.get(certificate) if row.get("certified", True) else None
 
+    def is_reached(gap, row):
+        if gap is None:
+            return False
+        return gap <= (tol if relative_to is None else tol * abs(row[relative_to]))
+
     status, n_iter, row = Status.RUNNING, 0, None
     while status is Status.RUNNING:
         if begin is not None:
@@ -82,7 +92,7 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
         n_iter += 1
         gap = None if row is None else record(row, n_iter)
         stop = end() if end is not None else False
-        if gap is not None and gap <= tol:
+        if is_reached(gap, row):
             status = Status.CONVERGED
         elif stop:
             status = Status.STOPPED
@@ -91,7 +101,7 @@ def drive(method, *, tol, max_iter, time_limit=math.inf, begin=None, end=None, v
         elif time.perf_counter() - started > time_limit:
             status = Status.TIME_LIMIT
     if row is None or not row.get("certified", True):
-        gap = record(method.certify(), n_iter)
-        if gap is not None and gap <= tol:
+        row = method.certify()
+        if is_reached(record(row, n_iter), row):
             status = Status.CONVERGED
     return status, n_iter, history
