@@ -20,6 +20,7 @@ COUNTED = {
     "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
     "away": block_rules.STEPS + block_rules.AWAY,
     "drop": block_rules.DROPS,
+    "exact": block_rules.EXACT_STEPS,
 }
 
 
@@ -55,6 +56,8 @@ class Blocks(ABC):
     max_loss : float
         Mean over samples of the largest loss: the gap at w = 0.
     """
+
+    single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
         self.weight = weight

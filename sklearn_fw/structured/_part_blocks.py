@@ -4,9 +4,11 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._kernels import blocks as kernels
+from .._kernels import class_blocks
 from .._kernels.block_rules import (
     DONE,
     EVICTED,
+    EXACT,
     NO_GAP,
     REASON,
     TABLE_FULL,
@@ -48,10 +50,13 @@ class PartBlocks(Blocks):
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
+        self._norms = None  # of the features of each sample, where they are asked for
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
         # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED or self._parts.exhaustive
         self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
+        of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
+        self.single = of_one_node and self._oracle is None
         self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -134,6 +139,8 @@ class PartBlocks(Blocks):
     def visit(self, order, uniforms, rules):
         """Visit blocks; see `Blocks.visit`."""
         run = self._run_compiled if self._oracle is None else self._run_oracle
+        if rules.step == EXACT:
+            run = self._run_exact
         position = 0
         while position < len(order):
             position = run(rules, order, uniforms, position)
@@ -147,6 +154,15 @@ class PartBlocks(Blocks):
         return kernels.run_visits(
             self._parts, self._dual, self._corners, self.gaps, rules, order, uniforms,
             self._scratch, self.counts, position,
+        )  # fmt: skip
+
+    def _run_exact(self, rules, order, uniforms, position):
+        if self._norms is None:
+            self._norms = np.empty(self.n_blocks)
+            class_blocks.squared_norms(self._parts, self._scratch, self._norms)
+        return class_blocks.exact_visits(
+            self._parts, self._dual, self._norms, self.gaps, rules, order, uniforms, self._scratch,
+            self.counts, position,
         )  # fmt: skip
 
     def _run_oracle(self, rules, order, uniforms, position):

@@ -9,8 +9,11 @@ from ._base import Solution, Solver, check_bounds
 
 __all__ = ["BlockFrankWolfe"]
 
-STEPS = ("fw", "pairwise", "away", "hybrid")  # in the order of the codes of block_rules
-SAMPLINGS = ("uniform", "perm", "gap", "max_gap")
+# In the order of the codes of block_rules.
+STEPS = ("fw", "pairwise", "away", "hybrid", "exact")
+SAMPLINGS = ("uniform", "perm", "gap", "max_gap", "active")
+# "active" asks for a certificate when the known gaps are this share of the last certified ones.
+ACTIVE_SHARE = 0.1
 
 
 class BlockFrankWolfe(Solver):
