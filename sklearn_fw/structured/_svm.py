@@ -17,6 +17,7 @@ from .._validation import check_integer, check_positive, check_sample_weight, ch
 from ..inference import resolve_oracle
 from ._advice import warn_of_budget
 from ._items import collect, length_of, take
+from ._named_parts import NamedParts
 from ._natural_c import natural_C
 from ._path import structured_path
 from .models import MulticlassModel, MultilabelModel
@@ -50,7 +51,7 @@ def _has_marginals(estimator):
     )
 
 
-class StructuredSVM(CallbackSupportMixin, BaseEstimator):
+class StructuredSVM(CallbackSupportMixin, NamedParts, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
