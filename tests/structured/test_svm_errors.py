@@ -57,7 +57,7 @@ def iris():
         ({"time_limit": np.nan}, ValueError, "time_limit must be finite, got nan"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
         ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
-        ({"solver": "bcfv"}, ValueError, "solver must be one of 'bcafw', 'bcfw'.*; got 'bcfv'"),
+        ({"solver": "bcfv"}, ValueError, "solver must be one of 'auto', 'bcafw'.*; got 'bcfv'"),
         ({"solver": BlockFrankWolfe}, ValueError, "solver must be one of .* or a solver object"),
         ({"solver": None}, ValueError, "or a solver object; got None"),
         ({"oracle": "viterby"}, ValueError, "oracle='viterby' is unknown; names are .*'viterbi'"),
@@ -77,8 +77,8 @@ def test_bad_parameters(words, params, error, message):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"step": "afw"}, "step must be one of 'away', 'fw', 'hybrid', 'pairwise'; got 'afw'"),
-        ({"sampling": "gaps"}, "sampling must be one of 'gap', 'max_gap'.*; got 'gaps'"),
+        ({"step": "afw"}, "step must be one of 'away', 'exact', 'fw', .*; got 'afw'"),
+        ({"sampling": "gaps"}, "sampling must be one of 'active', 'gap', .*; got 'gaps'"),
         ({"gap_degree": 0}, "gap_degree == 0, must be > 0"),
         ({"cache": "yes"}, "cache must be True, False or 'auto', got 'yes'"),
         ({"cache": True, "cache_size": 1}, "cache_size must be at least 2"),
@@ -204,11 +204,19 @@ BAD_DATA = {
     ),
     "text features": (
         lambda X, y: (replaced(X, 3, np.array([["a", "b", "c"]])), y),
-        r"X\[3\] must be numeric, got dtype <U1: vectorize it first",
+        r"X\[3\] holds text: sequences need an array of numbers .*\(ChunkingFeatures\(\)",
     ),
     "mixed dtypes": (
         lambda X, y: (replaced(X, 3, np.array([[1, "b", None]], dtype=object)), y),
         r"X\[3\] must be numeric, got dtype object: vectorize it first",
+    ),
+    "dictionaries": (
+        lambda X, y: (replaced(X, 3, [{"word": "a"}, {"word": "b"}]), y),
+        r"X\[3\] holds dictionaries: sequences need an array of numbers of shape",
+    ),
+    "text for labels": (
+        lambda X, y: (X, replaced(y, 1, "abc")),
+        r"y\[1\] is the text 'abc': split it into one label per node, such as y\[1\]\.split\(\)",
     ),
     "sparse and dense": (
         lambda X, y: (replaced(X, 3, sp.csr_array(X[3])), y),
@@ -243,7 +251,7 @@ BAD_DATA = {
     ),
     "tokens": (
         lambda X, y: ([["tok"] * len(x) for x in X], y),
-        r"X must be a list with an array of shape \(n_nodes, n_features\) for every sample",
+        r"X\[0\] holds text: sequences need an array of numbers of shape",
     ),
     "text and numbers": (
         lambda X, y: (X, replaced(y, 4, ["a"] * 6)),
@@ -296,9 +304,28 @@ def test_bad_rows(X, y, message):
         StructuredSVM().fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("X", "kind"),
+    [([["the", "cat"], ["sat"]], "text"), ([[{"w": 1}, {"w": 2}], [{"w": 3}]], "dictionaries")],
+    ids=["words", "dictionaries"],
+)
+def test_sequences_that_are_not_numbers_yet(X, kind):
+    y = [["D", "N"], ["V"]]
+    message = rf"X\[0\] holds {kind}: sequences need .*make_pipeline\(ChunkingFeatures\(\), Struc"
+    for model in ("auto", "chain"):
+        with pytest.raises(ValueError, match=message):
+            StructuredSVM(model).fit(X, y)
+
+
+def test_labels_of_sequences_beside_a_table():
+    message = "must hold only 0 and 1, .*for sequences of labels X must be a list with an array"
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM().fit(np.eye(2), [["a", "b"], ["b", "a"]])
+
+
 def test_no_model_for_grids():
     X, y = [np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2
-    with pytest.raises(NotImplementedError, match="this version has no grid model: pass a model"):
+    with pytest.raises(NotImplementedError, match=r"write model=.matching.; label grids have no model in this"):
         StructuredSVM().fit(X, y)
 
 

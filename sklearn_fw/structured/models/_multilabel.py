@@ -183,7 +183,10 @@ def _check_indicators(y):
         y = y.toarray()
     y = check_array(y, dtype=None, input_name="y")
     if not np.all((y == 0) | (y == 1)):
-        raise ValueError("y must hold only 0 and 1, one column per label")
+        raise ValueError(
+            "y must hold only 0 and 1, one column per label; for sequences of labels X must be a "
+            "list with an array of shape (n_nodes, n_features) for every sample"
+        )
     return y.astype(np.int32)
 
 

@@ -10,6 +10,13 @@ from sklearn.utils import assert_all_finite
 from ..._packed import Packed
 
 
+NEEDS_NUMBERS = (
+    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for tokens "
+    "put a transformer of sklearn_fw.preprocessing first, as in "
+    "make_pipeline(ChunkingFeatures(), StructuredSVM('chain'))"
+)
+
+
 def stack_rows(X, n_features=None):
     """Stack the feature rows of all items.
 
@@ -72,6 +79,11 @@ def _as_array(item, name):
 
 
 def _check_item(item, width, name):
+    if item.size and item.dtype.kind in "OUS":
+        first = item.ravel()[0]
+        if isinstance(first, str | dict):
+            kind = "text" if isinstance(first, str) else "dictionaries"
+            raise ValueError(f"{name} holds {kind}: {NEEDS_NUMBERS}")
     if item.ndim != 2:
         raise ValueError(
             f"{name} must have shape (n_nodes, n_features), got {item.shape}: "
@@ -95,6 +107,11 @@ def stack_labels(y, node_start=None):
         items = [np.asarray(item) for item in y]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
+            if item.ndim == 0 and item.dtype.kind in "US":
+                raise ValueError(
+                    f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "
+                    f"as y[{i}].split() or list(y[{i}])"
+                )
             if item.ndim != 1:
                 raise ValueError(
                     f"y[{i}] must be a sequence with one label per node, got shape {item.shape}"
