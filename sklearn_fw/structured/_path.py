@@ -101,7 +101,7 @@ class StructuredPath(RegularizationPath):
         self.terminated_by_ = terminated_by
         self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
-        self._scale = 1.0 / (estimator.lam_ * estimator.C_)
+        self._scale = 1.0 / (estimator.lam_ * estimator.C)
         super().__init__(estimator, 1.0 / (self.lambdas_ * self._scale), coefs, gaps)
         self.Cs_ = self.values_
         self.lam_end_ = lam_end
@@ -188,10 +188,10 @@ def structured_path(
             f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
         )
 
-    fitted = clone(estimator)
+    fitted = clone(estimator).set_params(C=1.0)  # any number: the path has its own
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     fitted.solver_.set_params(averaging=False)  # breakpoints are iterates
-    scale = 1.0 / (fitted.lam_ * fitted.C_)
+    scale = 1.0 / (fitted.lam_ * fitted.C)
     lam_min = 1e-5 if C_max is None else 1.0 / (check_positive(C_max, "C_max") * scale)
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
