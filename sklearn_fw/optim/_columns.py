@@ -27,11 +27,11 @@ class Columns:
         The objective.
     crew : Crew
         The workers; copies are for more than one.
-    n_bytes : int
+    n_bytes : int, default=0
         What the state of one column takes; 0 leaves the columns in their order.
     """
 
-    def __init__(self, problem, crew, n_bytes):
+    def __init__(self, problem, crew, n_bytes=0):
         self.problem, self.crew = problem, crew
         self.first = problem.n_columns + 1  # where the copies begin
         self.home, self.numbers = None, None  # places, and what the indices of the data say

@@ -75,6 +75,7 @@ class DualRun(SagaRun):
 
     def __init__(self, *args, **kwargs):
         self.caution = 1.0  # how much larger gaps were than their estimates
+        self.estimated = np.inf
         super().__init__(*args, **kwargs)
 
     def advance(self, order):
@@ -87,22 +88,21 @@ class DualRun(SagaRun):
         self.best = None
         problem, engine = self.problem, self.engine
         best = problem.certify(*engine.point(), self._stand)
-        memory, total, bound = self._bound()
-        best = best._replace(
-            dual_gap=min(best.dual_gap, max(0.0, best.objective - bound)),
-            memory=memory, total=total,
-        )  # fmt: skip
-        self.best = best
+        if best.dual_gap > self.threshold or engine.crew.size > 1:
+            gap = best.objective - self._bound()
+            best = best._replace(dual_gap=min(best.dual_gap, max(0.0, gap)))
+        self.caution *= max(1.0, best.dual_gap / self.estimated)
+        self.best = best._replace(memory=engine.memory.copy(), total=engine.total())
         return self._row(best.row(), certified=True)
 
     def _bound(self):
-        """The dual variables, what they sum to, and the bound on the optimum that they give."""
+        """What the dual variables say of the optimum; what threads have lost is found again."""
         problem, engine = self.problem, self.engine
-        total = problem.gradient(engine.memory)
+        memory, total = engine.memory, problem.gradient(engine.memory)
         self.memory_drift = float(np.abs(total - engine.total()).max(initial=0.0))
         engine.repair(total)
-        memory = engine.memory.copy()
         if problem.fit_intercept:
+            memory = memory.copy()
             # Slopes must sum to zero: the larger of the two sides shrinks, towards zero, where the
             # conjugates are finite.
             up, down = memory[memory > 0.0].sum(), -memory[memory < 0.0].sum()
@@ -110,7 +110,7 @@ class DualRun(SagaRun):
             memory[larger] *= min(up, down) / max(up, down, np.finfo(float).tiny)
             total = problem.gradient(memory)
         dual = -problem.conjugate_sum(memory) - problem.penalty.conjugate(-total)
-        return memory, total, dual / problem.total_weight
+        return dual / problem.total_weight
 
     def _stand(self, coef, intercept, slopes, total):
         return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
@@ -121,8 +121,8 @@ class DualRun(SagaRun):
         dual = concave - conjugate + self.engine.recentre()
         scale = self.problem.total_weight
         objective = losses + value
-        gap = self.caution * self._behind(dual)
-        return {"objective": objective / scale, "dual_gap": gap / scale}
+        self.estimated = self.caution * self._behind(dual) / scale
+        return {"objective": objective / scale, "dual_gap": self.estimated}
 
     def _recall(self):
         """Nothing is known of the dual before the first epoch."""
@@ -150,7 +150,7 @@ class DualEngine:
         self.problem, self.crew = problem, Crew(n_workers)
         self.penalty = problem.penalty
         self.target = problem.target()
-        self.columns = Columns(problem, self.crew, 8)
+        self.columns = Columns(problem, self.crew)
         self.rows = self.columns.rows(None)
         self.memory = np.zeros(problem.n_rows)
         self.norms = np.zeros(problem.n_rows)
@@ -188,11 +188,11 @@ class DualEngine:
 
     def repair(self, total):
         """Make v that of ``total``, the true ``X^T memory``."""
-        self.v[self.columns.place] = -self.scale[0] * total
+        self.v[: self.columns.first - 1] = -self.scale[0] * total
 
     def total(self):
         """``X^T memory`` as the steps have kept it."""
-        return self.v[self.columns.place] / -self.scale[0]
+        return self.v[: self.columns.first - 1] / -self.scale[0]
 
     def run(self, order):
         """A step on every row of ``order``.
@@ -236,21 +236,16 @@ class DualEngine:
 
     def point(self):
         """Coefficients and intercept, copies."""
-        return np.array(self._coef()), self.v[self.columns.first - 1].copy()
-
-    def _coef(self):
-        v = self.v[self.columns.place]
-        if self.curved is None:
-            return v
-        return replace(self.penalty, l2=0.0).prox(v, self.scale[0])
+        coef = np.array(self.v[: self.columns.first - 1])
+        if self.curved is not None:
+            coef = replace(self.penalty, l2=0.0).prox(coef, self.scale[0])
+        return coef, self.v[self.columns.first - 1].copy()
 
     def fenchel(self):
         """The penalty at w, and its conjugate at ``-X^T memory``."""
-        v, w = self.v[self.columns.place], self._coef()
-        if self.curved is None:
-            value = 0.5 * self.penalty.l2 * float(v @ v)
-            return value, value
-        value = self.penalty.value(w)
+        v = self.v[: self.columns.first - 1]
+        w = v if self.curved is None else self.point()[0]
+        value = 0.5 * self.penalty.l2 * float(w @ w) + self.penalty.l1 * float(np.abs(w).sum())
         return value, self.penalty.l2 * float(v @ w) - value
 
     def idle(self):
