@@ -109,10 +109,11 @@ def _bent(m, c):
 
 @inner
 def _prox_log(m, t, x):
-    """Where ``t log(1 + exp(-x)) + (x - m)^2 / 2`` is least, by Newton's method in a bracket."""
+    """Where ``t log(1 + exp(-x)) + (x - m)^2 / 2`` is least: Newton's method in a bracket."""
     low, high = m, m + t
     x = min(max(x, low), high)
-    for _ in range(60):
+    before = high - low
+    for _ in range(100):
         e = math.exp(-abs(x))
         p = (e if x > 0.0 else 1.0) / (1.0 + e)
         slope = x - m - t * p
@@ -121,11 +122,12 @@ def _prox_log(m, t, x):
         else:
             low = x
         step = slope / (1.0 + t * p * (1.0 - p))
+        if abs(step) <= 1e-8 * (1.0 + abs(x)):  # the error is of the order of its square then
+            return x - step
+        if abs(step) > 0.5 * before or not low <= x - step <= high:
+            step = x - 0.5 * (low + high)  # Newton's steps would go to and fro
         x -= step
-        if not low <= x <= high:
-            x = 0.5 * (low + high)
-        elif abs(step) <= 1e-8 * (1.0 + abs(x)):  # the error now is of the order of its square
-            break
+        before = abs(step)
     return x
 
 

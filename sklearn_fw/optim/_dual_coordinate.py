@@ -91,7 +91,8 @@ class DualRun(SagaRun):
         if best.dual_gap > self.threshold or engine.crew.size > 1:
             gap = best.objective - self._bound()
             best = best._replace(dual_gap=min(best.dual_gap, max(0.0, gap)))
-        self.caution *= max(1.0, best.dual_gap / self.estimated)
+        if self.estimated > 0.0:
+            self.caution *= max(1.0, best.dual_gap / self.estimated)
         self.best = best._replace(memory=engine.memory.copy(), total=engine.total())
         return self._row(best.row(), certified=True)
 
