@@ -2,6 +2,7 @@
 
 from .._validation import resolve_named
 from ._comparators import AsySPCD, Fista
+from ._dual_coordinate import Sdca
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, Solver, SparseSaga, Svrg
 from ._neighbor_saga import NeighborSaga
 
@@ -20,6 +21,7 @@ SOLVERS = {
     "q_saga": lambda: NeighborSaga(variant="q_saga"),
     "sag": Sag,
     "saga": Saga,
+    "sdca": Sdca,
     "shared_n_saga": lambda: NeighborSaga(variant="shared_n_saga"),
     "sparse_saga": SparseSaga,
     "svrg": Svrg,
