@@ -45,6 +45,7 @@ class PartBlocks(Blocks):
         n_states = len(parts.cost)
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
+        self.mean_square = _mean_square(parts)
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
@@ -403,6 +404,14 @@ class PartBlocks(Blocks):
             }
             for i in range(self.n_blocks)
         ]
+
+
+def _mean_square(parts):
+    """Mean over samples of the squared norm of the features of all nodes."""
+    totals = np.concatenate([[0.0], np.cumsum(parts.data**2)])
+    totals = np.diff(totals[parts.indptr[parts.row_start]])
+    nodes_of_row = np.diff(parts.node_start) / np.diff(parts.row_start)
+    return float(parts.weight @ (nodes_of_row * totals))
 
 
 def _ask_many(oracle, asked, whole_cost):

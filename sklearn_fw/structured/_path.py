@@ -101,7 +101,7 @@ class StructuredPath(RegularizationPath):
         self.terminated_by_ = terminated_by
         self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
-        self._scale = 1.0 / (estimator.lam_ * estimator.C)
+        self._scale = 1.0 / (estimator.lam_ * estimator.C_)
         super().__init__(estimator, 1.0 / (self.lambdas_ * self._scale), coefs, gaps)
         self.Cs_ = self.values_
         self.lam_end_ = lam_end
@@ -148,7 +148,8 @@ class StructuredPath(RegularizationPath):
             Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
         fitted = copy.copy(self.estimator)
-        fitted.C, fitted.coef_ = value, self.coef_at(value)
+        fitted.C = fitted.C_ = value
+        fitted.coef_ = self.coef_at(value)
         fitted.lam_ = 1.0 / (value * self._scale)
         fitted.dual_gap_ = self.eps if self.certified else None
         return fitted
@@ -189,7 +190,8 @@ def structured_path(
 
     fitted = clone(estimator)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
-    scale = 1.0 / (fitted.lam_ * fitted.C)
+    fitted.solver_.set_params(averaging=False)  # breakpoints are iterates
+    scale = 1.0 / (fitted.lam_ * fitted.C_)
     lam_min = 1e-5 if C_max is None else 1.0 / (check_positive(C_max, "C_max") * scale)
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)

@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 SOLVERS = {
+    "auto": lambda: BlockFrankWolfe("fw", averaging="auto"),
     "bcafw": lambda: BlockFrankWolfe("away"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),

@@ -45,9 +45,11 @@ class BlockFrankWolfe(Solver):
         Passes between exact gap passes, which refresh all gaps and give the certificate.
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
-    averaging : bool, default=False
+    averaging : bool or "auto", default=False
         Return the average of the iterates, with weights proportional to their number, and its
-        own certificate. Predicts better long before the optimum is reached.
+        own certificate. Predicts better long before the optimum is reached. "auto" returns the
+        average or the last iterate, whichever has the lower objective, with the best lower bound
+        that either gave; ``step="fw"`` only, as the average has no ``dual_coef_``.
     line_search : bool, default=True
         False takes steps of 2n / (k + 2n), for ``step="fw"`` only.
     batch_step : bool, default=False
@@ -137,6 +139,13 @@ class BlockFrankWolfe(Solver):
                 raise ValueError(f"{name} must not be negative, got {value}")
         if not self.line_search and self.step != "fw":
             raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
+        if self.averaging not in (True, False, "auto"):
+            raise ValueError(f"averaging must be True, False or 'auto', got {self.averaging!r}")
+        if self.averaging == "auto" and self.step != "fw":
+            raise ValueError(
+                f"averaging='auto' is defined for step='fw' only, got {self.step!r}: set "
+                f"averaging to True or False"
+            )
         if self.cache not in (True, False, "auto"):
             raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
         if self.cache is True and self.cache_size < 2:
@@ -190,7 +199,7 @@ class _BlockMethod:
         blocks.reset(
             lam,
             capacity=int(settings.cache_size) if explicit else 0,
-            averaging=settings.averaging,
+            averaging=bool(settings.averaging),
             bounds=check_bounds(lower, upper, blocks.n_weights),
         )
         # A warm start may be good enough already: its gap is asked before anything is changed.
@@ -199,6 +208,7 @@ class _BlockMethod:
             self._warm_start(warm, lam)
         self.passes_since_check = 0
         self.last = None  # certificate of the point of the moment
+        self.averages = bool(settings.averaging)  # whether that point is the average
         self.corners = None  # certificate whose answers await a batch step
 
     def _warm_start(self, warm, lam):
@@ -231,7 +241,7 @@ class _BlockMethod:
 
     def weights(self):
         """The point of the moment."""
-        v = self.blocks.averaged()[0] if self.settings.averaging else self.blocks.v
+        v = self.blocks.averaged()[0] if self.averages else self.blocks.v
         return self.blocks.clip(v)
 
     # ---- the loop --------------------------------------------------------------------------------
@@ -274,7 +284,7 @@ class _BlockMethod:
     def _is_check_due(self):
         if self.passes_since_check >= self.settings.gap_check:
             return True
-        return self.blocks.gaps.value.sum() <= self.settings.early_exit * self.tol
+        return self.blocks.gaps.value.sum() <= self.settings.early_exit * self.blocks.gap_limit(self.tol)
 
     def _check_gap(self):
         """Exact gap pass at the iterate, and the numbers that it gives."""
@@ -287,9 +297,19 @@ class _BlockMethod:
         _warn_negative(certificate)
         self.corners = certificate if settings.batch_step else None
         if settings.averaging:
-            certificate = blocks.certify(averaged=True)
+            certificate = self._certify_average(certificate)
         self.last = certificate
+        blocks.objective = certificate.primal
         return numbers(certificate, blocks, estimate)
+
+    def _certify_average(self, iterate):
+        """Certificate of the average, or of the better point with the better bound."""
+        average = self.blocks.certify(averaged=True)
+        if self.settings.averaging != "auto":
+            return average
+        self.averages = average.primal < iterate.primal
+        better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)
+        return better._replace(dual=dual, gap=better.primal - dual)
 
     def certify(self):
         """Certificate at the point that will be returned."""
