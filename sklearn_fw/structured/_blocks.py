@@ -20,6 +20,7 @@ COUNTED = {
     "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
     "away": block_rules.STEPS + block_rules.AWAY,
     "drop": block_rules.DROPS,
+    "exact": block_rules.EXACT_STEPS,
 }
 
 
@@ -60,6 +61,8 @@ class Blocks(ABC):
     mean_square : float
         Mean over samples of the squared norm of the features that a wrong output changes, about.
     """
+
+    single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
         self.weight = weight

@@ -22,7 +22,7 @@ from ._path import structured_path
 from .models import MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver
+from .solvers import resolve_solver, suitable_solver
 
 __all__ = ["StructuredSVM"]
 
@@ -295,11 +295,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
-        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
         blocks = self._blocks_of(X, y, weight / total)
+        if _is_auto(self.solver):
+            self.solver_ = suitable_solver(blocks)
+        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
         self.C_ = natural_C(blocks) if _is_auto(self.C) else float(self.C)
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
