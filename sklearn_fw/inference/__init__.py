@@ -37,6 +37,7 @@ and a function ``scores -> labels`` is turned into one by `resolve_oracle`. Deri
 ``sklearn.base.BaseEstimator`` to have parameters that a grid search can set.
 """
 
+from ._deadline import time_left
 from ._scores import PairwiseScores
 from .marginals import (
     ExactMarginals,
@@ -111,6 +112,7 @@ __all__ = [
     "resolve_oracle",
     "sampled_edge_probabilities",
     "save_uai",
+    "time_left",
     "trw_gradient",
     "trw_objective",
 ]

@@ -248,23 +248,30 @@ def padded(mrf, marginals):
 def soften(mrf, notes):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
-    Forbidden entries get `SOFT` nats less than the best of their table. Log Z can only grow, so
-    an upper bound for the softened field holds for the given one.
+    Forbidden entries get so much less than the best of their table that a labelling which has one
+    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
+    can only grow, so an upper bound for the softened field holds for the given one.
     """
     forbidden = mrf.theta == -np.inf
     if not forbidden.any():
         return mrf.theta
     theta = mrf.theta.copy()
-    for block in [*mrf.node_blocks(theta), *mrf.edge_blocks(theta)]:
-        hard = block == -np.inf
-        if hard.all():
+    blocks = [*mrf.node_blocks(theta), *mrf.edge_blocks(theta)]
+    tops, ranges = [], []
+    for block in blocks:
+        finite = block[block > -np.inf]
+        if not finite.size:
             raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
-        if hard.any():
-            block[hard] = block[~hard].max() - SOFT
+        tops.append(finite.max())
+        ranges.append(tops[-1] - finite.min())
+    penalty = SOFT + float(np.sum(ranges))
+    for block, top in zip(blocks, tops, strict=True):
+        block[block == -np.inf] = top - penalty
     notes.append(
         UserWarning(
             f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
-            f"count as {SOFT:g} nats below the best entry of their table; ExactMarginals keeps them"
+            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals keeps "
+            f"them, and so does oracle='auto' where the graph is narrow enough"
         )
     )
     return theta

@@ -11,6 +11,7 @@ from ..._loop import drive
 from ..._result import Status
 from ..._validation import check_integer, check_positive, check_time_limit
 from ._belief_propagation import kernels, make_layout
+from ._choice import require_allowed
 from ._estimator import Inference, MarginalsEstimator
 
 __all__ = ["MeanFieldMarginals"]
@@ -168,6 +169,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         }
         notes = []
         if best_bound == -math.inf:
+            require_allowed(mrf)
             text = (
                 f"all of {start + 1} starts end with positive probability for what potentials of "
                 f"-inf forbid, so the bound is -inf: increase n_init"

@@ -8,9 +8,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..._validation import check_choice, check_integer
 from .._scores import PairwiseScores
+from ._choice import choose_oracle, require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._mrf import PairwiseMRF
-from ._trw import choose_oracle
 
 __all__ = ["PerturbAndMAPMarginals"]
 
@@ -197,6 +197,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )
         if any(draw.value == -np.inf for draw in draws):
+            require_allowed(field)
             raise ValueError(
                 "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
             )
