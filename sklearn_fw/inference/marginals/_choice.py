@@ -1,6 +1,7 @@
 """What "auto" stands for: the exact answer wherever it costs little, else the best approximation."""
 
 import math
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ def choose(mrf, time_limit=math.inf):
     scores = mrf.scores()
     seconds = elimination.cost(scores)
     size = f"tables of up to {elimination.largest_table(scores):,} numbers"
-    if seconds <= time_limit:
+    if seconds <= min(time_limit, sys.float_info.max):
         return Choice(elimination, True, f"exact by elimination: {size}, about {seconds:.2g} s")
     if math.isfinite(seconds):
         why = f"elimination needs about {seconds:.2g} s, time_limit is {time_limit:g}"
