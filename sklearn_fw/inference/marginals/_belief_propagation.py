@@ -95,7 +95,7 @@ class TRBPMarginals(MessagePassing):
         Passes for each rho. A pass sends every message once.
     time_limit : float, default=None
         Seconds after which no new pass starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -204,7 +204,7 @@ class TRBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         random_state=None,
@@ -270,7 +270,7 @@ class LoopyBPMarginals(MessagePassing):
         Passes. A pass sends every message once.
     time_limit : float, default=None
         Seconds after which no new pass starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -359,7 +359,7 @@ class LoopyBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         random_state=None,

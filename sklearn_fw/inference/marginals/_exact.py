@@ -29,7 +29,7 @@ class ExactMarginals(MarginalsEstimator):
         Most numbers in the table of a variable and the neighbours that it has when it is
         eliminated; the guard against a fit that needs all memory. 2^25 numbers are 256 MB, and
         reached at induced width 24 with two states. Not needed without cycles.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -90,11 +90,13 @@ class ExactMarginals(MarginalsEstimator):
     (2, 3)
     """
 
-    def __init__(self, max_table_size=2**25, *, edges="complete", pseudocount=1.0, n_states="auto"):
+    def __init__(self, max_table_size=2**25, *, edges="tree", pseudocount=1.0, n_states="auto"):
         self.max_table_size = max_table_size
         self.edges = edges
         self.pseudocount = pseudocount
         self.n_states = n_states
+
+    _sums_forests = True
 
     def _infer(self, mrf, learned=None, tasks=None):
         return exact_inference(mrf, self._oracle(mrf))

@@ -39,7 +39,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         Passes for each start. A pass updates every variable once.
     time_limit : float, default=None
         Seconds after which no new pass starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -124,7 +124,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         tol=1e-5,
         max_iter=1000,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         random_state=None,
