@@ -42,6 +42,7 @@ ROOMS = [
     "preprocessing",
     "datasets",
     "utils",
+    "_demo",
     "__main__",
 ]
 
