@@ -35,9 +35,7 @@ def main(arguments=None):
         ("LinearSVC, digit by digit", single),
         ("StructuredSVM, whole words", chain),
     ):
-        print(
-            f"{name:28}{tuned.C:8g}{tuned.digits:14.1%}{tuned.words:13.1%}{tuned.seconds:8.2f}"
-        )
+        print(f"{name:28}{tuned.C:8g}{tuned.digits:14.1%}{tuned.words:13.1%}{tuned.seconds:8.2f}")
     svm = chain.reader
     print(
         f"\ncertified duality gap {svm.dual_gap_:.2g} (objective {svm.objective_:.4f}) after "

@@ -144,9 +144,7 @@ def make_page():
     result = read_result(NAME)
     if result is None:
         return report
-    report.figure(
-        "/_static/demo.png", "test words with what is read digit by digit and as words"
-    )
+    report.figure("/_static/demo.png", "test words with what is read digit by digit and as words")
     report.section("Means over the sets")
     report.text(
         f"Right digits and right words in percent, means over {result['n_sets']} sets; CPU seconds "
