@@ -168,6 +168,14 @@ def make_page():
         f"{certificate['dual_gap']:.2g} with an objective of {certificate['objective']:.4f}, after "
         f"{certificate['n_iter']} passes and {certificate['n_oracle_calls']:,} oracle calls."
     )
+    leader = max(result["mean_digits"], key=result["mean_digits"].get)
+    if leader != CHAIN:
+        lead = result["mean_digits"][leader] - result["mean_digits"][CHAIN]
+        report.text(
+            f"Where it loses: {leader} reads {lead:.1f} points more of the digits than {CHAIN}, in "
+            f"{result['median_seconds'][leader] / result['median_seconds'][CHAIN]:.1f} times its "
+            "CPU seconds."
+        )
     report.section("Every set")
     report.text("Right digits of the test words in percent, and the C that was chosen.")
     report.table(
