@@ -178,6 +178,10 @@ class Report:
         """Add a paragraph, wrapped."""
         self._put(textwrap.fill(" ".join(paragraph.split()), WIDTH, break_on_hyphens=False))
 
+    def figure(self, target, alternative):
+        """Add a picture of the documentation."""
+        self._put(f".. figure:: {target}\n   :alt: {alternative}\n   :align: center")
+
     def bullets(self, *items):
         """Add a list."""
         lines = [
