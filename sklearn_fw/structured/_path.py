@@ -25,7 +25,7 @@ CALLER = 4
 # Accuracy where none is given, as a share of the mean largest loss.
 EPS = 0.1
 # Fraction of it to which breakpoints are solved; the rest is for the mixtures between them.
-KAPPA = 0.85
+KAPPA = {"exact": 0.85, "heuristic": 0.7}
 # lam where a path without C_max ends.
 WEAKEST = 1e-5
 # Log ratios of lam from one breakpoint to the next: the first, and the largest.
@@ -50,8 +50,8 @@ class StructuredPath(RegularizationPath):
         The estimator whose path this is.
     solved : list of Breakpoint
         Solutions in the order of growing C.
-    max_loss : float
-        Mean over samples of the largest loss.
+    hinge_at_zero : float
+        Bound on the mean hinge loss of zero weights.
     eps : float
         Accuracy.
     terminated_by : str
@@ -103,7 +103,7 @@ class StructuredPath(RegularizationPath):
     """
 
     def __init__(
-        self, estimator, solved, *, max_loss, eps, terminated_by, n_oracle_calls, certified
+        self, estimator, solved, *, hinge_at_zero, eps, terminated_by, n_oracle_calls, certified
     ):
         self.lambdas_ = np.array([point.lam for point in solved])
         self.eps = eps
@@ -119,8 +119,7 @@ class StructuredPath(RegularizationPath):
         self._pieces = [Piece(*pair) for pair in pairwise(solved)]
         self._last = solved[-1]._replace(w=None)
         self.Cs_ = self.values_
-        # At w = 0 the mean hinge is the mean largest loss.
-        self._gap_0 = max(max_loss - solved[0].loss, 0.0)
+        self._gap_0 = max(hinge_at_zero - solved[0].loss, 0.0)
         self.C_start_ = 0.0 if self._gap_0 <= eps else float(self.Cs_[0])
         self.lam_end_ = solved[-1].end(eps)
         self.C_end_ = math.inf if self.lam_end_ == 0 else 1.0 / (self.lam_end_ * self._scale)
@@ -251,7 +250,7 @@ def structured_path(
     eps`` at breakpoints as far apart as their mixtures stay ``eps``-optimal.
     """
     check_choice(mode, "mode", {"exact", "heuristic"})
-    kappa = KAPPA if kappa is None else check_positive(kappa, "kappa")
+    kappa = KAPPA[mode] if kappa is None else check_positive(kappa, "kappa")
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
     for name, value in (("eps", eps), ("C_min", C_min), ("C_max", C_max)):
@@ -281,7 +280,7 @@ def structured_path(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
     )
     lam_min = WEAKEST if C_max is None else 1.0 / (C_max * scale)
-    lam_start = _start(blocks, method, kappa * eps)
+    lam_start, hinge_at_zero = _start(blocks, kappa * eps)
     if C_min is not None:
         lam_start = min(lam_start, 1.0 / (C_min * scale))
     walk = _Walk(
@@ -301,7 +300,7 @@ def structured_path(
     from .._kernels.block_rules import CALLS
 
     return StructuredPath(
-        fitted, walk.solved, max_loss=blocks.max_loss, eps=eps,
+        fitted, walk.solved, hinge_at_zero=hinge_at_zero, eps=eps,
         terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[CALLS]),
         certified=mode == "exact",
     )  # fmt: skip
@@ -379,10 +378,10 @@ class _Walk:
         self.stride = min(factor * math.log(piece.left.lam / piece.right.lam), LONGEST_STRIDE)
 
 
-def _start(blocks, method, tol):
-    """All mass on the outputs of largest loss, optimal to ``tol`` at the lam that it returns.
+def _start(blocks, tol):
+    """All mass on the outputs of largest loss (OA16, Algorithm 6).
 
-    OA16, Algorithm 6.
+    Returns a lam at which that is optimal to ``tol``, and the mean hinge of zero weights.
     """
     from .._kernels.block_rules import CALLS
 
@@ -405,7 +404,7 @@ def _start(blocks, method, tol):
     lam = (clipped @ direction + reach) / max(tol - (hinge - loss), 0.5 * tol)
     if lam <= 0:
         raise ValueError("all outputs have the same features: there is nothing to learn")
-    return lam * (1 + TOUCH)
+    return lam * (1 + TOUCH), hinge
 
 
 class _Trusting:
