@@ -125,6 +125,13 @@ class Blocks(ABC):
         v += self.v  # in place: weight vectors can be larger than everything else
         return v, self.loss.sum() - factor * self.loss_moment[0]
 
+    def restart_average(self):
+        """Leave out of the average what was visited so far, at another lam."""
+        if self.moments.size:
+            self.moments[:] = 0.0
+            self.loss_moment[:] = 0.0
+            self.counts[block_rules.VISITS] = 0
+
     @property
     def certified(self):
         """Whether certificates hold: by bounds, or by a promise that nothing contradicts."""

@@ -564,7 +564,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        model = self.model
+        model = getattr(self, "model_", self.model)
         if isinstance(model, MulticlassModel) or (
             isinstance(model, str) and model in ("auto", "multiclass")
         ):

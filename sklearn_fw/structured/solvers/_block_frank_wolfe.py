@@ -248,20 +248,41 @@ class _BlockMethod:
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
 
-    def change_lam(self, factor):
-        """Go on at ``factor * lam`` with the same w (regularisation path)."""
-        self.blocks.scale(factor)
-        self.blocks.lam *= factor
-        self.rules = self.rules._replace(lam=self.blocks.lam)
+    def move_to(self, lam):
+        """Go on at another lam; the mass off the truth is scaled to the best dual value.
 
-    def gap_and_slack(self):
-        """Last certified gap, and how the gap of each block grows as lam falls (Prop. 1)."""
-        if not self.blocks.certified:
+        Between the weights as they are and the dual variables as they are, for a smaller lam.
+        """
+        blocks, old = self.blocks, self.blocks.lam
+        square = old**2 * (blocks.w @ blocks.w)
+        if lam < old and square > 0.0:
+            share = min(max(blocks.loss.sum() * lam / square, lam / old), 1.0)
+            if share < 1.0:
+                blocks.scale(share)
+        blocks.lam = lam
+        self.rules = self.rules._replace(lam=lam)
+        blocks.refresh()
+        blocks.restart_average()
+        # Unknown gaps make the first pass visit every block.
+        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.settings.gap_degree)
+        blocks.gaps.total[0] = 0.0
+        self.last = self.corners = None
+        self.passes_since_check = 0
+
+    def breakpoint(self):
+        """The point last certified, with what it proves at other lams."""
+        from .._path_pieces import Breakpoint
+
+        blocks, point = self.blocks, self.last
+        if not blocks.certified:
             raise ValueError(
                 "mode='exact' needs an oracle that is exact or bounds the score of its answers: "
                 "take such an oracle, or mode='heuristic'"
             )
-        return self.last.gap, self.blocks.weight * self.last.sweep.current
+        norm = 0.5 * blocks.lam * (point.w @ point.w)
+        return Breakpoint(
+            blocks.lam, point.w.copy(), point.primal - norm, point.dual + norm, point.gap
+        )
 
     def weights(self):
         """The point of the moment."""
