@@ -36,8 +36,8 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         Each template is a tuple of ``(name, offset)`` pairs, for example ``(("w", -1), ("w", 0))``
         for the pair of the previous and the current word. It gives one feature to each token at
         which all its values exist: positions outside of the sentence have none. A name is a field
-        or a function of a field, as ``"suffix3(w)"``. "tagging" and "chunking" are lists, see the
-        notes.
+        or functions of a field, as ``"suffix3(w)"`` or ``"suffix3(lower(w))"``. "tagging" and
+        "chunking" are lists, see the notes.
     fields : tuple of str, default=("w",)
         Names of the first columns of a token; further columns are ignored. A token of one field
         may be a plain str.
@@ -253,7 +253,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         return columns, offsets
 
     def _resolve_templates(self):
-        """Templates with numbers of rows; ``_kinds`` says for each row (field, function name)."""
+        """Templates with numbers of rows; ``_kinds`` says for each row (field, functions)."""
         self._kinds, self._numbers = [], {}
         templates = tuple(map(self._resolve, named_templates(self.templates, self._names)))
         if not templates:
@@ -284,40 +284,52 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def _row_of(self, name, template):
         if name not in self._numbers:
-            call = None if name in self._names else _CALL.fullmatch(name)
-            function, field = (None, name) if call is None else call.groups()
+            field, functions = name, []
+            while field not in self._names and (call := _CALL.fullmatch(field)):
+                functions.insert(0, call[1])
+                field = call[2]
             if field not in self._names:
                 raise ValueError(
                     f"templates holds {template!r}: each name must be a field out of "
                     f"{self._names}, or a function of one such as 'lower({self._names[0]})'"
                 )
-            if function is not None and self._function(function) is None:
-                known = ", ".join([*FUNCTIONS, "prefix1", "suffix1", *(self.functions or {})])
-                raise ValueError(
-                    f"templates holds {template!r} with the unknown function {function!r}: known "
-                    f"are {known}; give others in the parameter functions"
-                )
+            for function in functions:
+                if self._function(function) is None:
+                    known = ", ".join([*FUNCTIONS, "prefix1", "suffix1", *(self.functions or {})])
+                    raise ValueError(
+                        f"templates holds {template!r} with the unknown function {function!r}: "
+                        f"known are {known}; give others in the parameter functions"
+                    )
             self._numbers[name] = len(self._kinds)
-            self._kinds.append((self._names.index(field), function))
+            self._kinds.append((self._names.index(field), tuple(functions)))
         return self._numbers[name]
 
     def _function(self, name):
         own = self.functions or {}
         return _checked(own[name], name) if name in own else resolve_function(name)
 
+    def _apply(self, functions, words):
+        """Values of words by functions, the first of which is the innermost one."""
+        for function in map(self._function, functions):
+            words = [None if word is None else function(word) for word in words]
+        return words
+
     def _name_of(self, row):
-        field, function = self._kinds[row]
-        return self._names[field] if function is None else f"{function}({self._names[field]})"
+        field, functions = self._kinds[row]
+        name = self._names[field]
+        for function in functions:
+            name = f"{function}({name})"
+        return name
 
     def _encode_values(self, field, words):
         """Number the values that the rows of a field have at its words; return their codes."""
         codes = np.empty((len(self._rows_of[field]), len(words)), dtype=np.int32)
         for k, row in enumerate(self._rows_of[field]):
-            function = self._kinds[row][1]
-            if function is None:
+            functions = self._kinds[row][1]
+            if not functions:
                 self._values[row], codes[k] = words, np.arange(len(words))
                 continue
-            found = list(map(self._function(function), words))
+            found = self._apply(functions, words)
             self._values[row] = sorted(set(found) - {None})
             self._derived[row] = dict(zip(self._values[row], range(len(self._values[row]))))
             codes[k] = [self._derived[row].get(value, -1) for value in found]
@@ -340,10 +352,10 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         _check_text(words, self._names[field])
         codes = np.full((len(self._rows_of[field]), len(words)), -1, dtype=np.int32)
         for k, row in enumerate(self._rows_of[field]):
-            function = self._kinds[row][1]
-            if function is not None:
-                call, get = self._function(function), self._derived[row].get
-                codes[k] = [get(call(word), -1) for word in words]
+            functions = self._kinds[row][1]
+            if functions:
+                get = self._derived[row].get
+                codes[k] = [get(value, -1) for value in self._apply(functions, words)]
         return codes
 
     def _rows(self, coded, offsets):
@@ -421,7 +433,8 @@ def tagging_templates(word, *others):
         *(((low, o),) for o in range(-2, 3)),
         ((low, -1), (low, 0)),
         ((low, 0), (low, 1)),
-        *(((f"{name}({word})", 0),) for name in [*AFFIXES, "shape", *FLAGS]),
+        *(((f"{affix}({low})", 0),) for affix in AFFIXES),
+        *(((f"{name}({word})", 0),) for name in ["shape", *FLAGS]),
         *(((short, o),) for o in range(-1, 2)),
         ((short, -1), (short, 0)),
         ((short, 0), (short, 1)),

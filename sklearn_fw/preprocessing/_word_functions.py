@@ -1,8 +1,9 @@
 """What taggers look at in a word: affixes, shape, and the kinds of its characters."""
 
 import re
+from functools import cache
 
-__all__ = ["resolve_function"]
+__all__ = ["FUNCTIONS", "resolve_function"]
 
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 _AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
@@ -37,6 +38,7 @@ FUNCTIONS = {
 }
 
 
+@cache
 def resolve_function(name):
     """The function of words with this name, None if there is none.
 
