@@ -15,6 +15,7 @@ from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_cal
 from .._result import Status
 from .._threads import count_workers
 from .._validation import check_integer, check_not_negative, check_sample_weight, check_time_limit
+from ..optim._auto import Auto, choose_solver
 from ..optim._finite_sum import FiniteSum
 from ..optim._incremental import Start
 from ..optim._minimize_saga import ROWS, check_rows, convergence_advice, solve
@@ -62,6 +63,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         X, y, weight = self._check(X, y, sample_weight)
         settings = self._settings()
         problems = self._problems(X, y, weight)
+        self._choose(problems[0])
         starts = self._starts(problems)
         rng = check_random_state(self.random_state)
         tasks = FitTasks(
@@ -77,6 +79,12 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         self._store(solved)
         tasks.finish()
         return self
+
+    def _choose(self, problem):
+        """What "auto" takes, the same for all problems of a fit, which share rows and penalty."""
+        self.solver_reason_ = "it was given"
+        if isinstance(self.solver_, Auto):
+            self.solver_, self.solver_reason_ = choose_solver(problem)
 
     def _solve(self, problems, starts, rng, settings, begin=None, end=None):
         """Run, status, number of iterations and history of every problem.

@@ -166,7 +166,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         l1_ratio=0.0,
         penalty="elasticnet",
         multi_class="auto",
-        solver="asaga",
+        solver="auto",
         fit_intercept=True,
         class_weight=None,
         max_iter=100,

@@ -134,7 +134,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         alpha=1.0,
         l1_ratio=0.0,
         penalty="elasticnet",
-        solver="asaga",
+        solver="auto",
         fit_intercept=True,
         max_iter=100,
         tol=1e-4,

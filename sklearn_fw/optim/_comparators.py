@@ -89,14 +89,13 @@ class FistaRun(PlainRun):
 
         # The slopes at the point ahead are a dual point too.
         pair = problem.pair(moved, self.intercept, total, slopes.sum(axis=0))
-        row = {
-            "objective": (moved_losses + pair.value) / problem.total_weight,
-            "gradient_mapping": pair.mapping / problem.total_weight,
-        }
+        row = {"objective": (moved_losses + pair.value) / problem.total_weight}
         if self.has_dual:
             dual = pair.scale * (losses - float(np.sum(total * ahead))) - pair.conjugate
             row["dual_gap"] = (moved_losses + pair.value - dual) / problem.total_weight
-        if row[self.certificate] <= self.threshold:
+        else:
+            row |= self.unproven(row["objective"], pair.mapping / problem.total_weight)
+        if self.may_stop(row):
             return self.certify()
         return self._row(row, certified=False)
 

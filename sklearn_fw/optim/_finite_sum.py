@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import root_scalar
 
 from ..losses import MultinomialLogLoss
 
@@ -14,6 +13,8 @@ __all__ = ["Certificate", "FiniteSum", "Pair"]
 
 # A step that ends where a penalty is least.
 LONG = 1e12
+# Most trials for the best intercept.
+SHIFTS = 100
 # Rows that temporary arrays are made for at a time.
 PART = 1 << 13
 
@@ -28,11 +29,16 @@ class Certificate(NamedTuple):
     intercept: np.ndarray
     memory: np.ndarray  # slopes of the losses at the point
     total: np.ndarray  # their sum over the rows, X^T memory
+    bound: float | None = None  # proven without a dual, see `_bound.py`
 
     def row(self):
         """The numbers for the history: one certificate."""
         if self.dual_gap is None:
-            return {"objective": self.objective, "gradient_mapping": self.gradient_mapping}
+            return {
+                "objective": self.objective,
+                "gradient_mapping": self.gradient_mapping,
+                "suboptimality": abs(self.objective) if self.bound is None else self.bound,
+            }
         return {"objective": self.objective, "dual_gap": self.dual_gap}
 
 
@@ -88,7 +94,7 @@ class FiniteSum:
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.active = self.active.copy()  # runs shuffle it
-        for name in ("has_dual", "null"):
+        for name in ("has_dual", "null", "size"):
             vars(other).pop(name, None)
         other.y = self.y if y is None else y
         other.penalty = self.penalty if penalty is None else penalty
@@ -115,6 +121,17 @@ class FiniteSum:
         from .._kernels.incremental import Target
 
         return Target(self.loss.code, float(self.loss.parameter), self.y, self.weight)
+
+    @property
+    def centers(self):
+        """Whether rows can be centred: dense ones, which an intercept then puts right."""
+        return self.fit_intercept and not sp.issparse(self.X)
+
+    @cached_property
+    def column_means(self):
+        """Means of the columns, with the weights."""
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        return self.gradient(weight) / self.total_weight
 
     @cached_property
     def counts(self):
@@ -189,6 +206,11 @@ class FiniteSum:
         scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
         objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
         return coef, intercept, objective
+
+    @cached_property
+    def size(self):
+        """Mean loss of zero scores."""
+        return self.loss_sum(np.zeros((self.n_rows, *self.shape[1:]))) / self.total_weight
 
     @cached_property
     def null(self):
@@ -300,29 +322,34 @@ class FiniteSum:
         """What to add to the intercepts to minimise the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
+        # The slope grows with the shift: Newton's method between points where it has both signs.
+        shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
+        for trials in range(SHIFTS):
+            slope, size, curvature = self._slope(scores, shift)
+            if abs(slope) <= 1e-15 * size:
+                return shift
+            below, above = (below, shift) if slope > 0.0 else (shift, above)
+            reach = max(4.0 * reach, abs(slope) / (self.loss.smoothness * self.total_weight))
+            move = reach if curvature <= 0.0 or trials > SHIFTS // 4 else abs(slope) / curvature
+            trial = shift - np.sign(slope) * min(move, reach)
+            if not below < trial < above:
+                trial = 0.5 * (below + above)
+                if trial in (below, above):
+                    return shift
+            shift = trial
+        # Where the losses become flat no shift is the best one.
+        return 0.0 if np.isinf(above - below) else shift
 
-        # SciPy keeps the function in a cycle of references: it must not keep X alive with it.
-        held = [self, scores]
-
-        def slope(shift):
-            problem, scores = held
-            return float(sum(values.sum() for _, values in problem.slopes(scores, shift)))
-
-        now = slope(0.0)
-        if now == 0.0:
-            return 0.0
-        # The slope grows with the shift: walk downhill until it changes its sign.
-        reach = -np.sign(now) * max(1e-8, abs(now) / (self.loss.smoothness * self.total_weight))
-        for _ in range(200):
-            if slope(reach) * now <= 0.0:
-                break
-            reach *= 4.0
-        else:
-            return 0.0  # flat: losses that no shift lowers
-        bracket = (min(0.0, reach), max(0.0, reach))
-        root = float(root_scalar(slope, bracket=bracket, method="brentq", xtol=1e-300).root)
-        held.clear()
-        return root
+    def _slope(self, scores, shift):
+        """Sums over the rows at shifted scores: slopes, their absolute values, curvatures."""
+        total, size, curvature = 0.0, 0.0, 0.0
+        for part in self._parts():
+            slopes = self.loss.derivative(self.y[part], scores[part] + shift)
+            curvature += float(self._weighted(self.loss.curvature(slopes), part).sum())
+            slopes = self._weighted(slopes, part)
+            total += float(slopes.sum())
+            size += float(np.abs(slopes).sum())
+        return total, size, curvature
 
     def _best_shifts(self, scores):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""

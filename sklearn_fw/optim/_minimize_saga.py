@@ -238,14 +238,13 @@ def solve(
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
     with closing(run):
         status, n_iter, history = drive(
-            run, tol=run.threshold, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-            begin=begin, end=None if end is None else lambda: end(run),
+            run, tol=tol, relative_to="objective", max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, begin=begin, end=None if end is None else lambda: end(run),
         )  # fmt: skip
     return run, status, n_iter, history
 
 
 def convergence_advice(run, status, n_iter):
     """Why a run is not as accurate as asked, in numbers, and what to do."""
-    value = run.best.dual_gap if run.has_dual else run.best.gradient_mapping
-    name = "duality gap" if run.has_dual else "gradient mapping"
-    return f"{name} {value:.3g} > {run.threshold:.3g} after {n_iter} epochs: {status.value}"
+    name, value, limit = run.shortfall
+    return f"{name} {value:.3g} > {limit:.3g} after {n_iter} epochs: {status.value}"

@@ -1,22 +1,28 @@
 """Names of the incremental solvers."""
 
 from .._validation import resolve_named
+from ._auto import Auto
 from ._comparators import AsySPCD, Fista
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, Solver, SparseSaga, Svrg
+from ._lbfgs import Lbfgs
 from ._neighbor_saga import NeighborSaga
+from ._newton import Newton
 
 __all__ = ["resolve_incremental_solver"]
 
 SOLVERS = {
     "asaga": Asaga,
     "asyspcd": AsySPCD,
+    "auto": Auto,
     "epsilon_n_saga": lambda: NeighborSaga(variant="epsilon_n_saga"),
     "fista": Fista,
     "hogwild": Hogwild,
     "kromagnon": lambda: Svrg(parallel=True),
     "lagged_saga": LaggedSaga,
+    "lbfgs": Lbfgs,
     "loopless_svrg": lambda: Svrg(loopless=True),
     "n_saga": lambda: NeighborSaga(variant="n_saga"),
+    "newton": Newton,
     "q_saga": lambda: NeighborSaga(variant="q_saga"),
     "sag": Sag,
     "saga": Saga,
