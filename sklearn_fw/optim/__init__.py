@@ -2,13 +2,13 @@
 
 from ._comparators import AsySPCD, Fista
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, SparseSaga, Svrg
-from ._lbfgs import Lbfgs
 from ._matrix_game import solve_matrix_game
 from ._memorization import memorization_rate, memorization_step
 from ._minimize_saga import minimize_saga
 from ._neighbor_saga import NeighborSaga
 from ._neighbors import NeighborGraph, neighbor_graph
 from ._newton import Newton
+from ._newton_cg import NewtonCG
 from ._saddle_point import solve_saddle_point
 from ._saddle_steps import SaddleConstants
 from ._simulate_async import simulate_async
@@ -19,10 +19,10 @@ __all__ = [
     "Fista",
     "Hogwild",
     "LaggedSaga",
-    "Lbfgs",
     "NeighborGraph",
     "NeighborSaga",
     "Newton",
+    "NewtonCG",
     "SaddleConstants",
     "Sag",
     "Saga",

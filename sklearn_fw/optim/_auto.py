@@ -1,11 +1,10 @@
 """The choice of a solver by the table, the loss and the penalty."""
 
-import numpy as np
 import scipy.sparse as sp
 
 from ._incremental import Asaga, Solver
-from ._lbfgs import Lbfgs
 from ._newton import Newton
+from ._newton_cg import NewtonCG, is_ridge
 
 __all__ = ["Auto", "choose_solver"]
 
@@ -21,16 +20,13 @@ def choose_solver(problem):
     penalty, d = problem.penalty, problem.n_columns
     if not penalty.separable:
         return Asaga(), "penalties of groups and your own are for the incremental methods"
-    smooth = penalty.l1 == 0.0 and np.all(np.isneginf(penalty.lower)) and np.all(
-        np.isposinf(penalty.upper)
-    )  # fmt: skip
     dense = not sp.issparse(problem.X) or problem.X.nnz >= FULL * problem.X.shape[0] * d
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
     if problem.n_outputs is None and d <= most:
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
-    if smooth and (dense or d <= most):
+    if is_ridge(penalty) and (dense or d <= most):
         outputs = "one output" if problem.n_outputs is None else f"{problem.n_outputs} outputs"
-        return Lbfgs(), f"{d} {kind} columns, {outputs} and a smooth objective: quasi-Newton"
+        return NewtonCG(), f"{d} {kind} columns, {outputs} and a smooth objective: second order"
     if dense:
         return Asaga(), "neither one output of few columns nor a smooth objective"
     return Asaga(), f"{d} sparse columns, more than {most}: incremental"

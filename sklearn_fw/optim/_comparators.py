@@ -74,10 +74,8 @@ class FistaRun(PlainRun):
         ahead = coef + push * (coef - self.before[0])
         raw = self.scores + push * (self.scores - self.before[1])
         scores, self.intercept = self._with_intercept(raw, self.intercept)
-        losses = problem.loss_sum(scores)
         slopes = np.empty_like(scores)
-        for part, values in problem.slopes(scores):
-            slopes[part] = values
+        losses = problem.losses_and_slopes(scores, slopes)
         total = problem.gradient(slopes)
         self.n_updates += problem.active.size
 

@@ -58,22 +58,24 @@ class Curvature:
 
         The intercepts follow: the changes of every output have the sum zero.
         """
-        changes = self._apply(moves)
+        changes = self.apply(moves)
         if not self.problem.fit_intercept:
             return changes
         if self.probabilities is None:
             total = self.rows.sum()
             return changes - self.rows * (changes.sum() / total) if total > 0.0 else changes
         shift, *_ = np.linalg.lstsq(self._mass(), changes.sum(axis=0))
-        return changes - self._apply(np.broadcast_to(shift, moves.shape))
+        return changes - self.apply(np.tile(shift, (len(moves), 1)))
 
-    def _apply(self, moves):
-        p = self.probabilities
-        if p is None:
+    def apply(self, moves):
+        """The same without intercepts that follow."""
+        if self.probabilities is None:
             return self.rows * moves
-        moved = p * moves
-        moved -= p * moved.sum(axis=1, keepdims=True)
-        return moved if self.weight is None else moved * self.weight
+        from .._kernels.sums import softmax_curvature
+
+        changes = np.empty_like(moves)
+        softmax_curvature(self.probabilities, self.problem.weight, moves, changes)
+        return changes
 
     def _mass(self):
         """Sum over the rows of their curvatures (n_outputs, n_outputs)."""

@@ -180,18 +180,25 @@ class FiniteSum:
 
     def loss_sum(self, scores, shift=0.0):
         """Sum of the weighted losses."""
-        return float(
-            sum(
-                self._weighted(self.loss.value(self.y[part], scores[part] + shift), part).sum()
-                for part in self._parts()
-            )
-        )
+        from .._kernels import sums
 
-    def slopes(self, scores, shift=0.0):
-        """Derivatives of the weighted losses, part after part."""
-        for part in self._parts():
-            slopes = self.loss.derivative(self.y[part], scores[part] + shift)
-            yield part, self._weighted(slopes, part)
+        if self.n_outputs is not None:
+            moved = scores + shift
+            return sums.softmax_losses_and_slopes(self.y, moved, self.weight, moved)
+        loss = self.loss
+        shift = float(shift)
+        return sums.sum_losses(loss.code, float(loss.parameter), self.y, scores, shift, self.weight)
+
+    def losses_and_slopes(self, scores, slopes):
+        """Sum of the weighted losses; their derivatives go to ``slopes``, maybe ``scores``."""
+        from .._kernels import sums
+
+        if self.n_outputs is not None:
+            return sums.softmax_losses_and_slopes(self.y, scores, self.weight, slopes)
+        loss = self.loss
+        return sums.losses_and_slopes(
+            loss.code, float(loss.parameter), self.y, scores, self.weight, slopes
+        )
 
     def resting_point(self):
         """Coefficients of least penalty, where columns that no row touches stay."""
@@ -242,10 +249,8 @@ class FiniteSum:
         ``stand(coef, intercept, slopes, total)`` gives the `Pair` if there is a cheaper way.
         """
         scores, intercept = self._best_scores(coef, intercept)
-        losses = self.loss_sum(scores)
         slopes = scores  # the same memory: n numbers are what a certificate may take
-        for part, values in self.slopes(scores):
-            slopes[part] = values
+        losses = self.losses_and_slopes(scores, slopes)
         total = self.gradient(slopes)
         pair = (stand or self._pair)(coef, intercept, slopes, total)
         gap = None
@@ -322,15 +327,25 @@ class FiniteSum:
         """What to add to the intercepts to minimise the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
-        # The slope grows with the shift: Newton's method between points where it has both signs.
+        # The slope grows with the shift: from where both signs are known, between these.
+        from .._kernels.sums import sum_slopes
+
+        loss, weight = self.loss, self.weight
+        code, parameter = loss.code, float(loss.parameter)
         shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
+        stiffness = loss.smoothness * self.total_weight  # the largest that there can be
+        last = None
         for trials in range(SHIFTS):
-            slope, size, curvature = self._slope(scores, shift)
+            slope, size = sum_slopes(code, parameter, self.y, scores, shift, weight)
             if abs(slope) <= 1e-15 * size:
                 return shift
             below, above = (below, shift) if slope > 0.0 else (shift, above)
-            reach = max(4.0 * reach, abs(slope) / (self.loss.smoothness * self.total_weight))
+            curvature = stiffness
+            if last is not None and shift != last[0]:
+                curvature = (slope - last[1]) / (shift - last[0])  # secant
+            reach = max(4.0 * reach, abs(slope) / stiffness)
             move = reach if curvature <= 0.0 or trials > SHIFTS // 4 else abs(slope) / curvature
+            last = shift, slope
             trial = shift - np.sign(slope) * min(move, reach)
             if not below < trial < above:
                 trial = 0.5 * (below + above)
@@ -339,17 +354,6 @@ class FiniteSum:
             shift = trial
         # Where the losses become flat no shift is the best one.
         return 0.0 if np.isinf(above - below) else shift
-
-    def _slope(self, scores, shift):
-        """Sums over the rows at shifted scores: slopes, their absolute values, curvatures."""
-        total, size, curvature = 0.0, 0.0, 0.0
-        for part in self._parts():
-            slopes = self.loss.derivative(self.y[part], scores[part] + shift)
-            curvature += float(self._weighted(self.loss.curvature(slopes), part).sum())
-            slopes = self._weighted(slopes, part)
-            total += float(slopes.sum())
-            size += float(np.abs(slopes).sum())
-        return total, size, curvature
 
     def _best_shifts(self, scores):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""

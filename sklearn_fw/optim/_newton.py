@@ -4,7 +4,6 @@ import numpy as np
 
 from ._comparators import PlainRun, Point
 from ._curvature import Curvature, solve_positive
-from ._engines import bounds_of
 from ._incremental import Solver
 
 __all__ = ["Newton"]
@@ -31,10 +30,8 @@ class NewtonRun(PlainRun):
         coef, intercept = self.engine.point()
         scores, intercept = problem._best_scores(coef, intercept)
         self.engine.move_to(coef, intercept)
-        self.value = problem.loss_sum(scores) + problem.penalty.value(coef)
         self.slopes = np.empty_like(scores)
-        for part, values in problem.slopes(scores):
-            self.slopes[part] = values
+        self.value = problem.losses_and_slopes(scores, self.slopes) + problem.penalty.value(coef)
         self.scores, self.total = scores, problem.gradient(self.slopes)
 
     @property
@@ -165,6 +162,6 @@ class Newton(Solver):
         if not problem.penalty.separable or problem.n_outputs is not None:
             raise ValueError(
                 "solver='newton' takes one output and penalties of single coefficients only; use "
-                "solver='lbfgs', 'fista' or 'asaga'"
+                "solver='newton_cg', 'fista' or 'asaga'"
             )
         return NewtonRun(problem, self, tol=tol, rng=rng, start=start)

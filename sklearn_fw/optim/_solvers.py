@@ -4,9 +4,9 @@ from .._validation import resolve_named
 from ._auto import Auto
 from ._comparators import AsySPCD, Fista
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, Solver, SparseSaga, Svrg
-from ._lbfgs import Lbfgs
 from ._neighbor_saga import NeighborSaga
 from ._newton import Newton
+from ._newton_cg import NewtonCG
 
 __all__ = ["resolve_incremental_solver"]
 
@@ -19,10 +19,10 @@ SOLVERS = {
     "hogwild": Hogwild,
     "kromagnon": lambda: Svrg(parallel=True),
     "lagged_saga": LaggedSaga,
-    "lbfgs": Lbfgs,
     "loopless_svrg": lambda: Svrg(loopless=True),
     "n_saga": lambda: NeighborSaga(variant="n_saga"),
     "newton": Newton,
+    "newton_cg": NewtonCG,
     "q_saga": lambda: NeighborSaga(variant="q_saga"),
     "sag": Sag,
     "saga": Saga,
