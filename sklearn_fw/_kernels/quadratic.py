@@ -1,5 +1,7 @@
 """Second-order models: the weighted sum of outer products of rows, and its coordinate descent."""
 
+import math
+
 from ._jit import njit
 from .prox import prox_separable
 
@@ -31,8 +33,8 @@ def add_outer_products(data, indices, indptr, curvature, total, mass):
 
 
 @njit
-def descend(hessian, slopes, w, l1, l2, bounds, order, tol):
-    """A sweep of coordinate descent on ``<slopes, w> + w H w / 2 + l1 |w|_1 + l2 |w|^2 / 2``.
+def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
+    """Coordinate descent on ``<slopes, w> + w H w / 2 + l1 |w|_1 + l2 |w|^2 / 2``.
 
     Parameters
     ----------
@@ -46,32 +48,36 @@ def descend(hessian, slopes, w, l1, l2, bounds, order, tol):
         Weights of the penalty.
     bounds : (n, 2) float64 array
         Lower and upper bounds, infinite for none.
-    order : int array
-        Coordinates to visit.
-    tol : (n,) float64 array
-        Moves below this are not counted.
+    n_sweeps : int
+        Most sweeps over the coordinates.
+    rounding : float
+        A sweep is the last one if no move, in the unit of the curvature, is above this share of
+        the longest coefficient.
 
     Returns
     -------
-    int
-        Number of moves that count.
+    bool
+        Whether there was such a sweep.
     """
-    moves = 0
-    for j in order:
-        curvature = hessian[j, j]
-        if curvature <= 0.0:
-            continue
-        before = w[j]
-        after = prox_separable(
-            before - slopes[j] / curvature, 1.0 / curvature, l1, l2, bounds[j, 0], bounds[j, 1]
-        )
-        change = after - before
-        if change == 0.0:
-            continue
-        w[j] = after
-        row = hessian[j]
-        for k in range(w.size):
-            slopes[k] += change * row[k]
-        if abs(change) > tol[j]:
-            moves += 1
-    return moves
+    for _ in range(n_sweeps):
+        longest, furthest = 0.0, 0.0
+        for j in range(w.size):
+            curvature = hessian[j, j]
+            if curvature <= 0.0:
+                continue
+            before = w[j]
+            after = prox_separable(
+                before - slopes[j] / curvature, 1.0 / curvature, l1, l2, bounds[j, 0], bounds[j, 1]
+            )
+            change = after - before
+            longest = max(longest, math.sqrt(curvature) * abs(after))
+            if change == 0.0:
+                continue
+            furthest = max(furthest, math.sqrt(curvature) * abs(change))
+            w[j] = after
+            row = hessian[j]
+            for k in range(w.size):
+                slopes[k] += change * row[k]
+        if furthest <= rounding * longest:
+            return True
+    return False

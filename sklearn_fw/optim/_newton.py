@@ -5,13 +5,14 @@ import numpy as np
 from ._comparators import PlainRun, Point
 from ._curvature import Curvature, solve_positive
 from ._incremental import Solver
+from ._newton_cg import is_ridge
 
 __all__ = ["Newton"]
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, and
 # the most of them.
-SWEEPS, MOST_SWEEPS = 5, 2000
-# Moves below this share of the largest coefficient's are rounding.
+SWEEPS, MOST_SWEEPS = 20, 2000
+# Moves below this share of the longest coefficient are rounding.
 ROUNDING = 1e-15
 # Share of the predicted decrease that a step must achieve.
 SUFFICIENT = 1e-4
@@ -27,12 +28,16 @@ class NewtonRun(PlainRun):
         self.length = 1.0
         self.bound = None  # curvature that no point exceeds
         self.damping = 0
+        self.free = is_ridge(problem.penalty)
         coef, intercept = self.engine.point()
-        scores, intercept = problem._best_scores(coef, intercept)
+        self._stand_at(coef, *problem._best_scores(coef, intercept))
+
+    def _stand_at(self, coef, scores, intercept):
+        problem = self.problem
         self.engine.move_to(coef, intercept)
-        self.slopes = np.empty_like(scores)
+        self.scores, self.slopes = scores, np.empty_like(scores)
         self.value = problem.losses_and_slopes(scores, self.slopes) + problem.penalty.value(coef)
-        self.scores, self.total = scores, problem.gradient(self.slopes)
+        self.total = problem.gradient(self.slopes)
 
     @property
     def step_size(self):
@@ -40,18 +45,23 @@ class NewtonRun(PlainRun):
         return self.length
 
     def step(self):
-        """A step and an exact certificate."""
+        """A step, and a certificate."""
         coef, _ = self.engine.point()
-        curvature = Curvature(self.problem, self.slopes)
-        matrix = curvature.matrix()
+        matrix = Curvature(self.problem, self.slopes).matrix()
         for damping in range(self.damping, len(DAMPED) + 1):
             damped = matrix if damping == 0 else matrix + DAMPED[damping - 1] * self._bound()
-            moved = minimize_model(damped, self.total, coef, self.problem.penalty)
+            moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
             if self._descend(coef, moved - coef):
                 self.damping = max(damping - 1, 0)
                 break
         self.n_updates += self.problem.active.size
-        return self.certify()
+        if not self.free or not self.has_dual:
+            return self.certify()
+        scale = self.problem.total_weight
+        steepest = self.total + self.problem.penalty.l2 * self.engine.coef
+        gap = float(steepest @ steepest) / (2.0 * self.problem.penalty.l2)
+        row = {"objective": self.value / scale, "dual_gap": gap / scale}
+        return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
     def _bound(self):
         if self.bound is None:
@@ -63,18 +73,19 @@ class NewtonRun(PlainRun):
         problem = self.problem
         penalty = problem.penalty.value(coef)
         slack = 1e-14 * abs(self.value)
-        scores = problem.scores(move, 0.0)
-        slope = float(np.sum(self.total * move))
+        along = problem.scores(move, 0.0)
+        slope = float(self.total @ move)
         self.length = 1.0
         while self.length > 0.1:
-            moved = coef + self.length * move if self.length < 1.0 else coef + move
-            raw = self.scores + self.length * scores
+            moved = coef + (move if self.length == 1.0 else self.length * move)
+            scores, shift = self.scores + self.length * along, 0.0
             if problem.fit_intercept:
-                raw += problem.best_shift(raw)
+                shift = problem.best_shift(scores)
+                scores += shift
             new = problem.penalty.value(moved)
-            value = problem.loss_sum(raw) + new
+            value = problem.loss_sum(scores) + new
             if value <= self.value + SUFFICIENT * (self.length * slope + new - penalty) + slack:
-                self.engine.move_to(moved, self.engine.intercept)
+                self._stand_at(moved, scores, self.engine.intercept + shift)
                 return True
             self.length *= 0.5
         return False
@@ -83,39 +94,25 @@ class NewtonRun(PlainRun):
         self.slopes, self.total = slopes, total
         return super()._stand(coef, intercept, slopes, total)
 
-    def certify(self):
-        """Exact certificate; what it has computed serves the next step."""
-        row = super().certify()
-        self.scores = self.problem.scores(self.best.coef, self.best.intercept)
-        self.value = self.best.objective * self.problem.total_weight
-        return row
 
-
-def minimize_model(matrix, slopes, coef, penalty):
+def minimize_model(matrix, slopes, coef, penalty, free):
     """Minimiser of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
 
     A few sweeps of coordinate descent tell which coefficients are free, that is not at zero for
     their l1 norm or at a bound; the system of linear equations for these is then solved.
     """
     l1, l2 = float(penalty.l1), float(penalty.l2)
-    lower, upper = np.broadcast_to(penalty.lower, coef.shape), np.broadcast_to(
-        penalty.upper, coef.shape
-    )
-    if l1 == 0.0 and np.isneginf(lower).all() and np.isposinf(upper).all():
+    if free:
         return coef - solve_positive(matrix, slopes + l2 * coef, l2)
     from .._kernels.quadratic import descend
 
-    bounds = np.stack([lower, upper], axis=1)
+    bounds = np.empty((len(coef), 2))
+    bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
+    lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
-    order = np.arange(len(w))
-    diagonal = np.diagonal(matrix)
-    size = np.sqrt(diagonal)
     for _ in range(0, MOST_SWEEPS, SWEEPS):
-        for _ in range(SWEEPS):
-            reach = ROUNDING * np.max(size * np.abs(w), initial=0.0)
-            tol = np.divide(reach, size, out=np.zeros_like(size), where=size > 0.0)
-            if descend(matrix, gradient, w, l1, l2, bounds, order, tol) == 0:
-                return w
+        if descend(matrix, gradient, w, l1, l2, bounds, SWEEPS, ROUNDING):
+            return w
         exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
         if exact is not None:
             return exact
