@@ -39,6 +39,5 @@ class Auto(Solver):
     keeps_memory = True  # of parts of the rows, which are for the incremental method
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        part = start is not None and start.seen is not None
-        solver = Asaga() if part else choose_solver(problem)[0]
+        solver, _ = choose_solver(problem)
         return solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)

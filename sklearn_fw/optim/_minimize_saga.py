@@ -86,8 +86,9 @@ def minimize_saga(
     max_iter : int, default=100
         Largest number of epochs (steps on n_samples rows, all threads together).
     tol : float, default=1e-4
-        Stop when the certificate is at most ``tol`` times what it is at w = 0: the duality gap
-        against the objective there, or without a dual the gradient mapping.
+        Stop when the duality gap is at most ``tol`` times the objective; without a dual when the
+        gradient mapping is at most ``tol`` times what it is at w = 0 and a bound on the
+        suboptimality at most ``tol`` times the objective.
     time_limit : float or None, default=None
         Seconds after which no new epoch begins.
     n_jobs : int or None, default=None
