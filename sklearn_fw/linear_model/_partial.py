@@ -52,6 +52,7 @@ class Stream:
 def partial_fit(model, X, y, classes, sample_weight, rows):
     """See `AsagaModel.partial_fit`."""
     model.solver_ = resolve_incremental_solver(model.solver)
+    model._choose_for_parts()
     stream = getattr(model, "_stream", None)
     first = stream is None
     X, y, weight = model._check(X, y, sample_weight, reset=first)
@@ -74,7 +75,7 @@ def partial_fit(model, X, y, classes, sample_weight, rows):
         for name in CERTIFIED:
             vars(model).pop(name, None)
     model._stream = stream
-    model._set_points([(start.coef, start.intercept) for start in stream.starts])
+    model._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
     return model
 
 

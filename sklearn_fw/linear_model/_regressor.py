@@ -12,7 +12,7 @@ __all__ = ["AsagaRegressor"]
 
 
 class AsagaRegressor(RegressorMixin, AsagaModel):
-    """Linear regression trained by asynchronous sparse SAGA to a certified duality gap.
+    """Linear regression, trained to a certified duality gap by the solver that fits the table.
 
     Minimises, with weights s_i (``sample_weight``, one by default)::
 
@@ -21,7 +21,9 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
 
     which for the default loss ``(y - z)^2 / 2`` is the objective of scikit-learn's ElasticNet, of
     Lasso (``l1_ratio=1``), and of Ridge with ``alpha`` n times as large. Choose it for many rows
-    with few entries each, robust losses, or penalties of groups and constraints.
+    with few entries each, robust losses, or penalties of groups and constraints. Tables of some
+    hundred columns, however badly scaled, are solved by Newton's method, the others by asynchronous
+    sparse SAGA.
 
     Parameters
     ----------
@@ -35,19 +37,22 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     penalty : "elasticnet", None or Penalty, default="elasticnet"
         In the place of the elastic net: an object of `sklearn_fw.penalties` (groups, bounds, ball,
         simplex, your own), with factor ``alpha`` as well.
-    solver : str or solver object, default="asaga"
+    solver : str or solver object, default="auto"
         As `AsagaClassifier`.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalised.
     max_iter : int, default=100
-        Largest number of epochs, of n_samples steps each, all threads together.
+        Largest number of iterations: epochs of n_samples steps, all threads together, or steps of
+        Newton's method.
     tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the objective at w = 0; for penalties
-        without a dual, when ``gradient_mapping_`` is at most ``tol`` times its value there.
+        Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
+        ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
+        the suboptimality, see ``history_``, at most ``tol`` times the objective.
     time_limit : float or None, default=None
-        Seconds per target after which no new epoch begins.
+        Seconds per target after which no new iteration begins.
     n_jobs : int or None, default=None
-        Threads; None means 1 and -1 all that this process may use, which is also the most.
+        Threads of the incremental methods; None means 1 and -1 all that this process may use, which
+        is also the most.
     warm_start : bool, default=False
         Begin where the last fit ended, with its memory of slopes.
     random_state : int, RandomState or None, default=None
@@ -58,7 +63,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     Attributes
     ----------
     coef_ : ndarray or CSR matrix of shape (n_features,) or (n_targets, n_features)
-        Weights; sparse, with a row per target, after `sparsify`.
+        Weights, in the dtype of X; sparse, with a row per target, after `sparsify`.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercepts.
     n_features_in_ : int
@@ -67,6 +72,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         Their names, when X had names that are all strings.
     solver_ : solver object
         The solver that was used.
+    solver_reason_ : str
+        Why "auto" took it.
     dual_gap_ : float or None
         How far the objective can be from its optimum; computed at ``coef_``. The largest of
         several targets, None where the penalty has no dual.
@@ -79,11 +86,11 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     status_ : str
         How the fit ended.
     n_iter_ : int
-        Epochs made (the most of several targets).
+        Iterations made (the most of several targets).
     n_updates_ : int
-        Steps made.
+        Rows visited.
     step_size_ : float or ndarray of shape (n_targets,)
-        Step size of the columns.
+        Step size of the columns, or the length of the last step of Newton's method.
     memory_drift_ : float
         How far the running sum of the memory was from the memory before its last repair.
     history_ : dict of str to ndarray
@@ -134,7 +141,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         alpha=1.0,
         l1_ratio=0.0,
         penalty="elasticnet",
-        solver="asaga",
+        solver="auto",
         fit_intercept=True,
         max_iter=100,
         tol=1e-4,

@@ -20,6 +20,7 @@ COUNTED = {
     "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
     "away": block_rules.STEPS + block_rules.AWAY,
     "drop": block_rules.DROPS,
+    "exact": block_rules.EXACT_STEPS,
 }
 
 
@@ -60,6 +61,8 @@ class Blocks(ABC):
     mean_square : float
         Mean over samples of the squared norm of the features that a wrong output changes, about.
     """
+
+    single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
         self.weight = weight
@@ -121,6 +124,13 @@ class Blocks(ABC):
         v = -factor * self.moments
         v += self.v  # in place: weight vectors can be larger than everything else
         return v, self.loss.sum() - factor * self.loss_moment[0]
+
+    def restart_average(self):
+        """Leave out of the average what was visited so far, at another lam."""
+        if self.moments.size:
+            self.moments[:] = 0.0
+            self.loss_moment[:] = 0.0
+            self.counts[block_rules.VISITS] = 0
 
     @property
     def certified(self):

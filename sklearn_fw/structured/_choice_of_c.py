@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._loop import drive
 from ._items import length_of, take
-from .solvers import resolve_solver
+from .solvers import suitable_solver
 
 # In natural units. Small values regularise more, and are preferred in doubt.
 FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
@@ -131,9 +131,9 @@ def _first_of(samples, n_nodes):
 
 
 def _losses_held_out(model, fold, C, rng):
-    solver = resolve_solver("auto")
-    method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
     fold.blocks.relative_tol = True
+    solver = suitable_solver(fold.blocks)
+    method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
     drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
     return model._losses(fold.y, model._predict(fold.X, method.weights(), None)[0])
 

@@ -4,9 +4,12 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._kernels import blocks as kernels
+from .._kernels import class_blocks
 from .._kernels.block_rules import (
     DONE,
     EVICTED,
+    EXACT,
+    EXACT_STEPS,
     NO_GAP,
     REASON,
     TABLE_FULL,
@@ -49,10 +52,13 @@ class PartBlocks(Blocks):
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
+        self._single = None  # what exact steps want to know, once they are asked for
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
         # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED or self._parts.exhaustive
         self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
+        of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
+        self.single = of_one_node and self._oracle is None
         self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -144,6 +150,8 @@ class PartBlocks(Blocks):
     def visit(self, order, uniforms, rules):
         """Visit blocks; see `Blocks.visit`."""
         run = self._run_compiled if self._oracle is None else self._run_oracle
+        if rules.step == EXACT:
+            run = self._run_exact
         position = 0
         while position < len(order):
             position = run(rules, order, uniforms, position)
@@ -157,6 +165,18 @@ class PartBlocks(Blocks):
         return kernels.run_visits(
             self._parts, self._dual, self._corners, self.gaps, rules, order, uniforms,
             self._scratch, self.counts, position,
+        )  # fmt: skip
+
+    def _run_exact(self, rules, order, uniforms, position):
+        if self._single is None:
+            parts = self._parts
+            self._single = class_blocks.Single(
+                np.empty(len(parts.data), np.int64), np.empty(self.n_blocks)
+            )
+            class_blocks.number_columns(parts, self._scratch, self._single)
+        return class_blocks.exact_visits(
+            self._parts, self._dual, self._single, self.gaps, rules, order, uniforms, self.counts,
+            position,
         )  # fmt: skip
 
     def _run_oracle(self, rules, order, uniforms, position):
@@ -403,7 +423,7 @@ class PartBlocks(Blocks):
     def dual_coef(self):
         """One dict per block from output (tuple of states) to alpha."""
         if not self.explicit or self.counts[EVICTED]:
-            return None
+            return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
         corners, starts = self._corners, self._parts.node_start
         return [
             {
@@ -413,6 +433,10 @@ class PartBlocks(Blocks):
             }
             for i in range(self.n_blocks)
         ]
+
+    def _dual_coef_of_classes(self):
+        """Marginals of single nodes are alphas."""
+        return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self._nodes]
 
 
 def _mean_square(parts):

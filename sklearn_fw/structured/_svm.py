@@ -4,7 +4,6 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -16,13 +15,14 @@ from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
 from ._advice import warn_of_budget
+from ._answers import Answers
 from ._choice_of_c import OF_BLACK_BOX, choose_C, natural_C
-from ._items import collect, length_of, take
+from ._items import collect, is_empty, length_of, take
 from ._path import structured_path
-from .models import MulticlassModel, MultilabelModel
+from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver
+from .solvers import resolve_solver, suitable_solver
 
 __all__ = ["StructuredSVM"]
 
@@ -41,16 +41,7 @@ def _is_multiclass(estimator):
     raise AttributeError("decision_function exists for multiclass models only; see score_samples")
 
 
-def _has_marginals(estimator):
-    model = getattr(estimator, "model_", estimator.model)
-    if isinstance(model, str | MulticlassModel) or has_parts(model):  # a name is resolved in fit
-        return True
-    raise AttributeError(
-        f"predict_marginals needs a model with part scores, which {type(model).__name__} lacks"
-    )
-
-
-class StructuredSVM(CallbackSupportMixin, BaseEstimator):
+class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -100,8 +91,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_weights,)
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
         Weights of the joint feature; `feature_weights` names their parts.
+    temperature_ : float
+        What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
     model_, oracle_, solver_ : object
         The model, oracle (None if the model's own) and solver used.
     classes_ : ndarray
@@ -261,8 +254,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=CALLER - 1,
             )
-        method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         blocks.relative_tol = True
+        method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
@@ -294,16 +287,23 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         weight = check_sample_weight(sample_weight, n_samples)
-        total = weight.sum()
-        if np.any(weight == 0):
-            kept = np.flatnonzero(weight)
+        left_out = weight == 0
+        if isinstance(self.model_, ChainModel):  # sequences without elements teach nothing
+            left_out |= is_empty(X) & is_empty(y)
+        if np.any(left_out):
+            kept = np.flatnonzero(~left_out)
+            if not len(kept):
+                raise ValueError("X holds no element: all sequences of positive weight are empty")
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
+        total = weight.sum()
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
-        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
         blocks = self._blocks_of(X, y, weight / total)
+        if _is_auto(self.solver):
+            self.solver_ = suitable_solver(blocks)
+        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
         self.C_ = float(self.C) if not _is_auto(self.C) else self._choose_C(blocks, X, y, weight)
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
@@ -358,7 +358,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         certified = self.solver_.certified and blocks.certified
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
-        self.coef_ = solution.w
+        self.coef_, self.temperature_ = solution.w, 1.0
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
         self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
@@ -416,7 +416,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     # ---- prediction ------------------------------------------------------------------------------
 
     def _check_X(self, X):
-        check_is_fitted(self)
+        if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
+            check_is_fitted(self)
         if _is_tabular(self.model_):
             X = validate_data(
                 self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
@@ -428,7 +429,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         X = self._check_X(X)
         if has_parts(self.model_):
             return self.model_._predict(X, self.coef_, None if self._compiled else self.oracle_)
-        return collect([self.model_.inference(x, self.coef_) for x in X]), None
+        coef = self._dense_coef()
+        return collect([self.model_.inference(x, coef) for x in X]), None
 
     def predict(self, X):
         """Outputs of highest score.
@@ -460,42 +462,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         """
         outputs, scores = self._predict(X)
         if scores is None:  # a black-box model
-            pairs = zip(X, outputs, strict=True)
-            scores = [(self.model_.joint_feature(x, y) @ self.coef_).item() for x, y in pairs]
+            pairs, coef = zip(X, outputs, strict=True), self._dense_coef()
+            scores = [(self.model_.joint_feature(x, y) @ coef).item() for x, y in pairs]
         return np.asarray(scores)
-
-    @available_if(_has_marginals)
-    def predict_marginals(self, X):
-        """Probabilities of the states of all nodes if ``p(y) ~ exp(<coef_, phi(x, y)>)``.
-
-        Training does not fit these probabilities: they rank the states of a node by what the whole
-        sample says about them, and need calibration where their size matters.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
-            Class or label probabilities in the order of ``classes_``; for sequences an object array
-            of arrays of shape (T, n_classes).
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``marginals``.
-        """
-        X = self._check_X(X)
-        if isinstance(self.model_, MulticlassModel):
-            return softmax(self.model_.decision_function(X, self.coef_), axis=1)
-        if not callable(getattr(self.oracle_, "marginals", None)):
-            raise TypeError(
-                f"predict_marginals needs an oracle with the method marginals, which "
-                f"{type(self.oracle_).__name__} lacks: fit with another oracle"
-            )
-        return self.model_._predict_marginals(X, self.coef_, self.oracle_)
 
     @available_if(_is_multiclass)
     def decision_function(self, X):
@@ -572,13 +541,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self.model_, "unpack"):
             raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
-        return self.model_.unpack(self.coef_)
+        return self.model_.unpack(self._dense_coef())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        model = self.model
+        model = getattr(self, "model_", self.model)
         if isinstance(model, MulticlassModel) or (
             isinstance(model, str) and model in ("auto", "multiclass")
         ):

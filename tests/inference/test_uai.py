@@ -259,7 +259,7 @@ class TestSolution:
     @pytest.mark.parametrize(
         "text, message",
         [
-            ("MPE 1 0", "line 1: the file must start with MAR or PR, got 'MPE'"),
+            ("BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
             ("PR", "line 1: the file ends too early"),
             ("PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
             ("PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),

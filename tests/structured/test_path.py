@@ -94,19 +94,22 @@ def test_gap_is_eps_right_after_lam_changes():
     )
     for _ in range(3):
         method.step()
-    gap, slack = (method.certify(), method.gap_and_slack())[1]
-    hinge = blocks.weight @ method.last.sweep.hinge
-    assert slack.sum() == pytest.approx(hinge - gap, rel=1e-9)
-    eps = gap + 0.3 * slack.sum()
-    rho = 1.0 - (eps - gap) / slack.sum()
-    predicted = blocks.weight * (method.last.sweep.hinge - method.last.sweep.current)
-    predicted = predicted + (1.0 - rho) * slack
+    method.certify()
+    point, sweep = method.breakpoint(), method.last.sweep
+    slack = blocks.weight * sweep.current
+    assert slack.sum() == pytest.approx(point.hinge - point.gap, rel=1e-9)
+    eps = point.gap + 0.3 * slack.sum()
+    rho = point.end(eps) / point.lam
+    assert rho == pytest.approx(0.7, rel=1e-9)
+    predicted = blocks.weight * (sweep.hinge - sweep.current) + (1.0 - rho) * slack
     w = blocks.w.copy()
-    method.change_lam(rho)
+    blocks.scale(rho)
+    blocks.lam *= rho
     blocks.refresh()
     np.testing.assert_allclose(blocks.w, w, rtol=0, atol=1e-10)
     after = blocks.certify()
     assert after.gap == pytest.approx(eps, rel=1e-9)
+    assert after.gap == pytest.approx(point.gap_at(blocks.lam), rel=1e-9)
     np.testing.assert_allclose(
         blocks.weight * (after.sweep.hinge - after.sweep.current), predicted, rtol=0, atol=1e-12
     )
@@ -232,7 +235,7 @@ def test_bad_estimators():
 def test_beyond_the_end_is_refused():
     X, y = digits()
     path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, max_breakpoints=2)
-    with pytest.raises(ValueError, match=r"the path ends at C = .*larger C_max"):
+    with pytest.raises(ValueError, match=r"the path holds from C = 0 to .*larger C_max"):
         path.coef_at(1.01 * path.C_end_)
     with pytest.raises(ValueError, match="C"):
         path.coef_at(0.0)
@@ -255,9 +258,9 @@ def test_cross_validation_picks_the_best_step():
     assert search.lam_ * search.C_ * len(y) == pytest.approx(1.0)
     # Score the chosen lam on every fold by hand: it must be the best mean of all.
     chosen = []
-    for (_, test), path in zip(KFold(3).split(X), search.paths_, strict=True):
-        j = max(np.searchsorted(-path.lambdas_, -search.lam_, side="right") - 1, 0)
-        chosen.append(np.mean(path.estimator_at(path.Cs_[j]).predict(X[test]) == y[test]))
+    for (train, test), path in zip(KFold(3).split(X), search.paths_, strict=True):
+        C = 1.0 / (search.lam_ * len(train))
+        chosen.append(np.mean(path.predict(X[test], at=C) == y[test]))
     assert np.mean(chosen) == pytest.approx(mean.max())
     assert search.score(X, y) == search.estimator_.score(X, y) > 0.9
     np.testing.assert_array_equal(search.classes_, np.arange(10))

@@ -214,9 +214,13 @@ BAD_DATA = {
         lambda X, y: (replaced(X, 3, sp.csr_array(X[3])), y),
         r"X\[3\] and X\[0\] must be both sparse or both dense",
     ),
-    "an empty sequence": (
-        lambda X, y: (replaced(X, 1, X[1][:0]), replaced(y, 1, y[1][:0])),
-        r"X\[1\] is empty: drop samples without nodes",
+    "an empty sequence with labels": (
+        lambda X, y: (replaced(X, 1, X[1][:0]), y),
+        r"y\[1\] has 4 labels, but X\[1\] has 0 nodes",
+    ),
+    "only empty sequences": (
+        lambda X, y: ([x[:0] for x in X], [labels[:0] for labels in y]),
+        "X holds no element: all sequences of positive weight are empty",
     ),
     "no samples": (lambda X, y: ([], []), "X is empty: found 0 sample"),
     "X is None": (lambda X, y: (None, y), "X must not be None"),

@@ -8,19 +8,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 from sklearn.utils.metaestimators import available_if
 
+from ..._loop import get_logger
 from ..._result import Status
 from ..._validation import check_choice, check_integer, check_positive, check_time_limit
+from .._deadline import deadline_after
 from .._scores import is_forest
-from ..oracles import BestOf, TreeMaxProduct, resolve_oracle
-from ..oracles._elimination import Elimination
+from ..oracles import BestOf, resolve_oracle
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
+from ._choice import Choice, choose, exact_inference, require_allowed
 from ._estimator import Inference, MarginalsEstimator, soften
 from ._frank_wolfe import Settings, TRWRun, tighten
 from ._polytopes import LocalPolytope, MarginalPolytope
 from ._spanning_trees import starting_rho, towards_best_tree
 
-__all__ = ["TRWMarginals", "choose_oracle"]
+__all__ = ["TRWMarginals"]
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
@@ -79,7 +81,7 @@ class TRWMarginals(MarginalsEstimator):
         Oracle calls in all.
     time_limit : float, default=None
         Seconds after which no new step starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -216,7 +218,7 @@ class TRWMarginals(MarginalsEstimator):
         max_iter=500,
         max_oracle_calls=None,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         warm_start=False,
@@ -245,16 +247,41 @@ class TRWMarginals(MarginalsEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _sums_forests(self):
+        return isinstance(self.oracle, str) and self.oracle == "auto" and self.polytope != "local"
+
     def _infer(self, mrf, learned=None, tasks=None):
         settings, budget = self._settings(many_rho=learned is None and tasks is not None)
+        if self.polytope == "local":
+            choice = Choice(None, False, "polytope='local': a linear program")
+        elif isinstance(self.oracle, str) and self.oracle == "auto":
+            choice = choose(mrf, budget["time_limit"])
+        else:
+            choice = Choice(resolve_oracle(self.oracle), False, "the oracle that was given")
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
-        if is_known and budget["n_rho_iter"] == 1:
-            return _closed_form(mrf, learned)
+        known = is_known and budget["n_rho_iter"] == 1
+        if known and learned.rows is None:
+            choice = choose(mrf)
+        elif known and not choice.sums:
+            answer = _closed_form(mrf, learned)
+            return self._told("closed_form", "a learned field maximises its own bound", answer)
+        if choice.sums:
+            try:
+                with deadline_after(budget["time_limit"]):
+                    answer = exact_inference(mrf, choice.oracle)
+                answer.attributes.update(_no_search(choice.oracle, _is_tree(mrf), mrf.n_edges))
+                return self._told("exact", choice.reason, answer)
+            except TimeoutError:
+                reason = f"approximate: time_limit ended what was to be {choice.reason}"
+                choice, budget["time_limit"] = Choice(BestOf(), False, reason), 0.0
         notes = []
         theta = soften(mrf, notes)
-        oracle = None if self.polytope == "local" else choose_oracle(self.oracle, mrf)
+        oracle = choice.oracle
+        with deadline_after(budget["time_limit"]):
+            require_allowed(mrf, oracle)
         polytope = LocalPolytope(mrf) if oracle is None else MarginalPolytope(mrf, oracle)
         run = TRWRun(mrf, theta, polytope, settings)
         if is_known:
@@ -264,7 +291,8 @@ class TRWMarginals(MarginalsEstimator):
             run.resume(self.vertices_, self.weights_, self.delta_)
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
-        rho, rho_gap, status = tighten(run, rho, **budget)
+        with deadline_after(budget["time_limit"]):
+            rho, rho_gap, status = tighten(run, rho, **budget)
         names = [name for name in run.rows[0] if name != "stopping_gap"]
         attributes = {
             "dual_gap_": run.gap,
@@ -286,7 +314,14 @@ class TRWMarginals(MarginalsEstimator):
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
         product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
         lower = max(run.lower, mrf.constant + product)
-        return Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
+        answer = Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
+        return self._told("frank_wolfe", choice.reason, answer)
+
+    def _told(self, method, reason, answer):
+        """The answer, with how it came about as attributes and in the log."""
+        get_logger(self.verbose).info("%s: %s, %s", type(self).__name__, method, reason)
+        answer.attributes |= {"method_": method, "choice_": reason}
+        return answer
 
     @available_if(lambda self: self.polytope == "marginal")
     def sample(self, n_samples=1, random_state=None):
@@ -306,6 +341,9 @@ class TRWMarginals(MarginalsEstimator):
             ``marginals_``, but only the labellings of ``vertices_`` beside the uniform part.
         """
         n_samples, rng = self._sampling(n_samples, random_state)
+        if self.method_ == "exact":
+            draws = self.oracle_.sample(self.mrf_.scores(), n_samples, rng)
+            return draws.astype(np.int64)
         X = (rng.random_sample((n_samples, self.mrf_.n_variables)) * self.mrf_.n_states).astype(int)
         atom = rng.choice(len(self.weights_), n_samples, p=self.weights_)
         kept = (atom > 0) & (rng.random_sample(n_samples) >= self.delta_)
@@ -367,14 +405,27 @@ class TRWMarginals(MarginalsEstimator):
         )
 
 
-def choose_oracle(oracle, mrf):
-    """The oracle of an estimator; for "auto" an exact one while that is cheap."""
-    if not (isinstance(oracle, str) and oracle == "auto"):
-        return resolve_oracle(oracle)
-    if is_forest(mrf.edges, mrf.n_variables):
-        return TreeMaxProduct()
-    elimination = Elimination()  # keeps the plan that it makes to answer
-    return elimination if elimination.fits(mrf.scores()) else BestOf()
+def _is_tree(mrf):
+    return is_forest(mrf.edges, mrf.n_variables)
+
+
+def _no_search(oracle, is_tree, n_edges):
+    """Attributes of an answer that is exact: nothing was searched for."""
+    return {
+        "dual_gap_": 0.0,
+        "estimated_gap_": 0.0,
+        "rho_": np.ones(n_edges) if is_tree else None,
+        "rho_gap_": 0.0,
+        "delta_": 0.0,
+        "vertices_": None,
+        "weights_": None,
+        "n_iter_": 1,
+        "n_oracle_calls_": 0,
+        "oracle_": oracle,
+        "converged_": True,
+        "status_": "converged",
+        "history_": {},
+    }
 
 
 def _closed_form(mrf, learned):

@@ -17,6 +17,7 @@ __all__ = [
     "Solver",
     "Subgradient",
     "resolve_solver",
+    "suitable_solver",
 ]
 
 SOLVERS = {
@@ -31,6 +32,7 @@ SOLVERS = {
     "extragradient": Extragradient,
     "fw": FrankWolfe,
     "perceptron": Perceptron,
+    "sdm": lambda: BlockFrankWolfe("exact", sampling="active"),
     "sp_bcfw": lambda: SaddlePointFrankWolfe(block=True),
     "sp_fw": SaddlePointFrankWolfe,
     "subgradient": Subgradient,
@@ -40,3 +42,8 @@ SOLVERS = {
 def resolve_solver(solver):
     """A solver object for a name, or a clone of a solver object."""
     return resolve_named(solver, "solver", Solver, SOLVERS)
+
+
+def suitable_solver(blocks):
+    """What "auto" takes for a dual problem: exact steps where an output is one class."""
+    return resolve_solver("sdm" if blocks.single else "auto")

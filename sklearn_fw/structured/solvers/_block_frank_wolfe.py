@@ -9,9 +9,13 @@ from ._base import Solution, Solver, check_bounds
 
 __all__ = ["BlockFrankWolfe"]
 
-STEPS = ("fw", "pairwise", "away", "hybrid")  # in the order of the codes of block_rules
+# In the order of the codes of block_rules.
+STEPS = ("fw", "pairwise", "away", "hybrid", "exact")
+SAMPLINGS = ("uniform", "perm", "gap", "max_gap", "active")
+# "active" asks for a certificate when the known gaps are this share of the last certified ones.
+ACTIVE_SHARE = 0.1
+ACTIVE_REPEATS = 10
 EAGER = 0.8  # of the passes that a gap of one over passes would take
-SAMPLINGS = ("uniform", "perm", "gap", "max_gap")
 
 
 class BlockFrankWolfe(Solver):
@@ -19,18 +23,22 @@ class BlockFrankWolfe(Solver):
 
     Each visit asks the oracle for one sample and makes an exact line search on its block of dual
     variables. `StructuredSVM` knows the usual settings by name: "bcfw", "bcpfw" (pairwise),
-    "bcafw" (away), "bchybrid" and "cached" (pairwise with a cache, ``cache_f=0.1`` and
-    ``gap_check=15``).
+    "bcafw" (away), "bchybrid", "cached" (pairwise with a cache, ``cache_f=0.1`` and
+    ``gap_check=15``) and, for classes, "sdm" (``step="exact"`` with ``sampling="active"``).
 
     Parameters
     ----------
-    step : {"fw", "pairwise", "away", "hybrid"}, default="fw"
+    step : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
         Direction: towards the oracle's corner; from the worst active corner to it; the better of
-        towards and away by slope; the best of the three by dual increase. All but "fw" keep
-        explicit dual variables.
-    sampling : {"gap", "uniform", "perm", "max_gap"}, default="gap"
+        towards and away by slope; the best of the three by dual increase. "exact" is no direction
+        but the maximiser over all dual variables of the sample [3]_, where an output is one class.
+        All but "fw" keep explicit dual variables.
+    sampling : {"gap", "uniform", "perm", "max_gap", "active"}, default="gap"
         Next sample: with probability proportional to its last known gap, uniform, in a fresh
-        permutation each pass, or the one of largest gap (stale gaps can mislead it).
+        permutation each pass, or the one of largest gap (stale gaps can mislead it). "active", for
+        exact steps, permutes those that still had a gap when last visited; its pass goes on until
+        their known gaps have fallen to a tenth of the last certificate, for ``gap_check * n``
+        visits at most, and ends with a certificate.
     gap_degree : float, default=1.0
         Power of the gaps in gap sampling.
     cache : bool or "auto", default="auto"
@@ -83,6 +91,9 @@ class BlockFrankWolfe(Solver):
        for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Algorithms 1 to 5, 9.
     .. [2] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, "Block-coordinate Frank-Wolfe
        optimization for structural SVMs", ICML 2013: Algorithm 4 and weighted averaging.
+    .. [3] S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, "A sequential dual
+       method for large scale multi-class linear SVMs", KDD 2008: sub-problems and shrinking; here
+       the gap decides both, and projections onto the simplex solve them.
 
     Examples
     --------
@@ -151,6 +162,13 @@ class BlockFrankWolfe(Solver):
             raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
+        if self.cache is True and self.step == "exact":
+            raise ValueError("step='exact' keeps no corners: set cache=False")
+        if self.sampling == "active" and self.step != "exact":
+            raise ValueError(
+                f"sampling='active' is defined for step='exact' only, got {self.step!r}: visits "
+                f"with other steps leave a gap, take sampling='gap'"
+            )
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         """Begin on a dual problem.
@@ -174,6 +192,11 @@ class BlockFrankWolfe(Solver):
             For the loop driver.
         """
         self._check()
+        if self.step == "exact" and not blocks.single:
+            raise ValueError(
+                "step='exact' (solver 'sdm') needs outputs of one class each and oracle='auto', as "
+                "MulticlassModel has: take step='pairwise' (solver 'bcpfw')"
+            )
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
@@ -185,7 +208,7 @@ class _BlockMethod:
 
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        explicit = use_cache or settings.step != "fw"
+        explicit = use_cache or settings.step not in ("fw", "exact")
         self.rules = Rules(
             lam=lam,
             step=STEPS.index(settings.step),
@@ -195,6 +218,7 @@ class _BlockMethod:
             cache_f=float(settings.cache_f),
             cache_nu=float(settings.cache_nu),
             gap_degree=float(settings.gap_degree),
+            shrink=settings.sampling == "active",
         )
         lower, upper = settings.lower_bounds, settings.upper_bounds
         blocks.reset(
@@ -226,20 +250,41 @@ class _BlockMethod:
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
 
-    def change_lam(self, factor):
-        """Go on at ``factor * lam`` with the same w (regularisation path)."""
-        self.blocks.scale(factor)
-        self.blocks.lam *= factor
-        self.rules = self.rules._replace(lam=self.blocks.lam)
+    def move_to(self, lam):
+        """Go on at another lam; the mass off the truth is scaled to the best dual value.
 
-    def gap_and_slack(self):
-        """Last certified gap, and how the gap of each block grows as lam falls (Prop. 1)."""
-        if not self.blocks.certified:
+        Between the weights as they are and the dual variables as they are, for a smaller lam.
+        """
+        blocks, old = self.blocks, self.blocks.lam
+        square = old**2 * (blocks.w @ blocks.w)
+        if lam < old and square > 0.0:
+            share = min(max(blocks.loss.sum() * lam / square, lam / old), 1.0)
+            if share < 1.0:
+                blocks.scale(share)
+        blocks.lam = lam
+        self.rules = self.rules._replace(lam=lam)
+        blocks.refresh()
+        blocks.restart_average()
+        # Unknown gaps make the first pass visit every block.
+        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.settings.gap_degree)
+        blocks.gaps.total[0] = 0.0
+        self.last = self.corners = None
+        self.passes_since_check = 0
+
+    def breakpoint(self):
+        """The point last certified, with what it proves at other lams."""
+        from .._path_pieces import Breakpoint
+
+        blocks, point = self.blocks, self.last
+        if not blocks.certified:
             raise ValueError(
                 "mode='exact' needs an oracle that is exact or bounds the score of its answers: "
                 "take such an oracle, or mode='heuristic'"
             )
-        return self.last.gap, self.blocks.weight * self.last.sweep.current
+        norm = 0.5 * blocks.lam * (point.w @ point.w)
+        return Breakpoint(
+            blocks.lam, point.w.copy(), point.primal - norm, point.dual + norm, point.gap
+        )
 
     def weights(self):
         """The point of the moment."""
@@ -264,10 +309,36 @@ class _BlockMethod:
         if self.corners is not None:  # only now: the point that was certified was not the end
             batch_step(blocks, self.corners)
             self.corners = None
-        order, uniforms = self._order()
         self.passes_since_check += 1
         self.n_passes += 1
+        if self.settings.sampling == "active":
+            return self._run_active()
+        order, uniforms = self._order()
         return blocks.visit(order, uniforms, self.rules) < n
+
+    def _run_active(self):
+        """Visits of blocks with a gap until little of it is known; True when none is left."""
+        blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
+        enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
+        from ..._kernels.block_rules import VISITS
+
+        stop = blocks.counts[VISITS] + self.settings.gap_check * n
+        first = np.isinf(gaps[0])
+        while blocks.counts[VISITS] < stop:
+            active = np.flatnonzero(gaps)
+            if not len(active):
+                return True
+            # Many permutations in one call where few are left.
+            repeats = min(n // len(active), ACTIVE_REPEATS)
+            order = np.concatenate([self.rng.permutation(active) for _ in range(repeats)])
+            blocks.visit(order, np.zeros(len(order)), self.rules)
+            if first or gaps.sum() <= enough:
+                break
+        return False
+
+    def _known_enough(self):
+        """Known gaps that make it likely that the real ones are small enough, too."""
+        return self.settings.early_exit * self.blocks.gap_limit(self.tol)
 
     def _order(self):
         from ..._kernels.block_rules import BY_GAP, BY_MAX_GAP
@@ -285,9 +356,9 @@ class _BlockMethod:
         return order, uniforms
 
     def _is_check_due(self):
-        if self.passes_since_check >= self.until_check:
+        if self.passes_since_check >= self.until_check or self.rules.shrink:
             return True
-        return self.blocks.gaps.value.sum() <= self.settings.early_exit * self.blocks.gap_limit(self.tol)
+        return self.blocks.gaps.value.sum() <= self._known_enough()
 
     def _check_gap(self):
         """Exact gap pass at the iterate, and the numbers that it gives."""
