@@ -227,6 +227,7 @@ class _BlockMethod:
             averaging=bool(settings.averaging),
             bounds=check_bounds(lower, upper, blocks.n_weights),
         )
+        self.averages = bool(settings.averaging)  # whether the point of the moment is the average
         # A warm start may be good enough already: its gap is asked before anything is changed.
         self.check_first = warm is not None and settings.warm_start_type != "none"
         if self.check_first:
@@ -234,10 +235,11 @@ class _BlockMethod:
         self.passes_since_check, self.n_passes = 0, 0
         self.until_check = settings.gap_check
         self.last = None  # certificate of the point of the moment
-        self.averages = bool(settings.averaging)  # whether that point is the average
         self.corners = None  # certificate whose answers await a batch step
 
     def _warm_start(self, warm, lam):
+        from ..._kernels.block_rules import VISITS
+
         blocks = self.blocks
         blocks.restore(warm)
         if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
@@ -249,6 +251,25 @@ class _BlockMethod:
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
+        average = warm.get("average")
+        same = average is not None and lam == warm["lam"]
+        if self.averages and same and np.array_equal(average["weight"], blocks.weight):
+            blocks.moments[:], blocks.loss_moment[:] = average["moments"], average["loss_moment"]
+            blocks.counts[VISITS] = average["visits"]
+
+    def export(self):
+        """Dual variables for a warm start, and what the average needs."""
+        from ..._kernels.block_rules import VISITS
+
+        exported, blocks = self.blocks.export(), self.blocks
+        if self.settings.averaging:
+            exported["average"] = {
+                "weight": blocks.weight,
+                "moments": blocks.moments.copy(),
+                "loss_moment": blocks.loss_moment.copy(),
+                "visits": blocks.counts[VISITS],
+            }
+        return exported
 
     def move_to(self, lam):
         """Go on at another lam; the mass off the truth is scaled to the best dual value.
