@@ -15,7 +15,7 @@ from ._items import length_of, take
 from .solvers import suitable_solver
 
 # In natural units. Small values regularise more, and are preferred in doubt.
-FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
+FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
 # Where nothing can be held out: features of nodes are about orthogonal, those that a black box adds
 # up over an output are not.
 OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
@@ -28,6 +28,7 @@ TOL = 0.05  # of the candidates, relative to the objective
 DOUBT = 0.5  # standard errors within which a smaller C is as good
 CLEARLY = 1.0  # standard errors from which a larger C is worse
 FEWEST_SAMPLES = 20
+USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
 MOST_COPIES = 0.3  # share of rows held out that are among the rows to learn from
 
 
@@ -36,6 +37,13 @@ def natural_C(blocks):
     if blocks.mean_square <= 0.0:
         return 1.0  # no features: any C gives w = 0
     return blocks.max_loss / blocks.mean_square
+
+
+def most_passes(blocks):
+    """The passes that a person waits for."""
+    if not blocks.is_compiled:
+        return USUAL_PASSES
+    return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
 
 
 def choose_C(model, make_blocks, blocks, X, y, weight, random_state):

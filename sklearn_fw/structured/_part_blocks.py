@@ -59,6 +59,7 @@ class PartBlocks(Blocks):
         self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
         self.single = of_one_node and self._oracle is None
+        self.is_compiled = self._oracle is None
         self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -137,9 +138,9 @@ class PartBlocks(Blocks):
         self._scratch = self._make_scratch()
 
     @property
-    def is_compiled(self):
-        """Whether passes are."""
-        return self._oracle is None
+    def n_nodes(self):
+        """Nodes of all samples."""
+        return len(self._parts.truth)
 
     def first_labels(self):
         """State of the first node of every sample in the truth."""

@@ -16,7 +16,7 @@ from .._validation import check_integer, check_positive, check_sample_weight, ch
 from ..inference import resolve_oracle
 from ._advice import warn_of_budget
 from ._answers import Answers
-from ._choice_of_c import OF_BLACK_BOX, choose_C, natural_C
+from ._choice_of_c import OF_BLACK_BOX, choose_C, most_passes, natural_C
 from ._items import collect, is_empty, length_of, take
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
@@ -76,8 +76,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
         abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
         else, where predictions stop changing before.
-    max_iter : int, default=200
-        Passes over the data, each of n_samples visits.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
+        compiled and short.
     time_limit : float or None, default=None
         Seconds after which no new pass starts.
     n_jobs : int or None, default=None
@@ -197,7 +198,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         solver="auto",
         C="auto",
         tol="auto",
-        max_iter=200,
+        max_iter="auto",
         time_limit=None,
         n_jobs=None,
         warm_start=False,
@@ -241,10 +242,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"tol must be 'auto' or a number that is not negative, got {self.tol!r}"
             )
-        check_integer(self.max_iter, "max_iter", 1)
+        if not _is_auto(self.max_iter):
+            check_integer(self.max_iter, "max_iter", 1)
         time_limit = check_time_limit(self.time_limit)
         blocks, lam = self._make_blocks(X, y, sample_weight)
         self.tol_ = self._resolve_tol()
+        max_iter = most_passes(blocks) if _is_auto(self.max_iter) else self.max_iter
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
         if getattr(self.solver_, "radius", None) is not None and not _is_auto(self.C):
@@ -256,11 +259,11 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
             )
         blocks.relative_tol = True
         method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
-        tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
+        tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
             tol=self.tol_,
-            max_iter=self.max_iter,
+            max_iter=max_iter,
             relative_to="objective",
             time_limit=time_limit,
             verbose=self.verbose,
@@ -397,7 +400,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
                 stacklevel=CALLER,
             )
         if certified:
-            warn_of_budget(self, blocks, status, stacklevel=CALLER + 1)
+            warn_of_budget(self, blocks, status, stacklevel=CALLER)
 
     def __getstate__(self):
         state = super().__getstate__().copy()

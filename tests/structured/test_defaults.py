@@ -47,7 +47,7 @@ def test_the_scale_of_features_changes_nothing(rng):
     X, y = sentences(rng)
     model = ChainModel(start_end=False)
     svm = StructuredSVM(model, random_state=0).fit(X, y)
-    assert min(abs(svm.C_ / (f * natural(X, y, model=model)) - 1) for f in FACTORS) < 1e-9
+    assert min(abs(svm.C_ / (f * natural_of(model, X, y)) - 1) for f in FACTORS) < 1e-9
     for scale in (1 / 1024, 1024):
         scaled = [scale * x for x in X]
         other = StructuredSVM(model, random_state=0).fit(scaled, y)

@@ -329,11 +329,11 @@ def test_bad_costs_of_classes(task_loss, message):
 
 def test_bad_losses():
     X, y = [np.ones((2, 1))], [["a", "b"]]
-    with pytest.raises(ValueError, match="task_loss must be one of 'hamming', 'hamming_sum'"):
+    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming', 'hamming_sum'"):
         ChainModel("edit").initialize(X, y)
     with pytest.raises(ValueError, match="class_weight needs a loss that is a sum over nodes"):
         ChainModel("zero_one", class_weight="balanced").initialize(X, y)
-    with pytest.raises(ValueError, match="task_loss must be one of 'hamming', 'hamming_sum'"):
+    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming', 'hamming_sum'"):
         MultilabelModel(task_loss="zero-one").initialize(np.ones((2, 1)), np.eye(2))
 
 
@@ -485,7 +485,7 @@ def test_weights_of_the_wrong_size(name):
 
 
 def test_losses_of_unequal_lengths():
-    model, *_ = chain_problem(0, 1, 2)
+    model, *_ = chain_problem(0, 1, 2, task_loss="hamming")
     with pytest.raises(ValueError, match=r"y\[0\] has 3 labels, but X\[0\] has 2 nodes"):
         model.loss(["a", "b", "a"], ["a", "b"])
     with pytest.raises(ValueError, match="y contains the label 'z', which was not seen in fit"):
@@ -512,7 +512,7 @@ def test_overridden_methods_make_a_black_box():
     assert not has_parts(DoubleLoss())
     X = [np.eye(2)[[0, 1]], np.eye(2)[[1, 1, 0]]]
     y = [[0, 1], [1, 1, 0]]
-    svm = StructuredSVM(DoubleLoss(), C=10.0, random_state=0).fit(X, y)
+    svm = StructuredSVM(DoubleLoss("hamming"), C=10.0, random_state=0).fit(X, y)
     assert type(svm._make_blocks(X, y, None)[0]).__name__ == "BlackBoxBlocks"
     assert svm.loss(X, [[1, 0], [0, 0, 1]]).tolist() == [2.0, 2.0]
     np.testing.assert_array_equal(np.concatenate(svm.predict(X)), np.concatenate(y))

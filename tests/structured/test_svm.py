@@ -141,7 +141,7 @@ def test_dual_coef(words, step):
             w += alpha * (true - other) / (len(X) * svm.lam_)
     np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
     counts = svm.step_counts_
-    assert set(counts) == {"fw", "pairwise", "away", "drop"}
+    assert set(counts) == {"fw", "pairwise", "away", "exact", "drop"}
     assert counts["pairwise"] > 0 or step == "away"
     assert counts["away"] > 0 or step == "pairwise"
 
@@ -435,7 +435,7 @@ def test_clone_and_parameters():
     params = clone(svm).get_params()
     assert params["oracle__max_labelings"] == 7
     assert params["solver__cache"] is True
-    assert params["model__task_loss"] == "hamming"
+    assert params["model__task_loss"] == "auto"
     svm.set_params(solver__cache_size=5, model__start_end=False, oracle="viterbi")
     assert svm.solver.cache_size == 5
     assert not svm.model.start_end
