@@ -136,6 +136,15 @@ class PartBlocks(Blocks):
         )
         self._scratch = self._make_scratch()
 
+    @property
+    def is_compiled(self):
+        """Whether passes are."""
+        return self._oracle is None
+
+    def first_labels(self):
+        """State of the first node of every sample in the truth."""
+        return self._parts.truth[self._parts.node_start[:-1]]
+
     # ---- visits ----------------------------------------------------------------------------------
 
     def visit(self, order, uniforms, rules):

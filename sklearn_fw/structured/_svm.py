@@ -16,8 +16,8 @@ from .._validation import check_integer, check_positive, check_sample_weight, ch
 from ..inference import resolve_oracle
 from ._advice import warn_of_budget
 from ._answers import Answers
+from ._choice_of_c import OF_BLACK_BOX, choose_C, natural_C
 from ._items import collect, is_empty, length_of, take
-from ._natural_c import natural_C
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
@@ -72,9 +72,10 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
         suits the scale of features and loss, see the notes. Solvers with a ``radius`` do not use
         it.
-    tol : float, default=0.05
+    tol : float or "auto", default="auto"
         Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
-        abs(objective_)`` ends the fit.
+        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
+        else, where predictions stop changing before.
     max_iter : int, default=200
         Passes over the data, each of n_samples visits.
     time_limit : float or None, default=None
@@ -102,8 +103,8 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         Number of features, if the model has them.
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns, when X is a data frame with string names.
-    C_ : float
-        The C that was used.
+    C_, tol_ : float
+        The values that were used.
     task_loss_ : str or array-like
         The loss of the training, if the model says it.
     lam_ : float
@@ -127,7 +128,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
     cache_stats_ : dict of str to int
         "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
     converged_ : bool
-        Whether ``dual_gap_ <= min(tol, 0.1) * abs(objective_)``.
+        Whether ``dual_gap_ <= min(tol_, 0.1) * abs(objective_)``.
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
@@ -183,7 +184,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
     >>> svm = StructuredSVM(random_state=0).fit(X, y)
     >>> [labels.tolist() for labels in svm.predict(X)]
     [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
-    >>> bool(svm.dual_gap_ <= svm.tol * svm.objective_)
+    >>> bool(svm.dual_gap_ <= svm.tol_ * svm.objective_)
     True
     """
 
@@ -195,7 +196,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         oracle="auto",
         solver="auto",
         C="auto",
-        tol=0.05,
+        tol="auto",
         max_iter=200,
         time_limit=None,
         n_jobs=None,
@@ -236,11 +237,14 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         """
         if not _is_auto(self.C):
             check_positive(self.C, "C")
-        if not isinstance(self.tol, Real) or not self.tol >= 0:
-            raise ValueError(f"tol must be a number that is not negative, got {self.tol!r}")
+        if not _is_auto(self.tol) and (not isinstance(self.tol, Real) or not self.tol >= 0):
+            raise ValueError(
+                f"tol must be 'auto' or a number that is not negative, got {self.tol!r}"
+            )
         check_integer(self.max_iter, "max_iter", 1)
         time_limit = check_time_limit(self.time_limit)
         blocks, lam = self._make_blocks(X, y, sample_weight)
+        self.tol_ = self._resolve_tol()
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
         if getattr(self.solver_, "radius", None) is not None and not _is_auto(self.C):
@@ -250,12 +254,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=CALLER - 1,
             )
-        method = self.solver_.start(blocks, lam=lam, tol=self.tol, rng=rng, warm=warm)
         blocks.relative_tol = True
+        method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
-            tol=self.tol,
+            tol=self.tol_,
             max_iter=self.max_iter,
             relative_to="objective",
             time_limit=time_limit,
@@ -300,9 +304,21 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         if _is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = _with_declared_bounds(self.solver_, self.model_)
-        self.C_ = natural_C(blocks) if _is_auto(self.C) else float(self.C)
+        self.C_ = float(self.C) if not _is_auto(self.C) else self._choose_C(blocks, X, y, weight)
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
+
+    def _resolve_tol(self):
+        if not _is_auto(self.tol):
+            return float(self.tol)
+        return 0.01 if isinstance(self.model_, MulticlassModel) else LOOSEST
+
+    def _choose_C(self, blocks, X, y, weight):
+        if self.warm_start and hasattr(self, "_warm"):
+            return self.C_  # that of the fit to go on from
+        if not has_parts(self.model_):
+            return OF_BLACK_BOX * natural_C(blocks)
+        return choose_C(self.model_, self._blocks_of, blocks, X, y, weight, self.random_state)
 
     def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 SOLVERS = {
-    "auto": lambda: BlockFrankWolfe("fw", averaging="auto"),
+    "auto": lambda: BlockFrankWolfe("fw", sampling="perm", averaging="auto"),
     "bcafw": lambda: BlockFrankWolfe("away"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
