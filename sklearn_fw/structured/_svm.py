@@ -18,6 +18,7 @@ from ._advice import warn_of_budget
 from ._answers import Answers
 from ._choice_of_c import OF_BLACK_BOX, choose_C, natural_C
 from ._items import collect, is_empty, length_of, take
+from ._named_parts import NamedParts
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
@@ -41,7 +42,7 @@ def _is_multiclass(estimator):
     raise AttributeError("decision_function exists for multiclass models only; see score_samples")
 
 
-class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
+class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::

@@ -22,8 +22,8 @@ __all__ = [
 
 SOLVERS = {
     "auto": lambda: BlockFrankWolfe("fw", sampling="perm", averaging="auto"),
-    "bcafw": lambda: BlockFrankWolfe("away"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
+    "bcafw": lambda: BlockFrankWolfe("away"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
     "bcpfw": lambda: BlockFrankWolfe("pairwise"),
     # Passes that mostly hit the cache make gap passes the larger cost: they are rarer, and worse
