@@ -438,9 +438,10 @@ def tagging_templates(word, *others):
         ((low, 0), (low, 1)),
         *(((f"{affix}({low})", 0),) for affix in AFFIXES),
         *(((f"{name}({word})", 0),) for name in ["shape", *FLAGS]),
-        *(((short, o),) for o in range(-1, 2)),
+        *(((short, o),) for o in range(-2, 3)),
         ((short, -1), (short, 0)),
         ((short, 0), (short, 1)),
+        ((short, -1), (short, 0), (short, 1)),
         *(template for field in others for template in window(field)),
     ]
 

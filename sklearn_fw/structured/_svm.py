@@ -16,7 +16,7 @@ from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
 from ._answers import Answers
-from ._items import collect, is_empty, length_of, take
+from ._items import collect, length_of, take, without_empty
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
@@ -264,14 +264,11 @@ class StructuredSVM(Answers, CallbackSupportMixin, BaseEstimator):
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         weight = check_sample_weight(sample_weight, n_samples)
+        if isinstance(self.model_, ChainModel):
+            weight = without_empty(X, y, weight)
         lam = 1.0 / (self.C * weight.sum())
-        left_out = weight == 0
-        if isinstance(self.model_, ChainModel):  # sequences without elements teach nothing
-            left_out |= is_empty(X) & is_empty(y)
-        if np.any(left_out):
-            kept = np.flatnonzero(~left_out)
-            if not len(kept):
-                raise ValueError("X holds no element: all sequences of positive weight are empty")
+        if np.any(weight == 0):
+            kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         self.solver_ = _with_declared_bounds(self.solver_, self.model_)
