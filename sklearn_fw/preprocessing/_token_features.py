@@ -15,7 +15,7 @@ from ._grams import Grams, base_of
 from ._token_columns import token_columns
 from ._word_functions import FUNCTIONS, resolve_function
 
-__all__ = ["TokenFeatures"]
+__all__ = ["TokenFeatures", "tagging_templates"]
 
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 # Rows that are no function of a field, and the names of their only feature.
@@ -428,8 +428,35 @@ AFFIXES = [f"{kind}{n}" for kind in ("prefix", "suffix") for n in range(1, 5)]
 FLAGS = [name for name in FUNCTIONS if name.startswith(("is_", "has_"))]
 
 
-def tagging_templates(word, *others):
-    """Words and their functions in the first field, windows of the other fields."""
+def tagging_templates(word="w", *others):
+    """Templates that suit most taggers, to be extended by your own.
+
+    Parameters
+    ----------
+    word : str, default="w"
+        Field of the words.
+    *others : str
+        Further fields, such as parts of speech.
+
+    Returns
+    -------
+    list of tuples
+        Of the words: the word; in lower case those within two tokens to both sides and the two
+        pairs with a direct neighbour, and prefixes and suffixes of one to four characters; the
+        shape and the flags; short shapes within two tokens, two pairs and a triple of them. Of
+        every other field: values, pairs and triples within two tokens.
+
+    See Also
+    --------
+    TokenFeatures : What they are for.
+
+    Examples
+    --------
+    >>> from sklearn_fw.preprocessing import TokenFeatures, tagging_templates
+    >>> templates = [*tagging_templates("w"), (("suffix5(w)", 0),)]
+    >>> TokenFeatures(templates).fit([["a", "word"]]).n_features_out_
+    28
+    """
     low, short = f"lower({word})", f"short_shape({word})"
     return [
         ((word, 0),),
