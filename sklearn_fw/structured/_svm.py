@@ -17,7 +17,7 @@ from ..inference import resolve_oracle
 from ._advice import warn_of_budget
 from ._answers import Answers
 from ._choice_of_c import OF_BLACK_BOX, choose_C, natural_C
-from ._items import collect, is_empty, length_of, take
+from ._items import collect, length_of, take, without_empty
 from ._named_parts import NamedParts
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
@@ -288,13 +288,10 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         weight = check_sample_weight(sample_weight, n_samples)
-        left_out = weight == 0
-        if isinstance(self.model_, ChainModel):  # sequences without elements teach nothing
-            left_out |= is_empty(X) & is_empty(y)
-        if np.any(left_out):
-            kept = np.flatnonzero(~left_out)
-            if not len(kept):
-                raise ValueError("X holds no element: all sequences of positive weight are empty")
+        if isinstance(self.model_, ChainModel):
+            weight = without_empty(X, y, weight)
+        if np.any(weight == 0):
+            kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
         total = weight.sum()
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
