@@ -57,7 +57,8 @@ def find_file(data_home, names, *, what, origin):
         if not data_home:
             raise FileNotFoundError(
                 f"no folder to look for {what} in: pass data_home= or set the environment "
-                f"variable {VARIABLE} to a folder that holds one of {wanted}; {origin.help}\n{origin}"
+                f"variable {VARIABLE} to a folder that holds one of {wanted}; "
+                f"{origin.help}\n{origin}"
             )
     home = Path(data_home).expanduser()
     for name in names:
