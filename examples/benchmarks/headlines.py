@@ -59,9 +59,9 @@ def linear():
     runner = min(peers, key=peers.get)
     return "linear", (
         f"**{seconds[ASAGA]:.1f} s** on one thread bring logistic regression on 200,000 sparse "
-        f"rows to within a millionth of its optimum; the next best of {len(peers)} others, "
-        f"{runner}, needs {peers[runner]:.1f} s, scikit-learn's saga {peers[SAGA]:.1f} s; the page also "
-        "shows where others are ahead"
+        "rows to within a millionth of its optimum; the next best of "
+        f"{len(peers)} others, {runner}, needs {peers[runner]:.1f} s, scikit-learn's saga "
+        f"{peers[SAGA]:.1f} s; the page also shows where others are ahead"
     )
 
 
