@@ -171,9 +171,12 @@ class StructuredSVMCV(BaseEstimator):
 
     def _split(self, y, groups, n_samples, classifier):
         """The folds as pairs of index arrays."""
-        splitter = check_cv(self.cv, y if classifier else None, classifier=classifier)
+        pairs = self.cv
+        if pairs is None or hasattr(pairs, "split") or not np.iterable(pairs):
+            splitter = check_cv(pairs, y if classifier else None, classifier=classifier)
+            pairs = splitter.split(np.zeros(n_samples), y, groups)
         folds = []
-        for k, fold in enumerate(splitter.split(np.zeros(n_samples), y, groups)):
+        for k, fold in enumerate(pairs):
             try:
                 train, test = (_as_index(part, n_samples) for part in fold)
             except (TypeError, ValueError, IndexError) as error:
