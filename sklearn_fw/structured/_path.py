@@ -111,7 +111,7 @@ class StructuredPath(RegularizationPath):
         self.terminated_by_ = terminated_by
         self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
-        self._scale = 1.0 / (estimator.lam_ * estimator.C)
+        self._scale = 1.0 / (estimator.lam_ * estimator.C_)
         super().__init__(
             estimator, 1.0 / (self.lambdas_ * self._scale), [point.w for point in solved],
             [point.gap for point in solved],
@@ -200,7 +200,8 @@ class StructuredPath(RegularizationPath):
             Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
         fitted = copy.copy(self.estimator)
-        fitted.C, fitted.coef_ = value, self.coef_at(value)
+        fitted.C = fitted.C_ = value
+        fitted.coef_ = self.coef_at(value)
         fitted.lam_ = 1.0 / (value * self._scale)
         fitted.dual_gap_ = self.eps if self.certified else None
         return fitted
@@ -269,7 +270,7 @@ def structured_path(
         raise ValueError(
             f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
         )
-    if mode == "heuristic" and solver.averaging:
+    if mode == "heuristic" and solver.averaging is True:
         raise ValueError(
             "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
             "average: take mode='exact' or averaging=False"
@@ -277,6 +278,8 @@ def structured_path(
 
     fitted = clone(estimator).set_params(C=1.0)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
+    if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
+        fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
     eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(

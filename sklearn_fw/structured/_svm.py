@@ -6,7 +6,6 @@ from numbers import Real
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,17 +15,21 @@ from .._loop import drive
 from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
+from ._advice import warn_of_budget
 from ._items import collect, length_of, take
+from ._natural_c import natural_C
 from ._path import structured_path
 from .models import MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver
+from .solvers import resolve_solver, suitable_solver
 
 __all__ = ["StructuredSVM"]
 
 # Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
 CALLER = 3 + HAS_CALLBACKS
+# Whatever tol says, a gap of a larger share of the objective is not called convergence.
+LOOSEST = 0.1
 
 
 def _is_multiclass(estimator):
@@ -62,19 +65,25 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     model : {"auto", "multiclass", "multilabel", "chain", "matching"} or object, default="auto"
         Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
         label sequences. Any object with the four methods of `StructuredModel` will do.
+    task_loss : "auto", str or array-like of shape (n_classes, n_classes), default="auto"
+        Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",
+        "zero_one", a matrix of costs; see the model. Sequences and sets of labels are trained by
+        the number of wrong labels and judged by their share, if nothing else is said.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
         without part scores brings its own inference and needs "auto".
-    solver : str or solver object, default="bcfw"
-        "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw",
+    solver : str or solver object, default="auto"
+        "auto" is "bcfw" with ``averaging="auto"``. "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw",
         "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`)
         bound the norm of w instead of the penalty; an object for other settings, which are then
         grid keys ``solver__sampling``.
-    C : float, default=1.0
-        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. Solvers
-        with a ``radius`` do not use it.
-    tol : float, default=0.01
-        Certified duality gap to reach, in units of the task loss.
+    C : float or "auto", default="auto"
+        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
+        suits the scale of features and loss, see the notes. Solvers with a ``radius`` do not use
+        it.
+    tol : float, default=0.05
+        Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
+        abs(objective_)`` ends the fit.
     max_iter : int, default=200
         Passes over the data, each of n_samples visits.
     time_limit : float or None, default=None
@@ -100,6 +109,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         Number of features, if the model has them.
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns, when X is a data frame with string names.
+    C_ : float
+        The C that was used.
+    task_loss_ : str or array-like
+        The loss of the training, if the model says it.
     lam_ : float
         1 / (C n).
     dual_gap_ : float
@@ -121,7 +134,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     cache_stats_ : dict of str to int
         "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
     converged_ : bool
-        Whether ``dual_gap_ <= tol``.
+        Whether ``dual_gap_ <= min(tol, 0.1) * abs(objective_)``.
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
@@ -140,7 +153,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     Warns
     -----
     ConvergenceWarning
-        When the budget ends before the gap is at most ``tol``.
+        When the budget ends before the gap is small enough, with what helps in the case at hand.
+        With ``tol=0`` the budget is what was asked for, and nothing is said.
     UserWarning
         When C is set although the solver has a radius.
     RuntimeWarning
@@ -176,7 +190,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     >>> svm = StructuredSVM(random_state=0).fit(X, y)
     >>> [labels.tolist() for labels in svm.predict(X)]
     [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
-    >>> bool(svm.dual_gap_ <= svm.tol)
+    >>> bool(svm.dual_gap_ <= svm.tol * svm.objective_)
     True
     """
 
@@ -184,10 +198,11 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self,
         model="auto",
         *,
+        task_loss="auto",
         oracle="auto",
-        solver="bcfw",
-        C=1.0,
-        tol=0.01,
+        solver="auto",
+        C="auto",
+        tol=0.05,
         max_iter=200,
         time_limit=None,
         n_jobs=None,
@@ -196,6 +211,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         verbose=0,
     ):
         self.model = model
+        self.task_loss = task_loss
         self.oracle = oracle
         self.solver = solver
         self.C = C
@@ -209,7 +225,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
-        """Train to the gap ``tol`` or to the end of the budget.
+        """Train until the gap is small enough or the budget ends.
 
         Parameters
         ----------
@@ -225,7 +241,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self : StructuredSVM
             The fitted estimator.
         """
-        check_positive(self.C, "C")
+        if not _is_auto(self.C):
+            check_positive(self.C, "C")
         if not isinstance(self.tol, Real) or not self.tol >= 0:
             raise ValueError(f"tol must be a number that is not negative, got {self.tol!r}")
         check_integer(self.max_iter, "max_iter", 1)
@@ -233,7 +250,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         blocks, lam = self._make_blocks(X, y, sample_weight)
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        if getattr(self.solver_, "radius", None) is not None and self.C != 1.0:
+        if getattr(self.solver_, "radius", None) is not None and not _is_auto(self.C):
             warnings.warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
@@ -241,11 +258,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 stacklevel=CALLER - 1,
             )
         method = self.solver_.start(blocks, lam=lam, tol=self.tol, rng=rng, warm=warm)
+        blocks.relative_tol = True
         tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
             tol=self.tol,
             max_iter=self.max_iter,
+            relative_to="objective",
             time_limit=time_limit,
             verbose=self.verbose,
             **tasks.hooks(lambda: self._snapshot(method)),
@@ -257,7 +276,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     def _make_blocks(self, X, y, sample_weight):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
         self.solver_ = resolve_solver(self.solver)
-        self.model_ = resolve_model(self.model, X, y)
+        self.model_ = resolve_model(self.model, X, y, self.task_loss)
         if _is_tabular(self.model_):
             X, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
@@ -271,17 +290,23 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         weight = check_sample_weight(sample_weight, n_samples)
-        lam = 1.0 / (self.C * weight.sum())
+        total = weight.sum()
         if np.any(weight == 0):
             kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
-        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
-        for name in ("classes_", "n_features_in_"):
+        for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
-        self.lam_ = lam
-        weight = weight / weight.sum()
+        blocks = self._blocks_of(X, y, weight / total)
+        if _is_auto(self.solver):
+            self.solver_ = suitable_solver(blocks)
+        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
+        self.C_ = natural_C(blocks) if _is_auto(self.C) else float(self.C)
+        self.lam_ = 1.0 / (self.C_ * total)
+        return blocks, self.lam_
+
+    def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):
             from ._part_blocks import COMPILED, PartBlocks
 
@@ -289,7 +314,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             blocks = PartBlocks(self.model_._build_parts(X, y, weight), oracle, self.n_jobs)
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
-            return blocks, lam
+            return blocks
         if not (isinstance(self.oracle, str) and self.oracle == "auto"):
             raise TypeError(
                 f"oracle={self.oracle!r} needs a model with part scores; "
@@ -298,7 +323,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         from ._black_box_blocks import BlackBoxBlocks
 
         self.oracle_ = None
-        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs), lam
+        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs)
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
@@ -334,6 +359,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             "local": int(counts[block_rules.MISSED_LOCAL]),
             "global": int(counts[block_rules.MISSED_GLOBAL]),
         }
+        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
+            status = Status.LOOSE
         self.converged_ = status is Status.CONVERGED
         self.status_ = status.name.lower()
         self.history_ = {name: np.array(values) for name, values in history.items()}
@@ -355,13 +382,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 RuntimeWarning,
                 stacklevel=CALLER,
             )
-        if certified and status in (Status.MAX_ITER, Status.TIME_LIMIT):
-            warnings.warn(
-                f"duality gap {self.dual_gap_:.3g} > tol={self.tol:.3g} after {n_iter} passes: "
-                f"{status.value}",
-                ConvergenceWarning,
-                stacklevel=CALLER,
-            )
+        if certified:
+            warn_of_budget(self, blocks, status, stacklevel=CALLER + 1)
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -564,6 +586,10 @@ def _tag_as_classifier(tags, multi_label):
     tags.classifier_tags = ClassifierTags(multi_label=multi_label)
     tags.target_tags.single_output = not multi_label
     tags.target_tags.multi_output = multi_label
+
+
+def _is_auto(value):
+    return isinstance(value, str) and value == "auto"
 
 
 def _is_tabular(model):

@@ -141,7 +141,7 @@ class StructuredSVMCV(BaseEstimator):
         check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
-        like = clone(estimator).set_params(model=resolve_model(estimator.model, X, y))
+        like = clone(estimator).set_params(model=resolve_model(estimator.model, X, y, estimator.task_loss))
         scorer = check_scorer(like, self.scoring)
         weight = check_sample_weight(sample_weight, n_samples)
         folds = self._split(y, groups, n_samples, is_classifier(like))

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from ..._validation import check_choice
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
 from ._base import REQUIRED, StructuredModel
 
@@ -61,12 +62,16 @@ class PairwiseModel(StructuredModel):
         """The `Graph` of samples with so many nodes each."""
         raise NotImplementedError
 
-    def _costs(self, states, node_start, class_weighted=True):
+    def _costs(self, states, node_start, training=True):
         """The fields ``node_cost``, ``cost`` and ``whole_cost`` of `_kernels.parts.Parts`.
 
         Class weights count in training, not when predictions are judged.
         """
         raise NotImplementedError
+
+    def _loss_of(self, training):
+        """The name of the loss; "auto" judges by a loss between 0 and 1."""
+        return self.task_loss_ if training or self.task_loss != "auto" else "hamming"
 
     # ---- sizes ---------------------------------------------------------------------------------
 
@@ -196,12 +201,12 @@ class PairwiseModel(StructuredModel):
             outputs[i] = nodes
         return outputs
 
-    def _losses(self, y_true, y, class_weighted=False):
+    def _losses(self, y_true, y, training=False):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
         states = self._encode(y, node_start)
-        node_cost, cost, whole_cost = self._costs(true, node_start, class_weighted)
+        node_cost, cost, whole_cost = self._costs(true, node_start, training)
         cost = np.vstack([cost, np.ones(len(cost))])  # row -1
         losses = np.add.reduceat(node_cost * cost[true, states], node_start[:-1])
         if whole_cost:
@@ -306,7 +311,7 @@ class PairwiseModel(StructuredModel):
         loss : float
             The cost.
         """
-        return float(self._losses(_singleton(y_true), _singleton(y), class_weighted=True)[0])
+        return float(self._losses(_singleton(y_true), _singleton(y), training=True)[0])
 
     def inference(self, x, w):
         """Output of highest score.
@@ -351,6 +356,12 @@ class PairwiseModel(StructuredModel):
         scores = PairwiseScores(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
         return self._decode(labels, node_start)[0]
+
+
+def check_sum_loss(task_loss):
+    """The loss to train by, of a model with a sum over nodes."""
+    check_choice(task_loss, "task_loss", {"auto", "hamming", "hamming_sum", "zero_one"})
+    return "hamming_sum" if task_loss == "auto" else task_loss
 
 
 def has_parts(model):

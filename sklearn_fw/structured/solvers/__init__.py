@@ -17,9 +17,11 @@ __all__ = [
     "Solver",
     "Subgradient",
     "resolve_solver",
+    "suitable_solver",
 ]
 
 SOLVERS = {
+    "auto": lambda: BlockFrankWolfe("fw", averaging="auto"),
     "bcafw": lambda: BlockFrankWolfe("away"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
@@ -30,6 +32,7 @@ SOLVERS = {
     "extragradient": Extragradient,
     "fw": FrankWolfe,
     "perceptron": Perceptron,
+    "sdm": lambda: BlockFrankWolfe("exact", sampling="active"),
     "sp_bcfw": lambda: SaddlePointFrankWolfe(block=True),
     "sp_fw": SaddlePointFrankWolfe,
     "subgradient": Subgradient,
@@ -39,3 +42,8 @@ SOLVERS = {
 def resolve_solver(solver):
     """A solver object for a name, or a clone of a solver object."""
     return resolve_named(solver, "solver", Solver, SOLVERS)
+
+
+def suitable_solver(blocks):
+    """What "auto" takes for a dual problem: exact steps where an output is one class."""
+    return resolve_solver("sdm" if blocks.single else "auto")

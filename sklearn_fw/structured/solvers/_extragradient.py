@@ -356,12 +356,18 @@ class _Method:
         else:
             self.best_w, self.primal, self.dual = weights.center.w.copy(), blocks.max_loss, 0.0
         self.best_z = None
+        blocks.objective = self.primal
         self._set_out(weights.center)
 
     @property
     def gap(self):
         """Certified gap."""
         return self.primal - self.dual
+
+    @property
+    def limit(self):
+        """The gap that ``tol`` demands."""
+        return self.blocks.gap_limit(self.tol)
 
     def _set_out(self, center):
         """(Re)start: averages empty, steps for the way to go."""
@@ -376,17 +382,20 @@ class _Method:
         else:  # so that sqrt(eta_w eta_z) L + lam eta_w = 1
             step = 1.0 / (self.lipschitz + space.lam * balance)
         self.eta_w, self.eta_z = step * balance, step / balance
-        outputs.accuracy = 0.005 * max(self.tol, 1e-9) * self.eta_z
+        self._set_accuracy()
         self.average = _Average()
         self.slopes = np.zeros(len(center.w))  # weighted sum of -gradients in w
         self.potentials = outputs.zero()
         self.v_w, self.v_z = space.center, self.origin
 
+    def _set_accuracy(self):
+        self.outputs.accuracy = 0.005 * max(self.limit, 1e-9) * self.eta_z
+
     # ---- iterations ------------------------------------------------------------------------------
 
     def step(self):
         """One iteration; a dict of numbers when it ended with a certificate."""
-        if self.n_iter == 0 and self.gap <= self.tol:
+        if self.n_iter == 0 and self.gap <= self.limit:
             return numbers(self, self.blocks, self.gap)  # a warm start that is good enough
         self.n_iter += 1
         while not self._try_step():
@@ -395,7 +404,7 @@ class _Method:
             return None
         row = self.certify()
         restarts = self.settings.restart and self.space.lam > 0.0
-        if restarts and self.tol < self.gap <= RESTART * self.gap_at_start:
+        if restarts and self.limit < self.gap <= RESTART * self.gap_at_start:
             self._set_out(Weights(self.best_w))
         return row
 
@@ -440,7 +449,7 @@ class _Method:
         distance = (space.divergence(u_w, v_w) + space.divergence(next_w, u_w)) / self.eta_w
         distance += (outputs.divergence(u_z, v_z) + outputs.divergence(next_z, u_z)) / self.eta_z
         # What is forgiven adds as much to the bound, and rounding is less than that.
-        forgiven = max(FORGIVEN * self.tol, 1e-10 * max(1.0, self.primal))
+        forgiven = max(FORGIVEN * self.limit, 1e-10 * max(1.0, self.primal))
         left, right = self.step_weight * product, distance + self.step_weight * forgiven
         is_loose = not GROW * max(left, 0.0) > SAFETY * right  # the ratio itself may overflow
         factor = GROW if is_loose else max(SAFETY * right / left, SHRINK)
@@ -472,6 +481,8 @@ class _Method:
         dual = space.dual(psi, loss)
         if primal < self.primal:
             self.primal, self.best_w = primal, w
+            blocks.objective = primal
+            self._set_accuracy()
         if dual > self.dual:
             self.dual, self.best_z = dual, z[0] if z else None
         row = numbers(self, blocks, self.gap) | {"step_size": self.last_step}
