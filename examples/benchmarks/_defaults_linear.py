@@ -251,7 +251,8 @@ def _compare(X, y, X_test, y_test, numbers):
 
     part, rest = next(ShuffleSplit(1, test_size=0.25, random_state=1).split(np.zeros(len(y))))
     dense = not sparse.issparse(X)
-    ratios = (0.0, 0.5) if dense and X.shape[1] <= 100 and (numbers or np.unique(y).size == 2) else (0.0,)
+    mixed = dense and X.shape[1] <= 100 and (numbers or np.unique(y).size == 2)
+    ratios = (0.0, 0.5) if mixed else (0.0,)
     if numbers:
         spread = np.var(X, axis=0).mean() if dense else X.multiply(X).mean()
         grid = [{"alpha": a * spread, "l1_ratio": r} for a in ALPHAS for r in ratios]
@@ -268,7 +269,7 @@ def _compare(X, y, X_test, y_test, numbers):
     peer = Ridge() if numbers else LogisticRegression()
     _quietly(peer, X, y)
     chosen = type(default.solver_).__name__
-    if numbers and not isinstance(default.alpha, float):
+    if numbers:
         chosen += f", alpha {default.alpha_:.3g}"
     return {
         "default": _points(default, X_test, y_test), "best": _points(model, X_test, y_test),
