@@ -9,7 +9,7 @@ KINDS = {"class", "exception", "function", "method", "property"}
 
 
 def short_names(objects):
-    """Map `Name` and `Name.method` to (page, anchor); what several objects are called is left out."""
+    """Map `Name` and `Name.method` to (page, anchor), without what several objects are called."""
     found = {}
     for full_name, entry in objects:
         if entry.objtype not in KINDS:

@@ -8,7 +8,7 @@ MARK = "<!-- towncrier release notes start -->\n"
 
 
 def kinds():
-    """Names of the kinds of news, by the word in their file names, in the order of the changelog."""
+    """Names of the kinds of news by the word in their file names, in the changelog's order."""
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
     return {kind["directory"]: kind["name"] for kind in project["tool"]["towncrier"]["type"]}
 

@@ -13,6 +13,7 @@ from sphinx.util import logging
 import sklearn_fw
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import _formulas
 import _links
 import _news
 
@@ -123,6 +124,7 @@ def write_changes(app, docname, source):
 
 def setup(app):
     app.connect("source-read", write_changes)
+    app.connect("autodoc-process-docstring", _formulas.show_formulas)
     app.add_post_transform(_links.LinkNames)
     app.connect("autodoc-skip-member", skip_request_setters)
     app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))

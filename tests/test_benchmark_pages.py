@@ -17,9 +17,63 @@ def benchmark_program(monkeypatch):
     return importlib.import_module
 
 
-def test_page_of_the_defaults_is_made_from_its_results(benchmark_program):
-    program = benchmark_program("defaults")
-    assert program.make_page().page() == (PAGES / "defaults.rst").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["defaults", "digit_words"])
+def test_pages_are_made_from_their_results(benchmark_program, name):
+    program = benchmark_program(name)
+    assert program.make_page().page() == (PAGES / f"{name}.rst").read_text(encoding="utf-8")
+
+
+def test_headlines_are_those_of_the_benchmarks(benchmark_program):
+    """``python3 dev.py bench headlines --write`` puts new numbers into both files."""
+    headlines = benchmark_program("headlines")
+    for path in headlines.PAGES:
+        assert headlines.with_headlines(path) == path.read_text(encoding="utf-8")
+        assert headlines.bullets(path).count("measured") == 3
+
+
+def test_headlines_follow_the_results(benchmark_program, monkeypatch):
+    headlines = benchmark_program("headlines")
+    means = {"StructuredSVM": 91.25, "LinearSVC": 80.0, "LogisticRegression": 85.5, "CRF": 92.0}
+    result = {"mean_digits": means, "n_sets": 4}
+    monkeypatch.setattr(headlines, "read_result", {"digit_words": result}.get)
+    page, sentence = headlines.digit_words()
+    assert page == "digit_words"
+    assert "**91.2 % instead of 85.5 %**" in sentence
+    assert "`LogisticRegression`" in sentence
+    assert "mean of 4 sets; CRF reads 92.0 %" in sentence
+
+
+def test_headlines_read_tables(benchmark_program, monkeypatch, tmp_path):
+    headlines = benchmark_program("headlines")
+    (tmp_path / "toy.rst").write_text(
+        "A table\n-------\n\n====  ==\nname   s\n====  ==\nno     1\n====  ==\n\n"
+        "Results of it\n-------------\n\nWords.\n\n"
+        "=====  ===  ====\nname     s    F1\n=====  ===  ====\na, b   1.5  90.1\nc       --  80\n"
+        "=====  ===  ====\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(headlines, "DOCS", tmp_path)
+    assert headlines.read_table("toy", "Results") == {
+        "a, b": {"name": "a, b", "s": "1.5", "F1": "90.1"},
+        "c": {"name": "c", "s": "--", "F1": "80"},
+    }
+
+
+def test_digit_words_sums_up_its_rows(benchmark_program):
+    program = benchmark_program("digit_words")
+    rows = [
+        {"contender": name, "digits": digits, "words": 0.5, "seconds": seconds}
+        for name, digits, seconds in [
+            ("StructuredSVM", 0.9, 1.0), ("LinearSVC", 0.8, 0.1),
+            ("StructuredSVM", 0.7, 3.0), ("LinearSVC", 0.75, 0.3),
+        ]
+    ]  # fmt: skip
+    summary = program.headline(rows)
+    assert summary["n_sets"] == 2
+    assert summary["n_sets_ahead"] == 1
+    assert summary["mean_digits"] == pytest.approx({"StructuredSVM": 80.0, "LinearSVC": 77.5})
+    assert summary["mean_words"] == pytest.approx({"StructuredSVM": 50.0, "LinearSVC": 50.0})
+    assert summary["median_seconds"] == pytest.approx({"StructuredSVM": 2.0, "LinearSVC": 0.2})
 
 
 def test_the_page_follows_its_results(benchmark_program, monkeypatch):

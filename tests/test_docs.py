@@ -1,20 +1,50 @@
 """What the documentation makes out of other files."""
 
 import importlib.util
-import sys
+import inspect
 
 import pytest
 
-from _package import ROOT
+from _package import ROOT, public_objects
+
+
+def module_of_the_docs(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def news():
-    spec = importlib.util.spec_from_file_location("_news", ROOT / "docs" / "_news.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_news"] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_of_the_docs("_news")
+
+
+@pytest.fixture(scope="module")
+def formulas():
+    return module_of_the_docs("_formulas")
+
+
+def test_every_formula_stands_in_a_docstring(formulas):
+    """Who changes an objective changes its formula in docs/_formulas.py, too."""
+    used = set()
+    for _, obj in public_objects():
+        lines = inspect.getdoc(obj).splitlines()
+        shown = formulas.with_formulas(lines)
+        assert len(shown) >= len(lines)
+        used |= {line.strip() for line in shown}
+    unused = [text for text, formula in formulas.FORMULAS.items() if formula not in used]
+    assert not unused, f"no docstring has these blocks: {unused}"
+
+
+def test_blocks_become_formulas(formulas):
+    text = ["Solves::", "", "    min over x in X of max over y in Y", "    of x'My", "", "by play."]
+    shown = formulas.with_formulas(text)
+    assert shown[:3] == ["Solves:", "", ".. math::"]
+    assert shown[4].strip() == formulas.FORMULAS["min over x in X of max over y in Y of x'My"]
+    assert shown[-1] == "by play."
+    program = ["Write::", "", "    import this", "", "and read."]
+    assert formulas.with_formulas(program) == program
 
 
 def test_every_fragment_is_of_a_known_kind(news):

@@ -126,7 +126,7 @@ def bare(tmp_path_factory):
 
 @pytest.mark.slow
 def test_wheel_runs_in_a_bare_environment(bare, tmp_path):
-    python, wheel = bare
+    python, _ = bare
     installed = json.loads(
         run("-m", "pip", "list", "--format", "json", python=python, folder=tmp_path)
     )

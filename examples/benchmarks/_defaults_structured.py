@@ -81,7 +81,12 @@ def _best_setting(model, score, X, y, quick):
     n = len(y)
     stratify = y if model == "multiclass" else None
     train, rest = train_test_split(range(n), test_size=0.2, random_state=0, stratify=stratify)
-    X_train, y_train, X_rest, y_rest = _take(X, train), _take(y, train), _take(X, rest), _take(y, rest)
+    X_train, y_train, X_rest, y_rest = (
+        _take(X, train),
+        _take(y, train),
+        _take(X, rest),
+        _take(y, rest),
+    )
     best, best_score = None, -1.0
     for settings in _grid(model, X, y, quick):
         svm = _fit(StructuredSVM(model, **settings), X_train, y_train)

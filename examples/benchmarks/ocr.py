@@ -191,7 +191,7 @@ def permuted_passes(limit, n_passes, seed):
 
 
 def calls_to(limit, loss, lam, solver, tol, max_iter, seed):
-    """Oracle calls per word until the solver stops by itself at a gap of ``tol`` times the objective."""
+    """Oracle calls per word until the solver stops by itself, at ``tol`` of the objective."""
     from sklearn_fw.structured import BlockFrankWolfe
 
     X, y = load(limit)[:2]

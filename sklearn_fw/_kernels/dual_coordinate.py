@@ -50,7 +50,7 @@ class Crowd(NamedTuple):
 
 @inner
 def place_of(j, me, crowd):
-    """Where worker ``me`` keeps the column with number j; unsigned, so never counted from behind."""
+    """Where worker ``me`` keeps the column with number j; unsigned: not counted from behind."""
     if crowd is None:
         return np.uint64(j)
     return np.uint64(j) + np.uint64((j >= crowd.first) * me * crowd.base.size)

@@ -200,8 +200,8 @@ def fetch_conll2000(
 ):
     """Load the chunking task of CoNLL-2000, downloaded once if it is not there yet.
 
-    Choose it for real sentences without looking for files; 3.5 MB of text. What is loaded is checked
-    against known SHA-256, also when it comes from the folder.
+    Choose it for real sentences without looking for files; 3.5 MB of text. What is loaded is
+    checked against known SHA-256, also when it comes from the folder.
 
     Parameters
     ----------

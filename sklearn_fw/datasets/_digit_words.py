@@ -22,7 +22,7 @@ of it from `sklearn.datasets.load_digits`.  Each row of the transition matrix ha
 large entries, so the neighbours of a digit help to read it.  Words of different
 parts use disjoint images.
 
-:Samples: {n_train} training{n_valid} and {n_test} test words of {min_length} to {max_length} digits
+:Samples: {sizes} test words of {min_length} to {max_length} digits
 :Features of a digit: 64 pixels between 0 and 1 (8 x 8){bias}
 :Labels: 0 to 9
 
@@ -88,8 +88,8 @@ def make_digit_words(
     Raises
     ------
     ValueError
-        When a number or length is below 1, ``n_valid`` or ``noise`` is negative, or ``max_length`` is
-        below ``min_length``.
+        When a number or length is below 1, ``n_valid`` or ``noise`` is negative, or
+        ``max_length`` is below ``min_length``.
 
     See Also
     --------
@@ -147,6 +147,7 @@ def make_digit_words(
         pool = order[N_TRAIN_IMAGES:n_known]
         parts["X_valid"], parts["y_valid"] = draw(rng_test, n_valid, pool)
     parts |= {"X_test": X_test, "y_test": y_test}
+    valid = f", {n_valid} validation" if n_valid else ""
     if return_X_y:
         return tuple(parts.values())
     return Bunch(
@@ -155,9 +156,7 @@ def make_digit_words(
         image_shape=(8, 8),
         target_names=np.arange(10),
         DESCR=DESCR.format(
-            n_train=n_train,
-            n_valid=f", {n_valid} validation" if n_valid else "",
-            n_test=n_test,
+            sizes=f"{n_train} training{valid} and {n_test}",
             min_length=min_length,
             max_length=max_length,
             bias=" and a constant 1" if bias else "",

@@ -37,7 +37,7 @@ class Origin(NamedTuple):
             raise
 
 
-def find_file(data_home, names, *, what, origin):
+def find_file(data_home, names, *, what, origin=None):
     """Return the path of the first of ``names`` that exists.
 
     Parameters
@@ -48,16 +48,17 @@ def find_file(data_home, names, *, what, origin):
         File names relative to the folder, in order of preference.
     what : str
         What the file holds, for the error.
-    origin : Origin
+    origin : Origin, default=None
         Where to get it, for the error.
     """
     wanted = ", ".join(names)
+    advice = "nothing is downloaded" if origin is None else f"{origin.help}\n{origin}"
     if data_home is None:
         data_home = os.environ.get(VARIABLE)
         if not data_home:
             raise FileNotFoundError(
                 f"no folder to look for {what} in: pass data_home= or set the environment "
-                f"variable {VARIABLE} to a folder that holds one of {wanted}; {origin.help}\n{origin}"
+                f"variable {VARIABLE} to a folder that holds one of {wanted}; {advice}"
             )
     home = Path(data_home).expanduser()
     for name in names:
@@ -65,7 +66,7 @@ def find_file(data_home, names, *, what, origin):
             return home / name
     raise FileNotFoundError(
         f"{home} holds no file of {what}: looked for {wanted}; put one of them there or pass "
-        f"another data_home=; {origin.help}\n{origin}"
+        f"another data_home=; {advice}"
     )
 
 

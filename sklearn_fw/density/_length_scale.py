@@ -13,8 +13,9 @@ __all__ = [
 ]
 
 MULTIPLE = 4.0  # length scale over bandwidth, by mean and worst regret over nineteen novelty sets
+NEIGHBOUR = 0.5  # least length scale over the median distance to the nearest neighbour
 OCTAVES = (-6, 1)  # range of the bandwidth around the median distance
-GAIN = 1.0  # nats per row that units of single features must win to be used
+GAIN = 1.0  # nats per row that units of single features must win beyond one for each unit
 MAX_ROWS = 500
 MIN_ROWS = 10  # with fewer rows nothing can be compared, and the median is taken
 
@@ -39,7 +40,9 @@ def choose_length_scale(X):
     Scores of an unnormalised density cannot be compared between length scales; the estimate of
     Gaussians around the other rows is normalised and needs distances only. Its bandwidth tells
     how finely the rows are clustered, tails included. Where it gains much from measuring every
-    feature in a unit of its own, the answer is an array, else a number.
+    feature in a unit of its own, the answer is an array, else a number. With many independent
+    features the bandwidth falls far below all distances; half the median distance to the nearest
+    neighbour is the least length scale, so that neighbours still see each other.
 
     Distinct rows enter once, whatever their order, number of copies or weight.
     """
@@ -47,11 +50,22 @@ def choose_length_scale(X):
     rows = distinct_rows(X, MAX_ROWS)
     if len(rows) < MIN_ROWS:
         return median_distance(X)
-    return MULTIPLE * likely_bandwidth(rows / unit)[0] * unit
+    return max(MULTIPLE * likely_bandwidth(rows / unit)[0], NEIGHBOUR * nearest(rows / unit)) * unit
+
+
+def nearest(rows):
+    """Median distance to the nearest other row."""
+    distances = squareform(pdist(rows))
+    np.fill_diagonal(distances, np.inf)
+    return float(np.median(distances.min(axis=1)))
 
 
 def likely_unit(X):
-    """1, or the units of the features where these gain a nat of likelihood for every row."""
+    """1, or the units of the features where these gain a nat of likelihood for every row.
+
+    Fitting d units gains up to about d nats in all when there is nothing to gain; these do not
+    count.
+    """
     rows = distinct_rows(X, MAX_ROWS)
     units = feature_units(np.unique(X, axis=0))
     if len(rows) < MIN_ROWS or np.ptp(units) <= 1e-9 * units.max():
@@ -60,7 +74,7 @@ def likely_unit(X):
     rows, volume = rows[:, varying], np.log(units[varying]).sum()
     common = likely_bandwidth(rows)[1]
     single = likely_bandwidth(rows / units[varying])[1] - volume
-    return units if single > common + GAIN else 1.0
+    return units if single > common + GAIN + rows.shape[1] / len(rows) else 1.0
 
 
 def feature_units(rows):

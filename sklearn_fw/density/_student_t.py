@@ -142,9 +142,10 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     such as "roc_auc", or minimise the mean of `hyvarinen_score`, which needs no normaliser.
 
     "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h and
-    takes 4 h, a factor chosen on nineteen novelty sets. If measuring each feature in a unit of its
+    takes 4 h, a factor chosen on
+    nineteen novelty sets, but at least half the median distance to the nearest neighbour. If measuring each feature in a unit of its
     own, the root mean square distance from its median of those rows that are not at the median,
-    gains more than one nat per row, ``length_scale_`` is 4 h times these units: units of inputs
+    gains more than ``1 + n_features / n`` nats per row, ``length_scale_`` is 4 h times these units: units of inputs
     hardly matter then. Order, copies and weights of rows have no effect.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
@@ -462,8 +463,10 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density on the box ``support_``.
 
-        One and two features: from a fine grid. More: hybrid Monte Carlo with independent proposals
-        around the data, up to 64 chains, 500 sweeps of warm-up and every tenth sweep kept.
+        One and two features: from a fine grid. More: by importance resampling of 10,000
+        independent proposals, uniform and around the data, where 50 of them count for each
+        row wanted; else hybrid Monte Carlo with the same proposals, up to 64 chains, 500 sweeps of warm-up and every
+        tenth sweep kept.
 
         Parameters
         ----------

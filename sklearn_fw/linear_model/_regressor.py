@@ -3,9 +3,10 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._validation import check_not_negative
+from .._validation import check_choice, check_not_negative
 from ..losses import resolve_loss
 from ..optim._minimize_saga import check_magnitude
+from ._alpha import automatic_strength
 from ._base import AsagaModel
 
 __all__ = ["AsagaRegressor"]
@@ -30,8 +31,11 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     loss : str or Loss, default="squared_error"
         "squared_error", "huber", "squared_epsilon_insensitive", or an object of
         `sklearn_fw.losses`.
-    alpha : float, default=1.0
-        Weight of the penalty, not negative.
+    alpha : float or "auto", default="auto"
+        Weight of the penalty, not negative. For a ridge "auto" minimises the generalised
+        cross-validation error of the squared loss [2]_, so that neither the units of X and y nor
+        the number of rows matter; where the columns are too many for "newton", it is the sum of
+        their variances divided by n. For other penalties it is 1, as in ElasticNet.
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -66,6 +70,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         Weights, in the dtype of X; sparse, with a row per target, after `sparsify`.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercepts.
+    alpha_ : float
+        Weight of the penalty that was used.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -121,6 +127,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     .. [1] F. Pedregosa, R. Leblond, S. Lacoste-Julien, "Breaking the nonsmooth barrier: a scalable
        parallel method for composite optimization", NIPS 2017: eq. (SPS), Algorithm 2. The ridge is
        in the prox here, which keeps rare columns stable.
+    .. [2] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
+       good ridge parameter", Technometrics 21, 1979.
 
     Examples
     --------
@@ -138,7 +146,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         self,
         loss="squared_error",
         *,
-        alpha=1.0,
+        alpha="auto",
         l1_ratio=0.0,
         penalty="elasticnet",
         solver="auto",
@@ -170,11 +178,23 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
 
     def _part_problems(self, X, y, weight, total_weight):
         loss = resolve_loss(self.loss, "regression")
-        strength = check_not_negative(self.alpha, "alpha") * total_weight
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         check_magnitude(targets, "y")
+        if isinstance(self.alpha, str):
+            check_choice(self.alpha, "alpha", {"auto"})
+            strength = self._auto_strength(X, targets, weight, loss)
+        else:
+            strength = check_not_negative(self.alpha, "alpha") * total_weight
+        self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
+
+    def _auto_strength(self, X, targets, weight, loss):
+        """Strength of the penalty for "auto"; parts of a table keep that of the first part."""
+        stream = getattr(self, "_stream", None)
+        if stream is not None:
+            return stream.strength
+        return automatic_strength(self._problem(X, targets[0], weight, loss, 1.0), targets)
 
     def _name_classes(self, y, classes, first):
         if classes is not None:

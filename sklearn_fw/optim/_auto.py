@@ -2,6 +2,7 @@
 
 import scipy.sparse as sp
 
+from ._dual_coordinate import Sdca
 from ._incremental import Asaga, Solver
 from ._newton import Newton
 from ._newton_cg import NewtonCG, is_ridge
@@ -27,6 +28,8 @@ def choose_solver(problem):
     if is_ridge(penalty) and (dense or d <= most):
         outputs = "one output" if problem.n_outputs is None else f"{problem.n_outputs} outputs"
         return NewtonCG(), f"{d} {kind} columns, {outputs} and a smooth objective: second order"
+    if problem.n_outputs is None and penalty.l2 > 0.0 and not dense:
+        return Sdca(), f"{d} sparse columns, more than {most}, and a ridge: dual coordinates"
     if dense:
         return Asaga(), "neither one output of few columns nor a smooth objective"
     return Asaga(), f"{d} sparse columns, more than {most}: incremental"

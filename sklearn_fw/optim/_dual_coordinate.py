@@ -60,9 +60,8 @@ class Sdca(Solver):
             )
         engine = DualEngine(problem, n_workers)
         if start is not None and start.memory is None:
-            slopes = np.empty(problem.n_rows)
-            for part, values in problem.slopes(problem.scores(start.coef, start.intercept)):
-                slopes[part] = values
+            slopes = problem.scores(start.coef, start.intercept)
+            problem.losses_and_slopes(slopes, slopes)
             start = start._replace(memory=slopes)
         return DualRun(problem, engine, self, tol=tol, rng=rng, start=start)
 
@@ -88,7 +87,7 @@ class DualRun(SagaRun):
         self.best = None
         problem, engine = self.problem, self.engine
         best = problem.certify(*engine.point(), self._stand)
-        if best.dual_gap > self.threshold or engine.crew.size > 1:
+        if engine.crew.size > 1 or not self.may_stop(best.row()):
             gap = best.objective - self._bound()
             best = best._replace(dual_gap=min(best.dual_gap, max(0.0, gap)))
         if self.estimated > 0.0:

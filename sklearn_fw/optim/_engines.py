@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._columns import Columns
 from ._crew import Crew

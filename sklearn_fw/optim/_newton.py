@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from ..losses import SquaredError
 from ._comparators import PlainRun, Point
 from ._curvature import Curvature, solve_positive
 from ._incremental import Solver
-from ._newton_cg import is_ridge
+from ._newton_cg import is_ridge, start_from_sample
 
 __all__ = ["Newton"]
 
@@ -161,4 +162,6 @@ class Newton(Solver):
                 "solver='newton' takes one output and penalties of single coefficients only; use "
                 "solver='newton_cg', 'fista' or 'asaga'"
             )
+        if start is None and not isinstance(problem.loss, SquaredError):  # one step, then
+            start = start_from_sample(problem, self, tol=tol, rng=rng)
         return NewtonRun(problem, self, tol=tol, rng=rng, start=start)

@@ -8,15 +8,17 @@ from sklearn.utils import check_scalar
 
 from ._comparators import PlainRun, Point
 from ._curvature import Curvature, solve_positive
-from ._incremental import Solver
+from ._incremental import Solver, Start
 
-__all__ = ["NewtonCG"]
+__all__ = ["NewtonCG", "is_ridge", "start_from_sample"]
 
 # Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
 # a matrix that all outputs share does.
 EXACT, COLUMNS = 1e7, 1000
 # Iterations of conjugate gradients per step.
 ITERATIONS = 250
+# Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
+MANY, SHARE, ROUGH, STEPS = 4000, 8, 1e-2, 12
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 
@@ -200,7 +202,8 @@ class NewtonCGRun(PlainRun):
         move = solved
         first = size = np.vdot(rest, solved)
         # The decrement of Newton's method, as a share of the objective, tells how near this is.
-        accuracy = self.settings.forcing * min(1.0, np.sqrt(first / max(self.value, 1e-300)))
+        nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
+        accuracy = self.settings.forcing * min(1.0, nearness)
         for _ in range(ITERATIONS):
             product = hessian.times(move)
             curvature = np.vdot(move, product)
@@ -259,6 +262,31 @@ class NewtonCGRun(PlainRun):
         return pair
 
 
+def start_from_sample(problem, solver, *, tol, rng):
+    """A `Start` near the optimum, found on a share of many rows; None where there are few.
+
+    Far from the optimum a share of the rows tells the way as well as all of them.
+    """
+    used = problem.active.size
+    if used < MANY or used // SHARE < 2 * problem.n_columns:
+        return None
+    sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
+    y = problem.y[sample]
+    if problem.loss.task == "classification" and np.unique(y).size < np.unique(problem.y).size:
+        return None
+    weight = None if problem.weight is None else problem.weight[sample]
+    total = sample.size if weight is None else weight.sum()
+    part = type(problem)(
+        problem.X[sample], y, problem.loss, problem.penalty.scaled(total / problem.total_weight),
+        weight=weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
+    )  # fmt: skip
+    run = solver.start(part, tol=max(tol, ROUGH), rng=rng)
+    for _ in range(STEPS):
+        if run.step()["certified"] and run.may_stop(run.best.row()):
+            break
+    return Start(*run.engine.point())
+
+
 class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
 
@@ -269,12 +297,12 @@ class NewtonCG(Solver):
 
     Parameters
     ----------
-    forcing : float, default=0.3
+    forcing : float, default=0.5
         How exactly the system of a step is solved far from the optimum, in (0, 1); the nearer the
         optimum, the more exactly.
     """
 
-    def __init__(self, *, forcing=0.3):
+    def __init__(self, *, forcing=0.5):
         self.forcing = forcing
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
@@ -285,6 +313,7 @@ class NewtonCG(Solver):
             raise ValueError(
                 "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
             )
+        start = start or start_from_sample(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
 
 

@@ -134,7 +134,7 @@ class Grams:
             kept[0] = False
             part = np.full(len(counts), -1, dtype=np.int32)
             part[kept] = np.arange(n_columns, n_columns + np.count_nonzero(kept))
-            n_columns += np.count_nonzero(kept)
+            n_columns += int(np.count_nonzero(kept))
             parts.append(part)
         self.start_of = np.array([1, *(1 + s for s in accumulate(map(len, parts[:-1])))])
         self.column_of = np.concatenate(parts)

@@ -36,13 +36,25 @@ def token_columns(X, n_fields):
     tokens = list(chain.from_iterable(X))
     if n_fields == 1 and all(isinstance(t, str) for t in tokens):
         return [tokens], offsets
+    if n_fields == 1:
+        tokens = [(token,) if isinstance(token, str) else token for token in tokens]
     for j, token in enumerate(tokens):
-        if isinstance(token, (str, bytes)) or len(token) < n_fields:
+        fits = isinstance(token, (list, tuple, np.ndarray)) and len(token) >= n_fields
+        if not fits:
             i = np.searchsorted(offsets, j, side="right") - 1
-            raise ValueError(
-                f"token {j - offsets[i]} of sample {i} is {token!r}: it needs {n_fields} fields"
-            )
+            _refuse(token, f"token {j - offsets[i]} of sample {i}", n_fields)
     return [[token[k] for token in tokens] for k in range(n_fields)], offsets
+
+
+def _refuse(token, name, n_fields):
+    if isinstance(token, dict):
+        raise TypeError(f"{name} is a dict: use NodeTransformer(DictVectorizer()) for dicts")
+    if not isinstance(token, (str, bytes, list, tuple, np.ndarray)):
+        raise TypeError(
+            f"{name} is {token!r} of type {type(token).__name__}: a token is a str, or a sequence "
+            f"with one str for each of {n_fields} fields"
+        )
+    raise ValueError(f"{name} is {token!r}: it needs {n_fields} fields")
 
 
 def _split_rows(rows, n_fields, name):

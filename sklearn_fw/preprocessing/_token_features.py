@@ -15,7 +15,7 @@ from ._grams import Grams, base_of
 from ._token_columns import token_columns
 from ._word_functions import FUNCTIONS, resolve_function
 
-__all__ = ["TokenFeatures"]
+__all__ = ["TokenFeatures", "tagging_templates"]
 
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 # Rows that are no function of a field, and the names of their only feature.
@@ -308,11 +308,13 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         own = self.functions or {}
         return _checked(own[name], name) if name in own else resolve_function(name)
 
-    def _apply(self, functions, words):
-        """Values of words by functions, the first of which is the innermost one."""
-        for function in map(self._function, functions):
-            words = [None if word is None else function(word) for word in words]
-        return words
+    def _apply(self, functions, done):
+        """Values of words by functions, innermost first; ``done`` has words at () and remembers."""
+        if functions not in done:
+            call = self._function(functions[-1])
+            inner = self._apply(functions[:-1], done)
+            done[functions] = [None if word is None else call(word) for word in inner]
+        return done[functions]
 
     def _name_of(self, row):
         field, functions = self._kinds[row]
@@ -323,13 +325,13 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def _encode_values(self, field, words):
         """Number the values that the rows of a field have at its words; return their codes."""
-        codes = np.empty((len(self._rows_of[field]), len(words)), dtype=np.int32)
+        codes, done = np.empty((len(self._rows_of[field]), len(words)), dtype=np.int32), {(): words}
         for k, row in enumerate(self._rows_of[field]):
             functions = self._kinds[row][1]
             if not functions:
                 self._values[row], codes[k] = words, np.arange(len(words))
                 continue
-            found = self._apply(functions, words)
+            found = self._apply(functions, done)
             self._values[row] = sorted(set(found) - {None})
             self._derived[row] = dict(zip(self._values[row], range(len(self._values[row]))))
             codes[k] = [self._derived[row].get(value, -1) for value in found]
@@ -351,11 +353,12 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     def _encode_new(self, field, words):
         _check_text(words, self._names[field])
         codes = np.full((len(self._rows_of[field]), len(words)), -1, dtype=np.int32)
+        done = {(): words}
         for k, row in enumerate(self._rows_of[field]):
             functions = self._kinds[row][1]
             if functions:
                 get = self._derived[row].get
-                codes[k] = [get(value, -1) for value in self._apply(functions, words)]
+                codes[k] = [get(value, -1) for value in self._apply(functions, done)]
         return codes
 
     def _rows(self, coded, offsets):
@@ -386,7 +389,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         make = sp.csr_array if sparse_array else sp.csr_matrix
         values = make((data, indices, indptr), shape=(len(columns), self.n_features_out_))
         values.has_sorted_indices = values.has_canonical_format = True
-        return Packed(values, offsets)
+        return Packed._view(values, offsets, np.arange(len(offsets) - 1))
 
 
 def named_templates(templates, fields):
@@ -425,8 +428,35 @@ AFFIXES = [f"{kind}{n}" for kind in ("prefix", "suffix") for n in range(1, 5)]
 FLAGS = [name for name in FUNCTIONS if name.startswith(("is_", "has_"))]
 
 
-def tagging_templates(word, *others):
-    """Words and their functions in the first field, windows of the other fields."""
+def tagging_templates(word="w", *others):
+    """Templates that suit most taggers, to be extended by your own.
+
+    Parameters
+    ----------
+    word : str, default="w"
+        Field of the words.
+    *others : str
+        Further fields, such as parts of speech.
+
+    Returns
+    -------
+    list of tuples
+        Of the words: the word; in lower case those within two tokens to both sides and the two
+        pairs with a direct neighbour, and prefixes and suffixes of one to four characters; the
+        shape and the flags; short shapes within two tokens, two pairs and a triple of them. Of
+        every other field: values, pairs and triples within two tokens.
+
+    See Also
+    --------
+    TokenFeatures : What they are for.
+
+    Examples
+    --------
+    >>> from sklearn_fw.preprocessing import TokenFeatures, tagging_templates
+    >>> templates = [*tagging_templates("w"), (("suffix5(w)", 0),)]
+    >>> TokenFeatures(templates).fit([["a", "word"]]).n_features_out_
+    28
+    """
     low, short = f"lower({word})", f"short_shape({word})"
     return [
         ((word, 0),),
@@ -435,9 +465,10 @@ def tagging_templates(word, *others):
         ((low, 0), (low, 1)),
         *(((f"{affix}({low})", 0),) for affix in AFFIXES),
         *(((f"{name}({word})", 0),) for name in ["shape", *FLAGS]),
-        *(((short, o),) for o in range(-1, 2)),
+        *(((short, o),) for o in range(-2, 3)),
         ((short, -1), (short, 0)),
         ((short, 0), (short, 1)),
+        ((short, -1), (short, 0), (short, 1)),
         *(template for field in others for template in window(field)),
     ]
 

@@ -15,6 +15,29 @@ UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
 FAR = 0.5  # of the objective
 
 
+def warn_of_oracle(blocks, stacklevel):
+    """A RuntimeWarning when the oracle turned out not to be exact."""
+    from .._kernels.block_rules import WORSE
+
+    n_worse = blocks.counts[WORSE]
+    faults = []
+    if n_worse:
+        faults.append(
+            f"answered {n_worse} times with an output worse than the true "
+            f"one, which was used instead"
+        )
+    if blocks.n_unbounded:
+        faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
+    if faults:
+        void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
+        warnings.warn(
+            f"the oracle {' and '.join(faults)}: it is not exact"
+            + ("" if blocks.certified else void),
+            RuntimeWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
 def warn_of_budget(svm, blocks, status, stacklevel):
     """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
     if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
@@ -46,8 +69,9 @@ def _other_help(svm, blocks, share):
     if isinstance(solver, BlockFrankWolfe) and solver.step == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
     natural = natural_C(blocks)
-    if getattr(solver, "radius", None) is None and svm.C_ > LARGE_C * natural:
-        yield f"a smaller C (C='auto' considers {FACTORS[0] * natural:.2g} to {FACTORS[-1] * natural:.2g})"
+    low, high = FACTORS[0] * natural, FACTORS[-1] * natural
+    if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
+        yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
     ratio = _inequality(svm, blocks)
     if ratio > UNEQUAL:
         yield f"columns of X on one scale (the largest is {ratio:.0f} times the median one)"

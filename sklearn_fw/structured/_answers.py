@@ -177,7 +177,8 @@ class Answers:
         spread = np.ptp(parts.nodes, axis=1)[nodes] @ weight or 1.0
         bounds = np.log(spread / WIDEST), np.log(spread * WIDEST)
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
-        if min(found.x - bounds[0], bounds[1] - found.x) < 0.1:
+        # A loss that is zero, or as good as that, stays so to the end.
+        if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
             right = np.mean(parts.argmax()[0][nodes] == truth) if oracle is None else np.nan
             warnings.warn(
                 f"temperature_={np.exp(found.x):.3g} is at the end of what was looked at "

@@ -46,7 +46,7 @@ def most_passes(blocks):
     return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
 
 
-def choose_C(model, make_blocks, blocks, X, y, weight, random_state):
+def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     """The C that predicts best among samples held out, or a cautious one.
 
     Values grow until two in a row are clearly worse than the best one.
@@ -57,6 +57,8 @@ def choose_C(model, make_blocks, blocks, X, y, weight, random_state):
         Initialised on all samples.
     make_blocks : callable
         ``make_blocks(X, y, weight)`` gives `PartBlocks`.
+    oracle : object or None
+        What predicts; None means the compiled trees.
     blocks : PartBlocks
         Of all samples.
     X, y : sequence of length n
@@ -81,7 +83,7 @@ def choose_C(model, make_blocks, blocks, X, y, weight, random_state):
     weight = np.concatenate([fold.weight for fold in folds])
     losses, n_worse = [], 0
     for factor in FACTORS:
-        parts = [_losses_held_out(model, fold, factor * unit, rng) for fold in folds]
+        parts = [_losses_held_out(model, oracle, fold, factor * unit, rng) for fold in folds]
         losses.append(np.concatenate(parts))
         excess, error = _excess(np.array(losses), weight)
         n_worse = n_worse + 1 if excess[-1] > CLEARLY * error[-1] else 0
@@ -138,12 +140,12 @@ def _first_of(samples, n_nodes):
     return samples[: 1 + np.searchsorted(np.cumsum(n_nodes[samples]), MOST_NODES)]
 
 
-def _losses_held_out(model, fold, C, rng):
+def _losses_held_out(model, oracle, fold, C, rng):
     fold.blocks.relative_tol = True
     solver = suitable_solver(fold.blocks)
     method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
     drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
-    return model._losses(fold.y, model._predict(fold.X, method.weights(), None)[0])
+    return model._losses(fold.y, model._predict(fold.X, method.weights(), oracle)[0])
 
 
 def _excess(losses, weight):

@@ -13,8 +13,15 @@ def length_of(items, name):
     return items.shape[0] if hasattr(items, "shape") else len(items)
 
 
-def is_empty(items):
-    """Which samples have no elements, a bool array."""
+def without_empty(X, y, weight):
+    """Weights that are zero for samples without elements, which teach nothing."""
+    weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)
+    if not np.any(weight):
+        raise ValueError("X holds no element: all sequences of positive weight are empty")
+    return weight
+
+
+def _are_empty(items):
     if isinstance(items, Packed):
         return items.lengths == 0
     return np.array([_has_none(item) for item in items], dtype=bool)

@@ -54,12 +54,11 @@ class PartBlocks(Blocks):
         self._n_jobs = n_jobs
         self._single = None  # what exact steps want to know, once they are asked for
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
-        # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED or self._parts.exhaustive
-        self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
+        self._oracle = None if compiled else oracle
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
-        self.single = of_one_node and self._oracle is None
-        self.is_compiled = self._oracle is None
+        self.single = of_one_node and compiled and parts.whole_cost == 0.0
+        self.is_compiled = compiled
         self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -223,8 +222,10 @@ class PartBlocks(Blocks):
         hinge, current = np.empty((2, self.n_blocks))
         labels = np.empty(len(parts.truth), np.int32)
         loss_weight = 1.0 if augmented else 0.0
+        if not augmented:  # the cost of a whole output is a loss, too
+            parts = parts._replace(whole_cost=0.0)
         if self._oracle is not None:
-            return self._sweep_oracle(view, loss_weight, hinge, current, labels)
+            return self._sweep_oracle(parts, view, loss_weight, hinge, current, labels)
 
         def run(first, last):
             kernels.sweep(
@@ -244,18 +245,15 @@ class PartBlocks(Blocks):
         jobs = (delayed(run)(first, last) for first, last in ranges)
         Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
 
-    def _sweep_oracle(self, view, loss_weight, hinge, current, labels):
+    def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""
-        parts, scratch = self._parts, self._scratch
-        # Scores without loss leave a zero-one loss out as well.
-        whole_cost = parts.whole_cost if loss_weight else 0.0
-        plain = parts if loss_weight else parts._replace(whole_cost=0.0)
+        scratch, whole_cost = self._scratch, parts.whole_cost
         asked, (true_value, slack) = [], np.zeros((2, self.n_blocks))
         for i in range(self.n_blocks):
             truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-            block_scores(plain, view, i, loss_weight, scratch)
-            true_value[i] = labels_value(plain, view, i, truth, scratch)
-            current[i] = current_value(plain, self._dual, view, i, scratch) - true_value[i]
+            block_scores(parts, view, i, loss_weight, scratch)
+            true_value[i] = labels_value(parts, view, i, truth, scratch)
+            current[i] = current_value(parts, self._dual, view, i, scratch) - true_value[i]
             scores = self._block_scores(i, view)
             asked.append(
                 (PairwiseScores(scores.unary.copy(), scores.pairwise, scores.edges), truth)
@@ -328,8 +326,8 @@ class PartBlocks(Blocks):
         """Steps of the primal baselines."""
         if self._oracle is not None:
             raise NotImplementedError(
-                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto' "
-                "and a task_loss that is a sum over nodes, or wrap the model as a black box"
+                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto', "
+                "or wrap the model as a black box"
             )
         return kernels.subgradient_visits(
             self._parts, self._dual, order, visits, lam, self._view(target), self._view(moments),
@@ -340,8 +338,7 @@ class PartBlocks(Blocks):
         """Joint steps of one block and of w in a norm ball."""
         if self._oracle is not None:
             raise NotImplementedError(
-                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto' and a task_loss that is "
-                "a sum over nodes, or solver='sp_fw'"
+                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto', or solver='sp_fw'"
             )
         from .._kernels.block_saddle import saddle_visits
 

@@ -30,9 +30,9 @@ KAPPA = {"exact": 0.85, "heuristic": 0.7}
 # lam where a path without C_max ends.
 WEAKEST = 1e-5
 # Log ratios of lam from one breakpoint to the next: the first, and the largest.
-FIRST_STRIDE, LONGEST_STRIDE = 1.1, 7.0
-# How much of the predicted stride is taken.
-SAFETY = 0.9
+FIRST_STRIDE = LONGEST_STRIDE = math.log(10.0)
+# How much of the predicted stride is taken, and how much longer or shorter it may become at once.
+SAFETY, SHRINK, GROW = 0.9, 0.4, 2.0
 # Relative distance of values of C that count as equal.
 TOUCH = 1e-12
 
@@ -181,7 +181,7 @@ class StructuredPath(RegularizationPath):
                 gaps[k] = np.interp(value / self.Cs_[0], [0.0, 1.0], [self._gap_0, self.gaps_[0]])
             elif j == len(self._pieces):
                 gaps[k] = self._last.gap_at(lam)
-            elif self._share(value, j) == 0.0:
+            elif self._is_breakpoint(value, j):
                 gaps[k] = self.gaps_[j]
             else:
                 gaps[k] = self._pieces[j].gap(lam)
@@ -225,9 +225,12 @@ class StructuredPath(RegularizationPath):
         """Number of the breakpoint at or below each value, -1 below the first."""
         return np.searchsorted(self.Cs_, Cs * (1 + TOUCH), side="right") - 1
 
+    def _is_breakpoint(self, value, j):
+        return value <= self.Cs_[j] * (1 + TOUCH)
+
     def _share(self, value, j):
         """Share of the next breakpoint's weights; none at a breakpoint itself."""
-        if j == len(self._pieces) or value <= self.Cs_[j] * (1 + TOUCH):
+        if j == len(self._pieces) or self._is_breakpoint(value, j):
             return 0.0
         return float(self._pieces[j].share(1.0 / (value * self._scale)))
 
@@ -275,9 +278,9 @@ def structured_path(
         )
 
     fitted = clone(estimator).set_params(C=1.0)
-    if solver.averaging == "auto":  # breakpoints are solved to an accuracy that needs no average
-        fitted.set_params(solver=solver.set_params(averaging=False))
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
+    if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
+        fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
     max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
     eps = EPS * blocks.max_loss if eps is None else eps
@@ -379,7 +382,7 @@ class _Walk:
         ends = max(piece.left.gap, piece.right.gap)
         added = max(gap - ends, 1e-3 * self.eps)
         free = self.eps - 0.5 * (ends + self.method.tol)
-        factor = np.clip(SAFETY * math.sqrt(free / added), 0.4, 2.5)
+        factor = np.clip(SAFETY * math.sqrt(free / added), SHRINK, GROW)
         self.stride = min(factor * math.log(piece.left.lam / piece.right.lam), LONGEST_STRIDE)
 
 

@@ -141,7 +141,7 @@ class StructuredSVMCV(BaseEstimator):
         check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
-        like = clone(estimator).set_params(model=resolve_model(estimator.model, X, y))
+        like = clone(estimator).set_params(model=resolve_model(estimator.model, X, y, estimator.task_loss))
         scorer = check_scorer(like, self.scoring)
         weight = check_sample_weight(sample_weight, n_samples)
         folds = self._split(y, groups, n_samples, is_classifier(like))
@@ -171,9 +171,12 @@ class StructuredSVMCV(BaseEstimator):
 
     def _split(self, y, groups, n_samples, classifier):
         """The folds as pairs of index arrays."""
-        splitter = check_cv(self.cv, y if classifier else None, classifier=classifier)
+        pairs = self.cv
+        if pairs is None or hasattr(pairs, "split") or not np.iterable(pairs):
+            splitter = check_cv(pairs, y if classifier else None, classifier=classifier)
+            pairs = splitter.split(np.zeros(n_samples), y, groups)
         folds = []
-        for k, fold in enumerate(splitter.split(np.zeros(n_samples), y, groups)):
+        for k, fold in enumerate(pairs):
             try:
                 train, test = (_as_index(part, n_samples) for part in fold)
             except (TypeError, ValueError, IndexError) as error:

@@ -102,7 +102,7 @@ def test_the_folder_of_scikit_learn_is_the_default(server, tmp_path, monkeypatch
 
 def test_nothing_is_downloaded_against_the_users_will(server, tmp_path):
     with pytest.raises(
-        FileNotFoundError, match="train.txt.gz is not there and download_if_missing"
+        FileNotFoundError, match=r"train\.txt\.gz is not there and download_if_missing"
     ):
         fetch_conll2000(tmp_path, download_if_missing=False)
     assert server.requests == []
@@ -135,7 +135,7 @@ def test_tries_have_an_end(server, tmp_path, fault, message):
 
 def test_what_is_not_there_is_not_tried_again(server, tmp_path):
     server.faults["/train.txt.gz"] = [404]
-    with pytest.raises(OSError, match="could not download http.*HTTP Error 404"):
+    with pytest.raises(OSError, match=r"could not download http.*HTTP Error 404"):
         fetch_conll2000(tmp_path, delay=0)
     assert server.requests == ["/train.txt.gz"]
     assert stored(tmp_path) == ["conll2000"]
@@ -171,7 +171,9 @@ def test_a_damaged_store_is_renewed(server, tmp_path, caplog):
     path = tmp_path / "conll2000" / "train.txt.gz"
     path.parent.mkdir()
     path.write_bytes(GOOD[:-9])
-    with pytest.raises(OSError, match="no intact gzip file.*delete it, or let download_if_missing"):
+    with pytest.raises(
+        OSError, match=r"no intact gzip file.*delete it, or let download_if_missing"
+    ):
         fetch_conll2000(tmp_path, download_if_missing=False)
     assert path.read_bytes() == GOOD[:-9]
     fetch_conll2000(tmp_path)
@@ -182,7 +184,9 @@ def test_a_damaged_store_is_renewed(server, tmp_path, caplog):
 def test_no_server_at_all(server, tmp_path):
     server.shutdown()
     server.server_close()
-    with pytest.raises(OSError, match="could not download http://127.0.0.1.*get it in another way"):
+    with pytest.raises(
+        OSError, match=r"could not download http://127\.0\.0\.1.*get it in another way"
+    ):
         fetch_conll2000(tmp_path, n_retries=0)
 
 

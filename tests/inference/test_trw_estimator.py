@@ -327,7 +327,7 @@ def test_bad_parameters_are_refused(options, message):
     "options, X, message",
     [
         ({}, [[0.5, 1.0]], r"X\[0, 0\] is 0.5: states are whole numbers"),
-        ({}, [[0, -1]], r"Negative values in data .* X\[0, 1\] is -1.* only predict accepts"),
+        ({}, [[0, -1]], r"Negative values in data .* X\[0, 1\] is -1.* missing entries by NaN"),
         ({"pseudocount": 0}, [[0, 1]], "pseudocount must be positive"),
         ({"pseudocount": -1}, [[0, 1]], "pseudocount == -1"),
         ({"n_states": 2}, [[0, 2]], r"n_states\[1\] is 2, but column 1 of X holds 2"),
@@ -335,7 +335,7 @@ def test_bad_parameters_are_refused(options, message):
         ({"edges": "ring"}, [[0, 1]], "edges must be 'complete', 'tree'"),
         ({"edges": [(0, 2)]}, [[0, 1]], "edges must name variables 0 to 1"),
         ({"edges": [(1, 1)]}, [[0, 1]], "two different variables"),
-        ({}, [[np.nan, 1]], "NaN"),
+        ({}, [[np.nan, 1]], "column 0 of X holds no entry at all"),
     ],
     ids=str,
 )

@@ -11,10 +11,11 @@ from sklearn.svm import LinearSVC
 
 from _linear_referees import minimize_linear
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim import AsySPCD, Fista, Hogwild, Svrg, minimize_saga
+from sklearn_fw.optim import AsySPCD, Fista, Hogwild, NewtonCG, Svrg, minimize_saga
 from sklearn_fw.optim._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental import Start
 from sklearn_fw.optim._minimize_saga import solve
+from sklearn_fw.optim._newton_cg import is_ridge
 from sklearn_fw.optim._solvers import SOLVERS, resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
@@ -140,6 +141,10 @@ def refusal(solver, problem):
         return "one score"
     if solver == "sdca" and not (penalty.separable and penalty.l2 > 0):
         return "l1_ratio < 1"
+    if solver == "newton" and not single:
+        return "newton_cg"
+    if solver == "newton_cg" and not is_ridge(penalty):
+        return "ridge"
     return None
 
 
@@ -265,7 +270,8 @@ def test_settings_keep_the_optimum(solver):
         (Hogwild(step_size="slow"), ValueError, "step_size"),
         (Hogwild(sampling="cyclic"), ValueError, "sampling"),
         (Hogwild(conditioning="full"), ValueError, "conditioning"),
-        ("newton", ValueError, "'asyspcd', .*'fista'"),
+        (NewtonCG(forcing=1.0), ValueError, "forcing"),
+        ("bfgs", ValueError, "'asyspcd', .*'fista'"),
     ],
 )
 def test_errors_name_the_setting(solver, error, words):

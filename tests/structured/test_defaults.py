@@ -51,7 +51,7 @@ def test_the_scale_of_features_changes_nothing(rng):
     for scale in (1 / 1024, 1024):
         scaled = [scale * x for x in X]
         other = StructuredSVM(model, random_state=0).fit(scaled, y)
-        assert other.C_ == pytest.approx(svm.C_ / scale**2)
+        assert other.C_ * scale**2 / svm.C_ == pytest.approx(1)
 
 
 def natural_of(model, X, y):
@@ -75,18 +75,18 @@ def test_copies_are_not_held_out():
     chosen = [rng.integers(40, size=4) for _ in range(60)]
     X, y = [images[i] for i in chosen], [digits[i] for i in chosen]
     svm = StructuredSVM(random_state=0).fit(X, y)
-    assert svm.C_ == pytest.approx(OF_PARTS * natural(X, y))
+    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(X, y))
 
 
 def test_few_samples_and_black_boxes_get_a_cautious_C(rng):
     X, y = sentences(rng, n=19)
-    assert StructuredSVM().fit(X, y).C_ == pytest.approx(OF_PARTS * natural(X, y))
+    np.testing.assert_allclose(StructuredSVM().fit(X, y).C_, OF_PARTS * natural(X, y))
     X = [rng.normal(size=(4, 3)) for _ in range(30)]
     y = [int(x[:, 0].argmax()) for x in X]
     svm = StructuredSVM(EnumeratedModel(), random_state=0).fit(X, y)
     worst = [max(range(4), key=lambda c: (c != t, -c)) for t in y]
     square = np.mean([np.sum((x[t] - x[c]) ** 2) / 2 for x, t, c in zip(X, y, worst)])
-    assert svm.C_ == pytest.approx(OF_BLACK_BOX / square)
+    np.testing.assert_allclose(svm.C_, OF_BLACK_BOX / square)
 
 
 def test_a_given_C_is_used_as_it_is(rng):
@@ -142,7 +142,7 @@ def test_a_model_keeps_its_loss_unless_another_is_named(rng):
 
 def test_a_model_without_losses_by_name_says_so(rng):
     X, y = [rng.normal(size=(2, 2, 3))], [[(0, 1)]]
-    with pytest.raises(ValueError, match="no parameter task_loss.*false_link_cost"):
+    with pytest.raises(ValueError, match=r"no parameter task_loss.*false_link_cost"):
         StructuredSVM(MatchingModel(), task_loss="hamming").fit(X, y)
 
 
@@ -188,9 +188,7 @@ def test_averaging_auto_needs_steps_without_corners():
 # ---- tolerance -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "solver", ["auto", "bcfw", "bcpfw", "cached", "fw", "extragradient"]
-)
+@pytest.mark.parametrize("solver", ["auto", "bcfw", "bcpfw", "cached", "fw", "extragradient"])
 def test_tol_is_relative_to_the_objective(solver):
     p = problem("chain")
     svm = fit(p, solver, tol=0.05)

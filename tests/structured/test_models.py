@@ -329,11 +329,11 @@ def test_bad_costs_of_classes(task_loss, message):
 
 def test_bad_losses():
     X, y = [np.ones((2, 1))], [["a", "b"]]
-    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming', 'hamming_sum'"):
+    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming'"):
         ChainModel("edit").initialize(X, y)
     with pytest.raises(ValueError, match="class_weight needs a loss that is a sum over nodes"):
         ChainModel("zero_one", class_weight="balanced").initialize(X, y)
-    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming', 'hamming_sum'"):
+    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming'"):
         MultilabelModel(task_loss="zero-one").initialize(np.ones((2, 1)), np.eye(2))
 
 

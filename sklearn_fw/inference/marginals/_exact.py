@@ -68,7 +68,7 @@ class ExactMarginals(MarginalsEstimator):
     number in them. Potentials of ``-inf`` are exact. Nothing is random but `sample`.
 
     Potentials learned from a table maximise the tree-reweighted likelihood, not the exact one: the
-    marginals of the learned field are those of the table only if ``edges="tree"``.
+    marginals of the learned field are those of the table only for trees.
 
     References
     ----------

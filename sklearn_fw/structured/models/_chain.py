@@ -9,6 +9,9 @@ from ._ragged import class_weights, encode_labels, find_classes, stack_labels, s
 __all__ = ["ChainModel"]
 
 
+ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
+
+
 class ChainModel(PairwiseModel):
     """Linear chain: one label per element of a sequence, with scored transitions.
 
@@ -155,7 +158,7 @@ class ChainModel(PairwiseModel):
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
-        return Graph(np.stack([t, t + 1], axis=1), np.zeros_like(t), np.maximum(n_nodes - 1, 0))
+        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
 
     def _costs(self, states, node_start, training=True):
         cost = 1.0 - np.eye(self.n_states_)

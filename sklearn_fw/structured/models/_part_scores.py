@@ -56,6 +56,8 @@ class PartScores(NamedTuple):
         from ..._kernels.sum_product import tree_marginals_batch
 
         full = np.flatnonzero(self.lengths)
+        if not len(full):
+            return np.empty_like(self.nodes)
         starts, n_edges = np.append(self.node_start[full], len(self.nodes)), self.graph.n_edges[full]
         node = np.empty_like(self.nodes)
         # The kernel writes marginals of edges too: so many samples at a time that they stay small.

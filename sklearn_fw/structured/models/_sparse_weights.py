@@ -23,7 +23,7 @@ def dense_part(w, start, stop):
     """
     if not sp.issparse(w):
         return w[start:stop]
-    first, last = np.searchsorted(w.indices, [start, stop])
+    first, last = _places(w, np.array([start, stop]))
     part = np.zeros(stop - start)
     part[w.indices[first:last] - start] = w.data[first:last]
     return part
@@ -50,8 +50,8 @@ def product(matrix, w, n_columns):
         return matrix @ dense_part(w, 0, matrix.shape[1] * n_columns).reshape(-1, n_columns)
     used, numbers = np.unique(matrix.indices, return_inverse=True)
     begin = used.astype(np.int64) * n_columns
-    first = np.searchsorted(w.indices, begin)
-    counts = np.searchsorted(w.indices, begin + n_columns) - first
+    first = _places(w, begin)
+    counts = _places(w, begin + n_columns) - first
     # Entry r of row a stands at first[a] + r.
     ends = np.cumsum(counts)
     places = np.arange(counts.sum()) + np.repeat(first - ends + counts, counts)
@@ -60,3 +60,8 @@ def product(matrix, w, n_columns):
     dense[rows, w.indices[places] - begin[rows]] = w.data[places]
     shape = (matrix.shape[0], len(used))
     return sp.csr_array((matrix.data, numbers, matrix.indptr), shape=shape) @ dense
+
+
+def _places(w, weights):
+    # Of one type: numpy would convert all indices for a search of another one.
+    return np.searchsorted(w.indices, weights.astype(w.indices.dtype))
