@@ -70,6 +70,7 @@ class Blocks(ABC):
         self.n_weights = n_weights
         self.max_loss = max_loss
         self.relative_tol = False  # whether a tolerance counts in units of the objective
+        self.is_compiled = False  # whether passes are
         self.exact = True  # whether the oracle promises to be
 
     def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
@@ -124,6 +125,13 @@ class Blocks(ABC):
         v = -factor * self.moments
         v += self.v  # in place: weight vectors can be larger than everything else
         return v, self.loss.sum() - factor * self.loss_moment[0]
+
+    def restart_average(self):
+        """Leave out of the average what was visited so far, at another lam."""
+        if self.moments.size:
+            self.moments[:] = 0.0
+            self.loss_moment[:] = 0.0
+            self.counts[block_rules.VISITS] = 0
 
     @property
     def certified(self):

@@ -9,6 +9,9 @@ from ._ragged import class_weights, encode_labels, find_classes, stack_labels, s
 __all__ = ["ChainModel"]
 
 
+ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
+
+
 class ChainModel(PairwiseModel):
     """Linear chain: one label per element of a sequence, with scored transitions.
 
@@ -48,7 +51,7 @@ class ChainModel(PairwiseModel):
     Notes
     -----
     Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
-    (T, n_features), outputs the same of label arrays of shape (T,). Features without a constant
+    (T, n_features), outputs the same of label arrays of shape (T,); T may be 0. Features without a constant
     column have no per-label bias; append one if the data need it. Weights are stored attribute by
     attribute, so that an active attribute touches one contiguous row: ``coef_`` holds the
     (n_features, n_states) feature weights, the start and end rows, and the (n_states, n_states)
@@ -136,7 +139,8 @@ class ChainModel(PairwiseModel):
 
     def _stack(self, X):
         matrix, starts = stack_rows(X, self.n_features_in_)
-        markers = (starts[:-1], starts[1:] - 1) if self.start_end else ()
+        full = np.flatnonzero(np.diff(starts))
+        markers = (starts[full], starts[full + 1] - 1) if self.start_end else ()
         return Rows(matrix, starts, starts, markers)
 
     def _encode(self, y, node_start, allow_unseen=False):
@@ -153,8 +157,8 @@ class ChainModel(PairwiseModel):
         return out
 
     def _graph(self, n_nodes):
-        t = np.arange(n_nodes.max() - 1, dtype=np.int64)
-        return Graph(np.stack([t, t + 1], axis=1), np.zeros_like(t), n_nodes - 1)
+        t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
+        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
 
     def _costs(self, states, node_start, training=True):
         cost = 1.0 - np.eye(self.n_states_)
@@ -166,4 +170,4 @@ class ChainModel(PairwiseModel):
         if task_loss == "hamming_sum":
             return np.ones(len(states)), cost, 0.0
         lengths = np.diff(node_start)
-        return np.repeat(1.0 / lengths, lengths), cost, 0.0
+        return np.repeat(1.0 / np.maximum(lengths, 1), lengths), cost, 0.0

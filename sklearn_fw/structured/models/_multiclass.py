@@ -149,6 +149,9 @@ class MulticlassModel(PairwiseModel):
         """
         return self._node_scores(self._stack(X), w)
 
+    def _arrange(self, marginals, node_start):
+        return marginals
+
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)
         return Rows(X, starts, starts, (starts[:-1],) if self.fit_intercept else ())

@@ -34,8 +34,7 @@ def resolve_model(model, X, y, task_loss="auto"):
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
         raise ValueError(
             f"task_loss={task_loss!r} is not known to {type(model).__name__}, which has no "
-            f"parameter task_loss: leave task_loss='auto'"
-            + _COSTS_OF.get(type(model).__name__, "")
+            f"parameter task_loss: leave task_loss='auto'" + _COSTS_OF.get(type(model).__name__, "")
         )
     return model.set_params(task_loss=task_loss)
 

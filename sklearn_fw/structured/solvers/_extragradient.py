@@ -187,7 +187,7 @@ class Extragradient(Solver):
         tol : float
             Gap to reach.
         rng : RandomState
-            Order of the samples in ``first_passes``; the method itself is deterministic.
+            Not used: the method is deterministic.
         warm : dict or None, default=None
             Exported dual variables, from whose weights the method starts; those of balls start
             from zero.
@@ -220,7 +220,7 @@ class Extragradient(Solver):
         if self.radius is None:
             weights = _Ridge(blocks)
             if passes:
-                start = _make_first_passes(blocks, passes, rng)
+                start = _make_first_passes(blocks, passes)
                 weights.center = Weights(start.w)
         elif self.norm == "l2":
             weights = _Ball(blocks.n_weights, float(self.radius))
@@ -229,11 +229,12 @@ class Extragradient(Solver):
         return _Method(self, blocks, weights, outputs, tol, start)
 
 
-def _make_first_passes(blocks, n_passes, rng):
+def _make_first_passes(blocks, n_passes):
     """The best weights after some passes of Frank-Wolfe steps: their values, for `_Method`."""
     from ..._kernels.block_rules import FW, Rules
 
     rules = Rules(blocks.lam, FW, True, False, False, 0.0, 0.0, 1.0)
+    rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
     for _ in range(n_passes):
         blocks.visit(rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
     blocks.refresh()
