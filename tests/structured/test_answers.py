@@ -75,7 +75,7 @@ def test_n_best_of_label_sets(rng):
 @pytest.mark.parametrize("k", [0, -1, 1.5, None])
 def test_n_best_needs_a_count(k, rng):
     svm, X, _ = fitted(rng)
-    with pytest.raises((ValueError, TypeError), match="^k"):
+    with pytest.raises((ValueError, TypeError), match=r"^k (must|==)"):
         svm.n_best(X, k)
 
 
