@@ -11,8 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from sklearn_fw import StructuredSVM
-from sklearn_fw.preprocessing import ChunkingFeatures, TokenFeatures
-from sklearn_fw.preprocessing._token_features import tagging_templates
+from sklearn_fw.preprocessing import ChunkingFeatures, TokenFeatures, tagging_templates
 from sklearn_fw.utils import Packed
 
 # ---- the referee: functions and templates once more, in the plainest way -------------------------

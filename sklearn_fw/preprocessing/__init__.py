@@ -1,7 +1,8 @@
 """Transformers of the nodes of structured samples."""
 
 from ._nodes import NodeTransformer
-from ._token_features import TokenFeatures, tagging_templates
+from ._templates import tagging_templates
+from ._token_features import TokenFeatures
 from ._token_templates import ChunkingFeatures, crfsuite_chunking_attributes
 
 __all__ = [

@@ -114,9 +114,10 @@ class Grams:
 
     def _keys(self, codes, bases, sizes):
         """Keys of some bases at all places but those of the outer gaps, and where they exist."""
-        inner = np.arange(self.gap, codes.shape[1] - self.gap)
-        left = codes[self.left[bases], self.gap : codes.shape[1] - self.gap]
-        right = codes[self.right[bases][:, None], inner + self.shift[bases][:, None]]
+        stop = codes.shape[1] - self.gap
+        left = codes[self.left[bases], self.gap : stop]
+        rows = zip(self.right[bases], self.shift[bases])
+        right = np.stack([codes[row, self.gap + shift : stop + shift] for row, shift in rows])
         keys = left * sizes[self.right[bases]][:, None] + right
         return keys, (left >= 0) & (right >= 0)
 
@@ -142,10 +143,10 @@ class Grams:
 
     def _columns(self, codes, places):
         columns = np.empty((len(places), len(self.templates)), dtype=np.int32)
+        flat, first = codes.ravel(), self.row_of * codes.shape[1] + self.offset_of
         for start in range(0, len(places), CHUNK):
-            some = places[start : start + CHUNK, None]
-            numbers = self.start_of + codes[self.row_of, some + self.offset_of]
-            columns[start : start + CHUNK] = self.column_of[numbers]
+            found = flat.take(places[start : start + CHUNK, None] + first)
+            self.column_of.take(found + self.start_of, out=columns[start : start + CHUNK])
         return columns
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ._templates import chunking_templates
 from ._token_columns import token_columns
-from ._token_features import TokenFeatures, chunking_templates
+from ._token_features import TokenFeatures
 
 __all__ = ["ChunkingFeatures", "crfsuite_chunking_attributes"]
 

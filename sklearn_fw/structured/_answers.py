@@ -166,12 +166,13 @@ class Answers:
             raise ValueError("X and y hold no node with positive weight and a label seen in fit")
         truth, weight = truth[nodes], weight[nodes] / weight.sum()
 
+        def marginals(log_temperature):
+            factor = np.exp(-log_temperature)
+            scaled = parts._replace(nodes=parts.nodes * factor, tables=parts.tables * factor)
+            return scaled.marginals(oracle)[nodes]
+
         def loss(log_temperature):
-            temperature = np.exp(log_temperature)
-            scaled = parts._replace(
-                nodes=parts.nodes / temperature, tables=parts.tables / temperature
-            )
-            chances = scaled.marginals(oracle)[nodes, truth]
+            chances = marginals(log_temperature)[np.arange(len(nodes)), truth]
             return -weight @ np.log(np.maximum(chances, SMALLEST))
 
         spread = np.ptp(parts.nodes, axis=1)[nodes] @ weight or 1.0
@@ -179,13 +180,13 @@ class Answers:
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
         # A loss that is zero, or as good as that, stays so to the end.
         if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
-            right = np.mean(parts.argmax()[0][nodes] == truth) if oracle is None else np.nan
+            right = np.mean(marginals(found.x).argmax(axis=1) == truth)
             warnings.warn(
                 f"temperature_={np.exp(found.x):.3g} is at the end of what was looked at "
                 f"({100 * right:.1f} % of the {len(nodes)} nodes are predicted rightly): give data "
                 f"that were not trained on, and more of them",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return float(np.exp(found.x))
 

@@ -21,7 +21,8 @@ from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value
 from .._threads import chunks, n_threads
 from ..inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
-from .models._pairwise import Graph, augmented_argmax, pairwise_scores
+from .models._pairwise import augmented_argmax
+from .models._part_scores import Graph, pairwise_scores
 
 # Oracles whose loop is inside the compiled pass; any other object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...inference import Viterbi
-from ._pairwise import Graph, PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
 
 __all__ = ["ChainModel"]
@@ -51,11 +52,12 @@ class ChainModel(PairwiseModel):
     Notes
     -----
     Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
-    (T, n_features), outputs the same of label arrays of shape (T,); T may be 0. Features without a constant
-    column have no per-label bias; append one if the data need it. Weights are stored attribute by
-    attribute, so that an active attribute touches one contiguous row: ``coef_`` holds the
-    (n_features, n_states) feature weights, the start and end rows, and the (n_states, n_states)
-    transitions. One oracle call costs O(nnz(x) K + T K^2).
+    (T, n_features), outputs the same of label arrays of shape (T,). T may be 0: such a sequence
+    teaches nothing, and its prediction is empty. Features without a constant column have no
+    per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
+    that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
+    feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
+    call costs O(nnz(x) K + T K^2).
 
     References
     ----------

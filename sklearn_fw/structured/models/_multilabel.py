@@ -7,7 +7,8 @@ from sklearn.utils import check_array
 
 from ..._validation import check_choice
 from ...inference._scores import is_forest
-from ._pairwise import Graph, PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._part_scores import Graph
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MultilabelModel"]

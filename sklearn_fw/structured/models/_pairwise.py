@@ -17,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ..._validation import check_choice
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
 from ._base import REQUIRED, StructuredModel
-from ._part_scores import Graph, PartScores, pairwise_scores
+from ._part_scores import PartScores, pairwise_scores
 from ._sparse_weights import dense_part, product
 
 

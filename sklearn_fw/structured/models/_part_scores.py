@@ -58,7 +58,7 @@ class PartScores(NamedTuple):
         full = np.flatnonzero(self.lengths)
         if not len(full):
             return np.empty_like(self.nodes)
-        starts, n_edges = np.append(self.node_start[full], len(self.nodes)), self.graph.n_edges[full]
+        starts, n_edges = self.node_start[np.append(full, -1)], self.graph.n_edges[full]
         node = np.empty_like(self.nodes)
         # The kernel writes marginals of edges too: so many samples at a time that they stay small.
         limit = max(1, EDGE_NUMBERS // self.nodes.shape[1] ** 2)

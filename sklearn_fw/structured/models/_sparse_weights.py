@@ -30,7 +30,7 @@ def dense_part(w, start, stop):
 
 
 def product(matrix, w, n_columns):
-    """``matrix @ W`` where row a of W is the part ``a * n_columns`` to ``(a + 1) * n_columns`` of w.
+    """``matrix @ W`` where the rows of W stand in w one after the other.
 
     Parameters
     ----------
