@@ -126,8 +126,8 @@ def novelty_sets(report, options):
     report.goals(*((f"mean AUC against ``{rival}``", mean[KST, 0], mean[rival, 0], ">=")
                    for rival in RIVALS))  # fmt: skip
     report.text(
-        """The default length scale follows the leave-one-out likelihood of at most 500 rows, and the
-        time for that is part of the fit. With the plain median distance the model oversmooths sets
+        """The default length scale follows the leave-one-out likelihood of at most 500 rows, and
+        the time for that is part of the fit. With the plain median distance the model oversmooths sets
         of many tight clusters. :doc:`defaults` compares the default with the best length scale that
         labelled novelties could find."""
     )
