@@ -109,7 +109,9 @@ def _split(X, novel, scaled, seed):
                 best, best_scores = area, scores
                 setting = f"{multiple:.2g} medians, sigma0 {sigma0}"
     scale = density.length_scale_
-    chosen = "a scale per feature" if np.ndim(scale) else f"{scale / median.length_scale_:.1f} medians"
+    chosen = (
+        "a scale per feature" if np.ndim(scale) else f"{scale / median.length_scale_:.1f} medians"
+    )
     areas = {
         "default": density.score_samples(new),
         "best": best_scores,

@@ -51,7 +51,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         (``kernel__length_scale``).
     length_scale : {"auto", "median"}, float or array-like of shape (n_features,), default="auto"
         Length scale of the kernels of a distance, in units of X. "median" is the median distance of
-        distinct rows. "auto" is four times the bandwidth of the Gaussian kernel density estimate
+        distinct rows. "auto" is 3.5 times the bandwidth of the Gaussian kernel density estimate
         with the best leave-one-out likelihood on at most 500 distinct rows, one per feature
         where their units differ much, see Notes. Other kernels do not use it.
     gamma : float, default=None
@@ -142,11 +142,11 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     such as "roc_auc", or minimise the mean of `hyvarinen_score`, which needs no normaliser.
 
     "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h and
-    takes 4 h, a factor chosen on
-    nineteen novelty sets, but at least half the median distance to the nearest neighbour. If measuring each feature in a unit of its
-    own, the root mean square distance from its median of those rows that are not at the median,
-    gains more than ``1 + n_features / n`` nats per row, ``length_scale_`` is 4 h times these units: units of inputs
-    hardly matter then. Order, copies and weights of rows have no effect.
+    takes 3.5 h, a factor chosen on nineteen novelty sets, but at least half the median distance to
+    the nearest neighbour. Features can be measured in units of their own: the root mean square
+    distance from the median, over the rows that are not at it. If that gains more than
+    ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these units. Order, copies
+    and weights of rows have no effect.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
     worst becomes a pivot: exactly the model fitted without the row where the later pivots stay.
@@ -239,7 +239,8 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             sample_weight = backend_of(sample_weight).to_host(sample_weight)
         weight = check_sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
-        if len(used) < len(weight):
+        self._left_aside = len(used) < len(weight)
+        if self._left_aside:
             X, weight = backend.rows(X, used), weight[used]
         if self.beta == 0 and len(weight) == 1:
             raise ValueError("beta=0 needs at least 2 rows, found n_samples = 1: pass beta > 0")
@@ -465,8 +466,8 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
 
         One and two features: from a fine grid. More: by importance resampling of 10,000
         independent proposals, uniform and around the data, where 50 of them count for each
-        row wanted; else hybrid Monte Carlo with the same proposals, up to 64 chains, 500 sweeps of warm-up and every
-        tenth sweep kept.
+        row wanted; else hybrid Monte Carlo with the same proposals, up to 64 chains, 500 sweeps of
+        warm-up and every tenth sweep kept.
 
         Parameters
         ----------

@@ -102,9 +102,7 @@ def test_rows_of_weight_zero_are_new_rows_in_fit_predict(rng):
 @pytest.mark.parametrize("formula", ["exact", "published"])
 def test_left_out_pivots_are_scored_as_in_refits(formula, rng):
     X = rng.normal(size=(150, 3))
-    density = KernelStudentTDensity(
-        length_scale=1.5, max_rank=30, formula=formula, beta=0.5
-    ).fit(X)
+    density = KernelStudentTDensity(length_scale=1.5, max_rank=30, formula=formula, beta=0.5).fit(X)
     refits = np.array([
         KernelStudentTDensity(length_scale=1.5, max_rank=30, formula=formula, beta=0.5)
         .fit(np.delete(X, i, axis=0)).score_samples(X[i : i + 1])[0]
