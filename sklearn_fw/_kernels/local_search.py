@@ -1,7 +1,7 @@
 """Iterated local search for best labellings of any graph, with trees as neighbourhoods.
 
-The arrays of a graph are those of `message_passing.py`. Where potentials are ``-inf`` they must have
-been replaced by large finite penalties: sums are kept up to date by differences here.
+The arrays of a graph are those of `message_passing.py`. Where potentials are ``-inf`` they must
+have been replaced by large finite penalties: sums are kept up to date by differences here.
 """
 
 import numpy as np
