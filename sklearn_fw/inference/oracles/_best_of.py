@@ -34,7 +34,8 @@ class BestOf(BaseEstimator):
     -----
     The cost is that of all oracles; those behind an oracle whose answer is exact are not asked.
     Each begins with the best labelling known, ``start`` or what those before it found. An oracle
-    that refuses the graph ends the call with its error. Calls may come from several threads if the oracles allow it.
+    that refuses the graph ends the call with its error. Calls may come from several threads if the
+    oracles allow it.
 
     References
     ----------
