@@ -131,25 +131,41 @@ def _expect(counts, states, weight):
     Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
     ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
     forest. Each round replaces missing entries by their distributions given the others and takes
-    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with
-    few missing entries that is near the only maximum, else it may end in one of several. """ rows,
-    source = np.unique(states, axis=0, return_inverse=True) row_weight =
-    np.bincount(source.reshape(-1), weights=weight) n_states, pairs, node, edge = counts.n_states,
-    counts.pairs, counts.node, counts.edge rho = np.ones(len(pairs)) total, i, j =
-    row_weight.sum(), *pairs.T before = -np.inf for _ in range(EM_ROUNDS): forest =
-    ForestRows(_field(node, edge, pairs, rho)) node_sum = np.zeros(forest.unary.shape) edge_sum,
-    value = 0.0, 0.0 for batch in forest.batches(rows): w = row_weight[batch] beliefs, joint, logs
-    = forest.marginals(rows[batch], w) node_sum += np.tensordot(w, beliefs, axes=1) edge_sum, value
-    = edge_sum + joint, value + float(w @ logs) sizes = n_states.tolist() node = [smoothed(c[:k],
-    counts.pseudocount) for c, k in zip(node_sum, sizes)] edge = [ smoothed(edge_sum[e, : sizes[a],
-    : sizes[b]], counts.pseudocount) for e, (a, b) in enumerate(zip(i, j)) ] if value - before <=
-    EM_GAIN * total: break before = value mrf = _field(node, edge, pairs, rho) forest, rng =
-    ForestRows(mrf), np.random.RandomState(0) holes = (states < 0).any(axis=1) drawn =
-    [forest.sample(states[holes], rng) for _ in range(COMPLETIONS)] completed =
-    np.concatenate([states[~holes], *drawn]) weights = np.concatenate([weight[~holes],
-    np.tile(weight[holes] / COMPLETIONS, COMPLETIONS)]) marginals = np.concatenate([*node,
-    *(table.ravel() for table in edge)]) return LearnedMRF(mrf, marginals, rho, None, None),
-    completed, weights
+    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with few missing
+    entries that is near the only maximum, else it may end in one of several.
+    """
+    rows, source = np.unique(states, axis=0, return_inverse=True)
+    row_weight = np.bincount(source.reshape(-1), weights=weight)
+    n_states, pairs, node, edge = counts.n_states, counts.pairs, counts.node, counts.edge
+    rho = np.ones(len(pairs))
+    total, i, j = row_weight.sum(), *pairs.T
+    before = -np.inf
+    for _ in range(EM_ROUNDS):
+        forest = ForestRows(_field(node, edge, pairs, rho))
+        node_sum = np.zeros(forest.unary.shape)
+        edge_sum, value = 0.0, 0.0
+        for batch in forest.batches(rows):
+            w = row_weight[batch]
+            beliefs, joint, logs = forest.marginals(rows[batch], w)
+            node_sum += np.tensordot(w, beliefs, axes=1)
+            edge_sum, value = edge_sum + joint, value + float(w @ logs)
+        sizes = n_states.tolist()
+        node = [smoothed(c[:k], counts.pseudocount) for c, k in zip(node_sum, sizes)]
+        edge = [
+            smoothed(edge_sum[e, : sizes[a], : sizes[b]], counts.pseudocount)
+            for e, (a, b) in enumerate(zip(i, j))
+        ]
+        if value - before <= EM_GAIN * total:
+            break
+        before = value
+    mrf = _field(node, edge, pairs, rho)
+    forest, rng = ForestRows(mrf), np.random.RandomState(0)
+    holes = (states < 0).any(axis=1)
+    drawn = [forest.sample(states[holes], rng) for _ in range(COMPLETIONS)]
+    completed = np.concatenate([states[~holes], *drawn])
+    weights = np.concatenate([weight[~holes], np.tile(weight[holes] / COMPLETIONS, COMPLETIONS)])
+    marginals = np.concatenate([*node, *(table.ravel() for table in edge)])
+    return LearnedMRF(mrf, marginals, rho, None, None), completed, weights
 
 
 def _states(X):
