@@ -131,8 +131,8 @@ def _expect(counts, states, weight):
     Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
     ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
     forest. Each round replaces missing entries by their distributions given the others and takes
-    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with few missing
-    entries that is near the only maximum, else it may end in one of several.
+    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with
+    few missing entries that is near the only maximum, else it may end in one of several.
     """
     rows, source = np.unique(states, axis=0, return_inverse=True)
     row_weight = np.bincount(source.reshape(-1), weights=weight)
