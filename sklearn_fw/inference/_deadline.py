@@ -12,7 +12,7 @@ _deadline = ContextVar("deadline", default=math.inf)
 
 @contextmanager
 def deadline_after(seconds):
-    """Within this context `time_left` counts down from ``seconds``, or from less if it did before."""
+    """Here `time_left` counts down from ``seconds``, or from less if it did before."""
     token = _deadline.set(min(_deadline.get(), time.perf_counter() + seconds))
     try:
         yield

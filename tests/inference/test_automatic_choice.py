@@ -11,6 +11,7 @@ from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import (
+    TRWS,
     BranchAndBound,
     Elimination,
     ExactMarginals,
@@ -19,7 +20,6 @@ from sklearn_fw.inference import (
     PairwiseMRF,
     PerturbAndMAPMarginals,
     TRBPMarginals,
-    TRWS,
     time_left,
 )
 from sklearn_fw.inference._deadline import deadline_after
@@ -40,7 +40,8 @@ def test_narrow_fields_are_summed(rng, caplog):
         assert trw.method_ == "exact"
         assert trw.choice_.startswith("exact by ")
         assert any(f"exact, {trw.choice_}" in line for line in caplog.messages)
-        assert trw.converged_ and trw.dual_gap_ == 0.0
+        assert trw.converged_
+        assert trw.dual_gap_ == 0.0
         np.testing.assert_allclose(flat(trw), marginals, rtol=0, atol=1e-10)
         for bound in (trw.log_partition_, trw.log_partition_upper_, trw.log_partition_lower_):
             assert bound == pytest.approx(log_partition, abs=1e-10)
@@ -87,7 +88,8 @@ def test_what_is_named_is_taken():
     assert (trw.method_, trw.choice_) == ("frank_wolfe", "the oracle that was given")
     assert trw.n_oracle_calls_ > 0
     local = TRWMarginals(polytope="local").fit(mrf)
-    assert local.method_ == "frank_wolfe" and local.oracle_ is None
+    assert local.method_ == "frank_wolfe"
+    assert local.oracle_ is None
 
 
 def test_cost_grows_with_the_tables():
@@ -117,15 +119,17 @@ def test_oracles_look_at_the_clock():
     oracle = Elimination()
     oracle.argmax(scores)
     with deadline_after(0.0):
-        with pytest.raises(TimeoutError, match="interrupted by a time limit.*oracle='approx'"):
+        with pytest.raises(TimeoutError, match=r"interrupted by a time limit.*oracle='approx'"):
             oracle.argmax(scores)
         with pytest.raises(TimeoutError):
             oracle.marginals(scores)
         # These have an answer at any time.
         _, value, bound = TRWS(max_iter=10**6, tol=0.0).argmax(scores)
-        assert np.isfinite(value) and np.isfinite(bound)
+        assert np.isfinite(value)
+        assert np.isfinite(bound)
         labels, value, bound = BranchAndBound().argmax(scores)
-        assert scores.value(labels) == pytest.approx(value) and value < bound
+        assert scores.value(labels) == pytest.approx(value)
+        assert value < bound
     best = oracle.argmax(scores)[1]
     assert value <= best <= bound
 
@@ -150,10 +154,13 @@ def test_a_call_that_takes_too_long_is_interrupted():
     """One elimination of this grid takes longer than the limit: bounds come from messages then."""
     mrf = make_ising_grid((18, 18), random_state=0)
     started = time.perf_counter()
-    with pytest.warns(ConvergenceWarning, match="increase max_iter, max_oracle_calls or time_limit"):
+    with pytest.warns(
+        ConvergenceWarning, match="increase max_iter, max_oracle_calls or time_limit"
+    ):
         trw = TRWMarginals("elimination", time_limit=0.05).fit(mrf)
     assert time.perf_counter() - started < 30.0
-    assert trw.status_ == "time_limit" and not trw.converged_
+    assert trw.status_ == "time_limit"
+    assert not trw.converged_
     assert trw.log_partition_lower_ <= 1023.667 <= trw.log_partition_upper_ < np.inf
 
 
@@ -194,7 +201,7 @@ EVERYBODY = [
 def test_contradictions_are_refused_by_everybody(estimator):
     table = np.where(np.eye(2), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], table)
-    with pytest.raises(ValueError, match="forbid|no labelling"):
+    with pytest.raises(ValueError, match=r"forbid|no labelling"):
         estimator.fit(triangle)
 
 
@@ -214,7 +221,7 @@ def test_what_is_forbidden_has_no_mass_at_any_scale(oracle, scale, rng):
     for mrf in fields:
         log_partition, marginals = brute_force(mrf)
         if log_partition == -np.inf or not all(np.isfinite(t).any() for t in mrf.pairwise):
-            with pytest.raises(ValueError, match="-inf|forbidden"):
+            with pytest.raises(ValueError, match=r"-inf|forbidden"):
                 TRWMarginals(oracle).fit(mrf)
             continue
         n_possible += 1
@@ -222,7 +229,10 @@ def test_what_is_forbidden_has_no_mass_at_any_scale(oracle, scale, rng):
         assert flat(trw)[mrf.theta == -np.inf].max() < 1e-2
         if trw.converged_:
             np.testing.assert_allclose(
-                trw.log_partition_upper_, log_partition, rtol=0, atol=0.01 + 3.0 * (oracle != "auto")
+                trw.log_partition_upper_,
+                log_partition,
+                rtol=0,
+                atol=0.01 + 3.0 * (oracle != "auto"),
             )
         assert trw.log_partition_lower_ <= log_partition * (1 + 1e-12) + 1e-9
         assert trw.log_partition_upper_ >= log_partition - 1e-9 * abs(log_partition)

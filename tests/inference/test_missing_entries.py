@@ -37,7 +37,7 @@ def test_forest_rows_are_conditional_marginals(rng):
     node, edge, total = ForestRows(mrf).marginals(rows, np.ones(len(rows)))
     expected_edge = np.zeros_like(edge)
     for row, found, value in zip(rows, node, total):
-        agrees = np.all((row < 0) | (X == row), axis=1)
+        agrees = np.all((row < 0) | (row == X), axis=1)
         q = np.where(agrees, p, 0.0) / p[agrees].sum()
         for i in range(6):
             expected = np.bincount(X[:, i], q, 4)
@@ -142,4 +142,6 @@ def test_columns_and_rows_without_entries():
         TRWMarginals().fit([[0, np.nan], [1, np.nan]])
     rows = [[0, 1], [1, 0], [0, 1]]
     some = TRWMarginals().fit([*rows, [np.nan, np.nan]])
-    assert some.marginals_[0, 0] == pytest.approx(TRWMarginals().fit(rows).marginals_[0, 0], abs=0.1)
+    assert some.marginals_[0, 0] == pytest.approx(
+        TRWMarginals().fit(rows).marginals_[0, 0], abs=0.1
+    )

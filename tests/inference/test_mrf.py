@@ -68,7 +68,8 @@ def test_evidence_goes_back_to_the_first_field_and_takes_names(rng):
     assert rest.complete([1, 2]).tolist() == [1, 2, 0, 1, 2]
     X = labellings(rest.n_states)
     np.testing.assert_allclose(rest.score(X), mrf.score(rest.complete(X)), rtol=0, atol=1e-12)
-    assert mrf.evidence == {} and mrf.variables.tolist() == [0, 1, 2, 3, 4]
+    assert mrf.evidence == {}
+    assert mrf.variables.tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

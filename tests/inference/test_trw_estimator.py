@@ -18,7 +18,6 @@ from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import ExactMarginals, PairwiseMRF, edge_mutual_information, trw_objective
 
-
 # "auto" does not search where it can sum.
 searched = partial(TRWMarginals, "elimination")
 
@@ -68,7 +67,10 @@ def test_learned_potentials_make_the_bound_zero(rng):
 
 def test_other_trees_tighten_the_bound_of_a_table(rng):
     X = table(rng)
-    closed, tight = searched(edges="complete").fit(X), searched(edges="complete", n_rho_iter=4, tol=0.01).fit(X)
+    closed, tight = (
+        searched(edges="complete").fit(X),
+        searched(edges="complete", n_rho_iter=4, tol=0.01).fit(X),
+    )
     np.testing.assert_array_equal(closed.mrf_.theta, tight.mrf_.theta)
     log_partition, _ = brute_force(closed.mrf_)
     assert log_partition <= tight.log_partition_upper_ < closed.log_partition_upper_

@@ -245,7 +245,8 @@ class TestSolution:
     def test_labellings_are_read(self, kind, write):
         for text in (f"{kind}\n3 0 2 1", f"{kind}\n1\n3 0 2 1\n"):
             labels = read_uai_solution(write(text))
-            assert labels.tolist() == [0, 2, 1] and labels.dtype == np.int64
+            assert labels.tolist() == [0, 2, 1]
+            assert labels.dtype == np.int64
         with pytest.raises(ValueError, match="line 2: a state must be an integer >= 0, got '-1'"):
             read_uai_solution(write(f"{kind}\n2 0 -1"))
 

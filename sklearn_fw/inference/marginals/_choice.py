@@ -1,4 +1,4 @@
-"""What "auto" stands for: the exact answer wherever it costs little, else the best approximation."""
+"""What "auto" stands for: the exact answer where it costs little, else an approximation."""
 
 import math
 import sys

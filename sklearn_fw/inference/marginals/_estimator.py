@@ -280,8 +280,8 @@ def soften(mrf, notes):
     notes.append(
         UserWarning(
             f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
-            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals keeps "
-            f"them, and so does oracle='auto' where the graph is narrow enough"
+            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals "
+            f"keeps them, and so does oracle='auto' where the graph is narrow enough"
         )
     )
     return theta

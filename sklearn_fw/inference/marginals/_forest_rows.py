@@ -34,7 +34,7 @@ class ForestRows:
 
     def _collect(self, rows):
         """Beliefs below each variable, messages to the parents, and log-probabilities of rows."""
-        n, k = self.unary.shape
+        _n, k = self.unary.shape
         seen = (rows[:, :, None] == np.arange(k)) | (rows < 0)[:, :, None]
         below = np.where(seen, self.unary, -np.inf)
         messages = []

@@ -59,7 +59,7 @@ def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
             # Pairs that were never seen together say nothing of each other.
             forest = counts.of(pairs[kept & (counts.n_seen > 0)])
             answer, rows, weight = _expect(forest, states, sample_weight)
-            if isinstance(edges, str) and edges == "tree" or is_forest(pairs, states.shape[1]):
+            if (isinstance(edges, str) and edges == "tree") or is_forest(pairs, states.shape[1]):
                 return answer
             return _Counts(rows, n_states, weight, pseudocount, pairs).closed_form()
         counts = counts.of(pairs[kept])
@@ -120,9 +120,7 @@ def _information(table):
 
 
 def _field(node, edge, pairs, rho):
-    ratios = [
-        np.log(table / np.outer(table.sum(axis=1), table.sum(axis=0))) for table in edge
-    ]
+    ratios = [np.log(table / np.outer(table.sum(axis=1), table.sum(axis=0))) for table in edge]
     tables = [r * t for r, t in zip(rho, ratios, strict=True)]
     return PairwiseMRF([np.log(p) for p in node], pairs, tables or None)
 
@@ -130,11 +128,11 @@ def _field(node, edge, pairs, rho):
 def _expect(counts, states, weight):
     """Expectation and maximisation on a forest: the `LearnedMRF`, completed rows, their weights.
 
-    Maximises the weighted sum over rows of ``log p(entries that are there)``, and of ``pseudocount``
-    times the mean log-probability of states and pairs, over distributions p on the forest. Each
-    round replaces missing entries by their distributions given the others and takes frequencies,
-    and never makes it smaller. It starts from the frequencies of what is there; with few missing
-    entries that is near the only maximum, else it may end in one of several.
+    Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
+    ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
+    forest. Each round replaces missing entries by their distributions given the others and takes
+    frequencies, and never makes it smaller. It starts from the frequencies of what is there; with
+    few missing entries that is near the only maximum, else it may end in one of several.
     """
     rows, source = np.unique(states, axis=0, return_inverse=True)
     row_weight = np.bincount(source.reshape(-1), weights=weight)
@@ -176,8 +174,8 @@ def _states(X):
     if X.min() < 0:
         row, column = np.argwhere(X < 0)[0]
         raise ValueError(
-            f"Negative values in data passed to fit: X[{row}, {column}] is {X[row, column]}. States "
-            f"count from 0; mark missing entries by NaN"
+            f"Negative values in data passed to fit: X[{row}, {column}] is {X[row, column]}. "
+            f"States count from 0; mark missing entries by NaN"
         )
     states = X.astype(np.int64)
     if np.any(states != X):

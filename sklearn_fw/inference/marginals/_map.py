@@ -19,7 +19,7 @@ ROUNDS_PER_VARIABLE, FEWEST_ROUNDS, MOST_ROUNDS = 200, 10_000, 1_000_000
 class MAPResult(NamedTuple):
     """Answer of `PairwiseMRF.map`.
 
-    Attributes
+    Parameters
     ----------
     labels : ndarray of shape (n_variables,), int64
         The best labelling found.

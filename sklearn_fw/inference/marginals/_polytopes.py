@@ -37,7 +37,7 @@ class MarginalPolytope:
         try:
             labels, _, bound = self._oracle.argmax(scores, start)
         except TimeoutError:
-            # An exact oracle has nothing before its end; there is always time for one round of these.
+            # An exact oracle has nothing before its end; one round of these takes little time.
             labels, _, bound = BestOf().argmax(scores, start)
         labels = np.asarray(labels)
         if labels.shape != (self._mrf.n_variables,):

@@ -63,8 +63,9 @@ class TRWMarginals(MarginalsEstimator):
     correction_tol : "auto" or float, default="auto"
         Gap at which a correction ends. "auto": 0.5 while the gap is above 1, then 0.05, and at most
         a fifth of small ``tol``.
-    local_search : {"icm"} or None, default=None
-        Between oracle calls also step towards labellings found by local search.
+    local_search : {"auto", "icm"} or None, default="auto"
+        Between oracle calls also step towards labellings found by local search. "auto" does so
+        where "auto" for the oracle ends with "approx": on large graphs such steps cost little.
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
         First edge appearance probabilities: of random spanning trees weighted by the strength of
         couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
@@ -223,7 +224,7 @@ class TRWMarginals(MarginalsEstimator):
         correction="mfw",
         correction_every=1,
         correction_tol="auto",
-        local_search=None,
+        local_search="auto",
         rho_init="matrix_tree_weighted",
         n_rho_iter="auto",
         rho_step="open_loop",
@@ -371,9 +372,13 @@ class TRWMarginals(MarginalsEstimator):
         check_choice(self.contraction, "contraction", {"adaptive", "fixed", "none"})
         if self.correction is not None:
             check_choice(self.correction, "correction", {"mfw", "pfw", "fw"})
-        if self.local_search is not None:
-            check_choice(self.local_search, "local_search", {"icm"})
-            if self.polytope == "local":
+        by_itself = isinstance(self.oracle, str) and self.oracle == "auto"
+        local_search = self.local_search
+        if local_search is not None:
+            check_choice(local_search, "local_search", {"auto", "icm"})
+            if local_search == "auto":
+                local_search = "icm" if by_itself and self.polytope == "marginal" else None
+            elif self.polytope == "local":
                 raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         check_choice(self.rho_step, "rho_step", {"open_loop", "line_search"})
         if self.contraction != "none":
@@ -395,7 +400,7 @@ class TRWMarginals(MarginalsEstimator):
             correction=self.correction,
             correction_every=check_integer(self.correction_every, "correction_every", 1),
             correction_tol=self.correction_tol,
-            local_search=self.local_search,
+            local_search=local_search,
             tol=check_positive(self.tol, "tol"),
         )
         return settings, {

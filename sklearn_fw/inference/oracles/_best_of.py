@@ -33,8 +33,9 @@ class BestOf(BaseEstimator):
     Notes
     -----
     The cost is that of all oracles; those behind an oracle whose answer is exact are not asked.
-    Each begins with the best labelling known, ``start`` or what those before it found. An oracle that refuses the graph ends the call with its
-    error. Calls may come from several threads if the oracles allow it.
+    Each begins with the best labelling known, ``start`` or what those before it found. An oracle
+    that refuses the graph ends the call with its error. Calls may come from several threads if the
+    oracles allow it.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Exact inference on any graph whose tree-width is small."""
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -339,7 +340,7 @@ def _downward(problem, mode, messages, scales, value, node, edge):
 def _parts(plan, backwards=False):
     """Yield the parts of a walk through all buckets, looking at the clock before each."""
     cuts = plan.cuts.tolist()
-    parts = list(zip(cuts, cuts[1:]))
+    parts = list(itertools.pairwise(cuts))
     for begin, end in reversed(parts) if backwards else parts:
         if time_left() <= 0.0:
             raise TimeoutError(
