@@ -6,18 +6,21 @@ import textwrap
 FORMULAS = {
     "lam / 2 |w|^2 "
     "+ sum_i s_i max_y [ L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)> ] / sum_i s_i": (
-        r"\frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i \max_y \left[ L(y_i, y) "
+        r"\frac{\lambda}{2} \left\lVert w \right\rVert^2 + \frac{1}{\sum_i s_i} \sum_i "
+        r"s_i \max_y \left[ L(y_i, y) "
         r"- \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]"
     ),
     "sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i "
     "+ alpha (l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2)": (
         r"\frac{1}{\sum_i s_i} \sum_i s_i \, \mathrm{loss}(y_i, \langle w, x_i \rangle + c) "
-        r"+ \alpha \left( \rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2 \right), "
+        r"+ \alpha \left( \rho \left\lVert w \right\rVert_1 + \frac{1 - \rho}{2} "
+        r"\left\lVert w \right\rVert^2 \right), "
         r"\quad \rho = \mathtt{l1\_ratio}"
     ),
     "C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2": (
-        r"C \sum_i s_i \, \mathrm{loss}(y_i, \langle w, x_i \rangle + c) + \rho \|w\|_1 "
-        r"+ \frac{1 - \rho}{2} \|w\|^2, \quad \rho = \mathtt{l1\_ratio}"
+        r"C \sum_i s_i \, \mathrm{loss}(y_i, \langle w, x_i \rangle + c) + \rho "
+        r"\left\lVert w \right\rVert_1 "
+        r"+ \frac{1 - \rho}{2} \left\lVert w \right\rVert^2, \quad \rho = \mathtt{l1\_ratio}"
     ),
     "sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i + alpha * penalty(w)": (
         r"\frac{1}{\sum_i s_i} \sum_i s_i \, \mathrm{loss}(y_i, \langle w, x_i \rangle + c) "

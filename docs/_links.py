@@ -4,7 +4,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 # Inside these a link would break the layout, or there is one already.
-OUTSIDE = (nodes.reference, nodes.title, nodes.literal_block, nodes.Admonition)
+OUTSIDE = (nodes.reference, nodes.title, nodes.literal_block)
 KINDS = {"class", "exception", "function", "method", "property"}
 
 
@@ -32,7 +32,7 @@ class LinkNames(SphinxPostTransform):
         here = self.env.docname
         for node in list(self.document.findall(nodes.literal)):
             place = names.get(node.astext().removesuffix("()"))
-            if place is None or place[0] == here or _is_inside(node):
+            if place is None or place[0] == here or is_inside(node):
                 continue
             page, anchor = place
             uri = self.app.builder.get_relative_uri(here, page) + f"#{anchor}"
@@ -41,7 +41,8 @@ class LinkNames(SphinxPostTransform):
             link += node
 
 
-def _is_inside(node):
+def is_inside(node):
+    """Whether a name must not become a link where it stands."""
     parent = node.parent
     while parent is not None:
         if isinstance(parent, OUTSIDE):

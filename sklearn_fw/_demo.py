@@ -11,7 +11,7 @@ from .structured import ChainModel, ConvergenceDisplay, StructuredSVM
 
 __all__ = ["GRID", "Single", "Tuned", "draw", "make_chain", "make_single", "tune", "warm_up"]
 
-GRID = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 N_SHOWN = 24
 
 

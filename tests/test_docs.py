@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+from collections import namedtuple
 
 import pytest
 
@@ -73,3 +74,33 @@ def test_fragments_become_lists(news, tmp_path):
         "## Not released yet", "", "### New", "", "- New.", "- More.", "", "### Fixed", "",
         "- `fit` is", "  mended.",
     ]  # fmt: skip
+
+
+def test_names_become_links():
+    nodes = pytest.importorskip("docutils.nodes", reason="needs the extra 'docs'")
+    pytest.importorskip("sphinx", reason="needs the extra 'docs'")
+    links = module_of_the_docs("_links")
+    entry = namedtuple("entry", "docname node_id objtype")
+    names = links.short_names(
+        [
+            ("a.b.Model", entry("model", "a.b.Model", "class")),
+            ("a.b.Model.fit", entry("model", "a.b.Model.fit", "method")),
+            ("a.b.fit", entry("fit", "a.b.fit", "function")),
+            ("a.c.Twin", entry("one", "a.c.Twin", "class")),
+            ("a.d.Twin", entry("two", "a.d.Twin", "class")),
+            ("a.b", entry("b", "module-a.b", "module")),
+        ]
+    )
+    assert names["Model"] == names["a.b.Model"] == ("model", "a.b.Model")
+    assert names["Model.fit"] == ("model", "a.b.Model.fit")
+    assert names["fit"] == ("fit", "a.b.fit")
+    assert "Twin" not in names
+    assert names["a.d.Twin"] == ("two", "a.d.Twin")
+    assert "a.b" not in names
+    literal = nodes.literal("", "Model")
+    addnodes = pytest.importorskip("sphinx.addnodes")
+    addnodes.desc_content("", nodes.paragraph("", "", literal))
+    assert not links.is_inside(literal)
+    inner = nodes.literal("", "Model")
+    nodes.title("", "", inner)
+    assert links.is_inside(inner)

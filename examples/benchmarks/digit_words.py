@@ -14,16 +14,16 @@ words (``make_digit_words(n_valid=600)``); no image is in two of the three parts
 read by a chain, which also learns which digits follow each other; linear classifiers of
 scikit-learn read digit by digit.
 
-Every contender is fitted at the same nine values of C, from .0003 to 3. The one that reads most
+Every contender is fitted at the same seven values of C, from .001 to 1. The one that reads most
 digits of the validation words is judged on the test words, without another fit. C multiplies the
 loss in every objective: per digit in scikit-learn's classifiers, per word in the chains (for
 CRFsuite, ``c2 = 1 / (2 C)``). Attributes of CRFsuite are the 65 pixel values.
 
-All is repeated for ten sets, each with its own transitions, noise and words. The picture shows
+All is repeated for six sets, each with its own transitions, noise and words. The picture shows
 test words of the first set, taken at random with a fixed seed; ``python -m sklearn_fw`` makes the
 same picture and the first lines of the first set.
 """
-N_SETS = 10
+N_SETS = 6
 BASELINE = "LinearSVC"
 CHAIN = "StructuredSVM"
 PICTURE = DOCS.parent / "_static" / "demo.png"
