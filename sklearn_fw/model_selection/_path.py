@@ -34,7 +34,7 @@ class RegularizationPath(ABC):
         Name of its parameter that says how strong the regularization is, "C" or "alpha".
     grid_option : str or None
         Option of `regularization_path` that asks for given values. None for a path that chooses
-        its breakpoints itself; such a solution serves all values up to the next breakpoint.
+        its breakpoints itself and holds for all values between them.
     values_ : ndarray of shape (n_values,)
         Values of the parameter, from strong to weak regularization.
     coefs_ : ndarray of shape (n_values, ...)
