@@ -25,6 +25,8 @@ COLUMNS = 1000
 ITERATIONS, ACCURACY = 500, 1e-11
 # How many times as large as at hand coefficients may be at the optimum.
 LARGER = 10.0
+# Share of the objective below which a difference of sums is rounding.
+ROUNDING = 1e-14
 
 
 def suboptimality_bound(problem, certificate):
@@ -32,8 +34,11 @@ def suboptimality_bound(problem, certificate):
     coef, slopes, total = certificate.coef, certificate.memory, certificate.total
     near, subgradient, free = _subgradient(problem, coef, total)
     missing = np.where(free, total + subgradient, 0.0)
+    if missing.ndim == 2:
+        # Slopes of a row have the sum zero: what no change of them can make up for.
+        missing = np.where(free, missing - missing.mean(axis=1, keepdims=True), 0.0)
     curvature = Curvature(problem, slopes)
-    move = _solve(problem, curvature, missing, free)
+    move = _solve(problem, curvature, missing, free, ROUNDING * np.linalg.norm(total))
     scores = problem.scores(move, 0.0)
     changed = slopes - curvature.along(scores)
     after = problem.gradient(changed)
@@ -50,6 +55,9 @@ def suboptimality_bound(problem, certificate):
         certificate.objective * problem.total_weight + conjugates
         + float(np.sum(subgradient * near)) - problem.penalty.value(near)
     )  # fmt: skip
+    # What is left of sums that cancel to rounding is nothing.
+    if abs(bound) <= ROUNDING * (abs(certificate.objective) * problem.total_weight):
+        bound = 0.0
     bound += LARGER * float(np.sum(np.abs(rest) * (np.abs(near) + np.abs(move))))
     return max(bound, 0.0) / problem.total_weight if np.isfinite(bound) else None
 
@@ -81,7 +89,7 @@ def _wide(side, near):
     return np.asarray(side)[:, None] if np.ndim(side) and near.ndim == 2 else side
 
 
-def _solve(problem, curvature, missing, free):
+def _solve(problem, curvature, missing, free, negligible):
     """Coefficients whose scores change the slopes by what is missing."""
     if problem.n_outputs is None and problem.n_columns <= COLUMNS:
         move = np.zeros_like(missing)
@@ -104,7 +112,7 @@ def _solve(problem, curvature, missing, free):
     size = missing.size
     move, _ = cg(
         LinearOperator((size, size), matvec=product, dtype=np.float64), missing.ravel(),
-        rtol=ACCURACY, maxiter=ITERATIONS,
+        rtol=ACCURACY, atol=negligible, maxiter=ITERATIONS,
         M=LinearOperator((size, size), matvec=lambda v: v.ravel() / diagonal, dtype=np.float64),
     )  # fmt: skip
     return move.reshape(shape)

@@ -182,6 +182,7 @@ class Run:
         self.order = problem.active  # shuffled in place
         shape = problem.shape
         self.tol, self.scale, self.rounding = tol, 0.0, 0.0
+        self.unproven_at = np.inf  # gradient mapping of the last point with too large a bound
         if start is not None and start.seen is not None:
             # A part of the rows: nothing can be certified.
             coef = self._rested(start.coef)
@@ -223,14 +224,20 @@ class Run:
         coef, intercept = self.engine.point()
         best = self.problem.certify(coef, intercept, self._stand)
         if not self.has_dual and best.gradient_mapping <= self._flat:
-            best = best._replace(bound=suboptimality_bound(self.problem, best))
+            bound = suboptimality_bound(self.problem, best)
+            best = best._replace(bound=bound)
+            if bound is None or bound > self.tol * abs(best.objective):
+                self.unproven_at = best.gradient_mapping
         self.best = best
         return self._row(best.row(), certified=True)
 
     @property
     def _flat(self):
-        """Gradient mapping at which a run without dual may be at its end."""
-        return self.tol * self.problem.null.gradient_mapping
+        """Gradient mapping at which a run without dual may be at its end.
+
+        Where a bound was too large a better point is worth the next one, not the next point.
+        """
+        return min(self.tol * self.problem.null.gradient_mapping, 0.5 * self.unproven_at)
 
     def may_stop(self, row):
         """Whether an estimate asks for an exact certificate."""
@@ -245,8 +252,11 @@ class Run:
         limit = self.tol * abs(best.objective)
         if self.has_dual:
             return "duality gap", best.dual_gap, limit
-        if best.bound is None or best.gradient_mapping > self._flat:
-            return "gradient mapping", best.gradient_mapping, self._flat
+        flat = self.tol * self.problem.null.gradient_mapping
+        if best.bound is None and best.gradient_mapping > flat:
+            return "gradient mapping", best.gradient_mapping, flat
+        if best.bound is None:
+            return "unproven suboptimality, at most", abs(best.objective), limit
         return "bound on the suboptimality", best.bound, limit
 
     def unproven(self, objective, mapping):
