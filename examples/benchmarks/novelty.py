@@ -127,9 +127,8 @@ def novelty_sets(report, options):
                    for rival in RIVALS))  # fmt: skip
     report.text(
         """The default length scale follows the leave-one-out likelihood of at most 500 rows, and
-        the time for that is part of the fit. With the plain median distance the model oversmooths sets
-        of many tight clusters. :doc:`defaults` compares the default with the best length scale that
-        labelled novelties could find."""
+        the time for that is part of the fit. :doc:`defaults` compares it with the best length scale
+        that labelled novelties could find."""
     )
 
 

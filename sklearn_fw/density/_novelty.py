@@ -1,6 +1,5 @@
 """From scores to decisions: threshold, labels and p-values of a density."""
 
-import numpy as np
 from sklearn.base import OutlierMixin
 
 from ._threshold import ReferenceScores
@@ -14,7 +13,8 @@ class NoveltyMixin(OutlierMixin):
     """Decisions about new rows, calibrated by the scores of left-out training rows.
 
     An estimator gives `score_samples`, `_check_query`, `_model_backend`, `_used` (the positions of
-    its training rows in the X of `fit`), `_left_aside` (whether there are others) and calls `_calibrate`.
+    its training rows in the X of `fit`), `_left_aside` (whether there are others) and calls
+    `_calibrate`.
     """
 
     def _calibrate(self, scores, weight):
