@@ -10,6 +10,7 @@ class Status(Enum):
 
     RUNNING = "still running"
     CONVERGED = "the certificate is at most tol"
+    LOOSE = "the certificate is at most tol, but more than a tenth of the objective"
     MAX_ITER = "increase max_iter, loosen tol or scale the features"
     TIME_LIMIT = "increase time_limit, loosen tol or scale the features"
     STOPPED = "a callback asked to stop"

@@ -11,14 +11,18 @@ import numpy as np
 
 from ._jit import njit
 
-FW, PAIRWISE, AWAY, HYBRID = 0, 1, 2, 3  # step rules; the first three are also kinds of direction
+# Step rules; the first three are also kinds of direction.
+FW, PAIRWISE, AWAY, HYBRID, EXACT = 0, 1, 2, 3, 4
 BY_GAP, BY_MAX_GAP = -1, -2  # entries of a visiting order that leave the choice to the kernel
 DONE, NO_GAP, TABLE_FULL = 0, 1, 2  # why `run_visits` returned
 # Places in the array of counts
-CALLS, HITS, MISSED_LOCAL, MISSED_GLOBAL, STEPS, DROPS, WORSE, EVICTED, VISITS, REASON = (
-    0, 1, 2, 3, 4, 7, 8, 9, 10, 11,
+(
+    CALLS, HITS, MISSED_LOCAL, MISSED_GLOBAL, STEPS, DROPS, WORSE, EVICTED, VISITS, REASON,
+    EXACT_STEPS,
+) = (
+    0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12,
 )  # fmt: skip
-N_COUNTS = 12
+N_COUNTS = 13
 
 
 class Gaps(NamedTuple):
@@ -40,6 +44,7 @@ class Rules(NamedTuple):
     cache_f: float
     cache_nu: float
     gap_degree: float
+    shrink: bool = False  # pass over blocks that a visit of the same order left without a gap
 
 
 # ---- choosing the block ------------------------------------------------------------------------

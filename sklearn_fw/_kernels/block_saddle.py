@@ -51,7 +51,7 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
         gamma = 2.0 * n / (k + 2.0 * n)
         n_nodes = parts.node_start[i + 1] - parts.node_start[i]
         block_scores(parts, w_view, i, 1.0, scratch)
-        block_argmax(parts, w_view, i, scratch)
+        block_argmax(parts, w_view, i, parts.whole_cost, scratch)
         labels = scratch.labels[:n_nodes]
         step_in_ball(w, v, radius, euclidean, gamma)
         build_direction(parts, dual, i, FW, labels, labels, scratch)

@@ -247,7 +247,7 @@ def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, coun
         slot, current = begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
         value = 0.0
         if slot < 0:
-            value = block_argmax(parts, dual.w, i, scratch)
+            value = block_argmax(parts, dual.w, i, parts.whole_cost, scratch)
         finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
     counts[REASON] = DONE
     return order.size
@@ -262,7 +262,7 @@ def sweep(parts, dual, w, loss_weight, first, last, scratch, hinge, current, lab
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         block_scores(parts, w, i, loss_weight, scratch)
-        value = block_argmax(parts, w, i, scratch)
+        value = block_argmax(parts, w, i, loss_weight * parts.whole_cost, scratch)
         true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
         hinge[i] = value - true_value
         current[i] = current_value(parts, dual, w, i, scratch) - true_value
@@ -433,7 +433,7 @@ def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, sc
         if lam > 0.0 and visit == 1:
             loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
         block_scores(parts, target, i, loss_weight, scratch)
-        block_argmax(parts, target, i, scratch)
+        block_argmax(parts, target, i, loss_weight * parts.whole_cost, scratch)
         truth, labels = parts.truth[start:stop], scratch.labels[: stop - start]
         build_direction(parts, dual, i, PAIRWISE, truth, labels, scratch)
         if _any_active(parts, i, scratch):

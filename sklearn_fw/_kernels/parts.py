@@ -16,7 +16,7 @@ import numpy as np
 
 from ._jit import any_order, inner, njit
 from .block_rules import AWAY, FW, PAIRWISE
-from .tree import enumerate_argmax, tree_argmax
+from .tree import enumerate_argmax, tree_argmax, tree_runner_up
 
 
 class Parts(NamedTuple):
@@ -163,18 +163,38 @@ def current_value(parts, dual, w, i, scratch):
 
 
 @inner
-def block_argmax(parts, w, i, scratch):
+def block_argmax(parts, w, i, whole_cost, scratch):
     """The exact oracle: best labelling under `block_scores`, into ``scratch.labels``.
 
-    Returns its value. Not for ``whole_cost``, which is no sum over nodes.
+    Every labelling but the truth gets ``whole_cost`` on top. Returns the value.
     """
-    n_nodes = parts.node_start[i + 1] - parts.node_start[i]
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    n_nodes = stop - start
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
     edge_table = parts.edge_table[parts.edge_start[i] : parts.edge_stop[i]]
     scores, labels = scratch.scores[:n_nodes], scratch.labels[:n_nodes]
     if parts.exhaustive:
-        return enumerate_argmax(scores, edges, edge_table, w.tables, labels)
-    return tree_argmax(scores, edges, edge_table, w.tables, labels, scratch.messages)
+        value = enumerate_argmax(scores, edges, edge_table, w.tables, labels)
+    else:
+        value = tree_argmax(scores, edges, edge_table, w.tables, labels, scratch.messages)
+    if whole_cost == 0.0:
+        return value
+    truth = parts.truth[start:stop]
+    for t in range(n_nodes):
+        if labels[t] != truth[t]:
+            return value + whole_cost
+    # The truth has the best score: the cost may lift the second best above it.
+    if parts.exhaustive:
+        number = 0
+        for t in range(n_nodes):
+            number = number * scores.shape[1] + truth[t]
+        loss = value - enumerate_argmax(scores, edges, edge_table, w.tables, labels, number)
+    else:
+        loss = tree_runner_up(scores, edges, edge_table, w.tables, labels, scratch.messages)
+    if loss < whole_cost:
+        return value - loss + whole_cost
+    labels[:] = truth
+    return value
 
 
 # ---- directions --------------------------------------------------------------------------------

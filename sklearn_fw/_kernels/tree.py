@@ -8,7 +8,25 @@ messages then flow from leaves to roots by walking the list once, and labels by 
 
 import numpy as np
 
-from ._jit import njit
+from ._jit import inner, njit
+
+
+@inner
+def _walk_back(edges, edge_table, tables, messages, kept, labels):
+    """States of all nodes but the roots and ``kept``, given those of their parents."""
+    n_states = messages.shape[1]
+    for e in range(edges.shape[0] - 1, -1, -1):
+        child, parent = edges[e, 0], edges[e, 1]
+        if child == kept:
+            continue
+        table = tables[edge_table[e]]
+        state = labels[parent]
+        top, top_value = 0, messages[child, 0] + table[0, state]
+        for j in range(1, n_states):
+            candidate = messages[child, j] + table[j, state]
+            if candidate > top_value:
+                top, top_value = j, candidate
+        labels[child] = top
 
 
 @njit
@@ -49,17 +67,39 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
                     top = k
             labels[t] = top
             value += messages[t, top]
-    for e in range(edges.shape[0] - 1, -1, -1):
-        child, parent = edges[e, 0], edges[e, 1]
-        table = tables[edge_table[e]]
-        state = labels[parent]
-        top, top_value = 0, messages[child, 0] + table[0, state]
-        for j in range(1, n_states):
-            candidate = messages[child, j] + table[j, state]
-            if candidate > top_value:
-                top, top_value = j, candidate
-        labels[child] = top
+    _walk_back(edges, edge_table, tables, messages, -1, labels)
     return value
+
+
+@njit
+def tree_runner_up(scores, edges, edge_table, tables, labels, messages):
+    """The best of all other labellings, after `tree_argmax` with the last two arguments.
+
+    Somewhere it departs from the best one first, at a node whose parent keeps its state, and the
+    subtree below that node follows. ``labels`` receives it; returns how much lower its score is,
+    inf where there is no other labelling. Cost: n_edges * n_states, and the walk back.
+    """
+    n_nodes, n_states = scores.shape
+    is_root = np.ones(n_nodes, np.bool_)
+    node, state, least = -1, -1, np.inf
+    for e in range(edges.shape[0]):
+        child, table, parent_state = edges[e, 0], tables[edge_table[e]], labels[edges[e, 1]]
+        is_root[child] = False
+        best = messages[child, labels[child]] + table[labels[child], parent_state]
+        for j in range(n_states):
+            loss = best - messages[child, j] - table[j, parent_state]
+            if j != labels[child] and loss < least:
+                node, state, least = child, j, loss
+    for t in range(n_nodes):
+        if is_root[t]:
+            for j in range(n_states):
+                loss = messages[t, labels[t]] - messages[t, j]
+                if j != labels[t] and loss < least:
+                    node, state, least = t, j, loss
+    if node >= 0:
+        labels[node] = state
+        _walk_back(edges, edge_table, tables, messages, node, labels)
+    return least
 
 
 @njit
@@ -189,22 +229,27 @@ def tree_top_k(scores, edges, edge_table, tables, k):
 
 
 @njit
-def enumerate_argmax(scores, edges, edge_table, tables, labels):
-    """Best labelling of any graph by trying all n_states^n_nodes of them; first one on ties."""
+def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
+    """Best labelling of any graph by trying all n_states^n_nodes of them; first one on ties.
+
+    ``but`` is the number, in lexicographic order, of one that is not tried.
+    """
     n_nodes, n_states = scores.shape
     current = np.zeros(n_nodes, np.int64)
     best = -np.inf
     labels[:] = 0
+    number = 0
     while True:
         value = 0.0
         for t in range(n_nodes):
             value += scores[t, current[t]]
         for e in range(edges.shape[0]):
             value += tables[edge_table[e], current[edges[e, 0]], current[edges[e, 1]]]
-        if value > best:
+        if value > best and number != but:
             best = value
             for t in range(n_nodes):
                 labels[t] = current[t]
+        number += 1
         t = n_nodes - 1  # last node turns fastest: ties give the lexicographically first labelling
         while t >= 0 and current[t] == n_states - 1:
             current[t] = 0

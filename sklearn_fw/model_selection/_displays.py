@@ -16,6 +16,8 @@ CURVES = {
 }
 # The curves of more coefficients than this could not be told apart.
 MAX_COEFS = 100
+# Values between the ends of a path that holds for all of them, besides its breakpoints.
+N_BETWEEN = 40
 
 
 class RegularizationPathDisplay:
@@ -24,9 +26,9 @@ class RegularizationPathDisplay:
     Make it with `from_path`. All curves are functions of the parameter of the path on a logarithmic
     axis, with strong regularization at the left.
 
-    The weights of a structured path stay as they are between two breakpoints, so the curves are
-    steps; the gap, drawn as reached at a breakpoint, grows to at most ``eps`` until the next, which
-    the shade shows. Solutions on a grid are points with lines between them.
+    A structured path holds for all values of C: its curves are drawn in between, too, and the gap
+    is what is certified there, with its breakpoints as dots. Solutions on a grid are points with
+    lines between them.
 
     Parameters
     ----------
@@ -41,13 +43,11 @@ class RegularizationPathDisplay:
     coefs : array-like of shape (n_values, ...), default=None
         Coefficients of each solution, when they are to be drawn one by one.
     eps : float, default=None
-        Gap that is not exceeded between breakpoints, drawn as a dashed line.
-    C_end : float, default=None
-        End of the last step. None or infinity: the last solution serves all larger C.
+        Gap that is not exceeded anywhere, drawn as a dashed line.
+    breakpoints : array-like, default=None
+        Those of ``values`` that were solved, where others were not; dots on the curve of gaps.
     param_name : str, default="C"
         Name of the parameter.
-    steps : bool, default=True
-        Whether each solution serves all values up to the next.
     name : str, default=None
         Label of the curves in the legend; None makes no legend.
 
@@ -91,9 +91,8 @@ class RegularizationPathDisplay:
         gaps=None,
         coefs=None,
         eps=None,
-        C_end=None,
+        breakpoints=None,
         param_name="C",
-        steps=True,
         name=None,
     ):
         self.values = values
@@ -102,9 +101,8 @@ class RegularizationPathDisplay:
         self.gaps = gaps
         self.coefs = coefs
         self.eps = eps
-        self.C_end = C_end
+        self.breakpoints = breakpoints
         self.param_name = param_name
-        self.steps = steps
         self.name = name
 
     @classmethod
@@ -118,12 +116,12 @@ class RegularizationPathDisplay:
         X : {array-like, sparse matrix} or list of n_samples inputs, default=None
             Held-out inputs.
         y : array-like or list of n_samples outputs, default=None
-            Their outputs. With them every solution is scored, at the cost of one prediction of
-            all samples each.
+            Their outputs. With them every value that is drawn is scored, at the cost of one
+            prediction of all samples each.
         curves : sequence of {"score", "norm", "gap", "coef", "nonzero"}, default=None
             What to draw, one panel each; "coef" draws each coefficient that is not always zero (the
             100 largest) and "nonzero" their number, both for paths on a grid. None draws the score
-            where there are held-out data; else the coefficients on a grid, and the norm on steps.
+            where there are held-out data; else the coefficients on a grid, and the norm without.
         ax : matplotlib Axes or sequence of Axes, default=None
             One panel per curve; None makes a new figure.
         name : str, default=None
@@ -146,17 +144,19 @@ class RegularizationPathDisplay:
         """
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")
-        steps = path.grid_option is None
+        values, coefs, gaps, breakpoints = path.values_, path.coefs_, path.gaps_, None
+        if hasattr(path, "gap_at"):
+            breakpoints, values = values, _values_between(path)
+            coefs, gaps = (path.coef_at(value) for value in values), path.gap_at(values)
         display = cls(
-            path.values_,
-            scores=None if X is None else path.score_path(X, y),
-            norms=np.linalg.norm(path.coefs_.reshape(len(path.coefs_), -1), axis=1),
-            gaps=None if np.isnan(path.gaps_).all() else path.gaps_,
-            coefs=None if steps else path.coefs_,
+            values,
+            scores=None if X is None else path.score_path(X, y, at=values),
+            norms=[np.linalg.norm(coef) for coef in coefs],  # one at a time: they can be large
+            gaps=None if np.isnan(gaps).all() else gaps,
+            coefs=None if path.grid_option is None else path.coefs_,
             eps=getattr(path, "eps", None),
-            C_end=getattr(path, "C_end_", None),
+            breakpoints=breakpoints,
             param_name=path.param_name,
-            steps=steps,
             name=name,
         )
         return display.plot(ax, curves=curves, **kwargs)
@@ -221,27 +221,27 @@ class RegularizationPathDisplay:
     def _draw(self, panel, curve, data, label, kwargs):
         """One curve with its axes; the lines of several coefficients share one label."""
         values, data = np.asarray(self.values, dtype=float), np.asarray(data)
-        style = {"marker": "." if len(values) < 50 and curve != "coef" else None}
-        if self.steps:
-            end = 2.0 * values[-1] if self.C_end is None or np.isinf(self.C_end) else self.C_end
-            values, data = np.append(values, end), np.append(data, data[-1:], axis=0)
-            style = {"drawstyle": "steps-post"}
+        few = len(values) < 50 and self.breakpoints is None
+        style = {"marker": "." if few and curve != "coef" else None}
+        if self.breakpoints is not None and curve == "gap":
+            solved = np.flatnonzero(np.isin(values, self.breakpoints))
+            style = {"marker": ".", "markevery": solved.tolist()}
         lines = panel.plot(values, data, **{**style, **kwargs})
         if lines:
             lines[0].set_label(label)
         panel.set_xscale("log")
         if values[0] > values[-1] and not panel.xaxis_inverted():
             panel.invert_xaxis()
-        if curve == "norm" or (curve == "gap" and not self.steps):
+        if curve == "gap" and self.eps is not None:
+            panel.axhline(self.eps, color="0.5", linewidth=1, linestyle="--")
+            panel.set_ylim(bottom=0.0)  # after the rest: it ends the search for limits
+        elif curve in ("norm", "gap"):
             panel.set_yscale("log", nonpositive="mask")
-        elif curve == "gap":
-            self._shade_gap(panel, values, data, lines[0].get_color())
         return lines if curve == "coef" else lines[0]
 
-    def _shade_gap(self, panel, values, gaps, color):
-        """The range of the gap between breakpoints."""
-        if self.eps is not None:
-            panel.axhline(self.eps, color="0.5", linewidth=1, linestyle="--")
-            band = {"color": color, "alpha": 0.15, "linewidth": 0}
-            panel.fill_between(values, gaps, self.eps, step="post", **band)
-        panel.set_ylim(bottom=0.0)  # after the rest: it ends the search for limits
+
+def _values_between(path):
+    """The breakpoints of a path and values between them and behind the last, in its order."""
+    first, last = path.values_[0], path.values_[-1]
+    end = 2.0 * last if np.isinf(path.C_end_) else path.C_end_
+    return np.unique(np.r_[path.values_, np.geomspace(first, end, N_BETWEEN)[1:-1], end])

@@ -3,7 +3,9 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
-from sklearn.metrics import check_scoring
+from sklearn.utils import column_or_1d
+
+from ._scoring import check_scorer
 
 __all__ = ["RegularizationPath", "regularization_path"]
 
@@ -32,7 +34,7 @@ class RegularizationPath(ABC):
         Name of its parameter that says how strong the regularization is, "C" or "alpha".
     grid_option : str or None
         Option of `regularization_path` that asks for given values. None for a path that chooses
-        its breakpoints itself; such a solution serves all values up to the next breakpoint.
+        its breakpoints itself and holds for all values between them.
     values_ : ndarray of shape (n_values,)
         Values of the parameter, from strong to weak regularization.
     coefs_ : ndarray of shape (n_values, ...)
@@ -87,8 +89,8 @@ class RegularizationPath(ABC):
         """
         return self.estimator_at(at).predict(X)
 
-    def score_path(self, X, y, scoring=None):
-        """Scores of all solutions on other data.
+    def score_path(self, X, y, scoring=None, at=None):
+        """Scores of solutions on other data.
 
         Parameters
         ----------
@@ -97,15 +99,19 @@ class RegularizationPath(ABC):
         y : array-like or list of n_samples outputs
             Truth.
         scoring : str, callable or None, default=None
-            Name of a scorer or ``scoring(estimator, X, y)``; None uses the estimator's score.
+            Name of a scorer of scikit-learn or of `sklearn_fw.metrics.SCORERS`, or
+            ``scoring(estimator, X, y)``; None uses the estimator's score.
+        at : array-like of shape (n_values,), default=None
+            Values of the parameter; None means ``values_``.
 
         Returns
         -------
         scores : ndarray of shape (n_values,)
-            One score per entry of ``values_``.
+            One score per value.
         """
-        scorer = check_scoring(self.estimator, scoring)
-        return np.array([scorer(self.estimator_at(value), X, y) for value in self.values_])
+        scorer = check_scorer(self.estimator, scoring)
+        at = self.values_ if at is None else column_or_1d(np.asarray(at, dtype=float))
+        return np.array([scorer(self.estimator_at(value), X, y) for value in at])
 
 
 def regularization_path(estimator, X, y, *, sample_weight=None, **options):
@@ -127,15 +133,19 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     **options : dict
         Options of the kind of path.
 
-        For `StructuredSVM`, whose path holds for every C up to ``C_max`` with accuracy ``eps``
+        For `StructuredSVM`, whose path holds for every C up to ``C_max`` with accuracy ``eps``:
+        between breakpoints by mixtures of their weights
         (``solver`` must be of the block-coordinate family and ``max_iter`` counts passes per
         breakpoint; ``C`` and ``tol`` are not used):
 
-        - eps : float, default=0.1; accuracy, in units of the task loss.
+        - eps : float or None, default=None; accuracy, in units of the task loss. None means a tenth
+          of the mean largest loss, the gap that zero weights have.
         - kappa : float or None, default=None; fraction of ``eps`` to which each problem is solved,
-          in (0, 1). None means 0.9 in exact and 0.7 in heuristic mode. Larger values give fewer
+          in (0, 1). None means 0.85 in exact and 0.7 in heuristic mode. Larger values give fewer
           passes between more breakpoints.
-        - C_max : float or None, default=None; where to stop. None goes on to 1 / (C n) = 1e-5.
+        - C_min : float or None, default=None; the first breakpoint, unless the solution in closed
+          form serves larger C. None begins there.
+        - C_max : float or None, default=None; the last breakpoint. None goes on to 1 / (C n) = 1e-5.
         - mode : {"exact", "heuristic"}, default="exact"; "exact" makes a gap pass at every
           breakpoint, and the guarantee holds; "heuristic" trusts the last known gaps: fewer oracle
           calls, no guarantee.
@@ -164,7 +174,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
         When the estimator has no path, or not with these options.
     ValueError
         For parameters out of range, and what the estimator's ``fit`` refuses. Structured: for
-        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds).
+        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), and
+        for averages of iterates in heuristic mode.
         Linear: for penalties that are constraints only.
 
     Warns
@@ -182,16 +193,24 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     An estimator of your own takes part with a method ``_regularization_path(X, y, *,
     sample_weight=None, **options)`` that returns a `RegularizationPath`.
 
-    Structured paths have, in exact mode, at most ``1 + log(lam_max / lam_min) * mean_i max L_i /
-    (eps (1 - kappa))`` breakpoints, where lam = 1 / (C n). Linear paths save a fifth to a half of
+    What two solutions prove about the problems between them takes the products of their weights
+    and no oracle calls: weights ``w = (1 - p) w_0 + p w_1`` have a mean hinge loss of at most the
+    same mixture of hinge losses, and dual variables are mixed with a share of their own; both
+    shares have a closed form. That the gap is at most ``eps`` in between is verified before a
+    breakpoint is accepted, else one more is put in the middle. The number of breakpoints grows
+    about like 1 / sqrt(eps), where keeping weights or dual variables would take 1 / eps. In exact
+    mode there are at most ``1 + log(lam_max / lam_min) * mean_i max L_i / (eps (1 - kappa))``, up
+    to a factor of two, where lam = 1 / (C n). Averages of iterates (``averaging=True``) begin anew
+    at every breakpoint, and the certificate is theirs. Linear paths save a fifth to a half of
     the epochs of single fits with a ridge, less with an l1 penalty, where the new coefficients of
     every value have their way to go. Memory: the coefficients of all values.
 
     References
     ----------
     .. [1] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
-       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Section 4, Algorithms 6
-       and 7 (with the stopping condition of Algorithm 7 the right way round), Proposition 1.
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Section 4 and Algorithm 6
+       for the first breakpoint, Proposition 1 beyond the last one; in between mixtures of
+       solutions replace its fixed weights.
 
     Examples
     --------

@@ -54,6 +54,7 @@ class BlackBoxBlocks(Blocks):
         n_weights = self._model.n_weights
         worst = self._ask_all(np.zeros(n_weights), keyed=False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
+        self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
 
     # ---- state -----------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ COUNTED = {
     "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
     "away": block_rules.STEPS + block_rules.AWAY,
     "drop": block_rules.DROPS,
+    "exact": block_rules.EXACT_STEPS,
 }
 
 
@@ -54,13 +55,22 @@ class Blocks(ABC):
         Length of w.
     max_loss : float
         Mean over samples of the largest loss: the gap at w = 0.
+
+    Attributes
+    ----------
+    mean_square : float
+        Mean over samples of the squared norm of the features that a wrong output changes, about.
     """
+
+    single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
         self.weight = weight
         self.n_blocks = len(weight)
         self.n_weights = n_weights
         self.max_loss = max_loss
+        self.relative_tol = False  # whether a tolerance counts in units of the objective
+        self.is_compiled = False  # whether passes are
         self.exact = True  # whether the oracle promises to be
 
     def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
@@ -77,6 +87,7 @@ class Blocks(ABC):
         self.moments = np.zeros(d if averaging else 0)
         self.loss_moment = np.zeros(1)
         self.loss = np.zeros(n)
+        self.objective = self.max_loss  # last one known; that of w = 0 to begin with
         self.counts = np.zeros(block_rules.N_COUNTS, dtype=np.int64)
         self.n_unbounded = 0  # answers without a bound, in the certificates that still count
         size = 1 << max(n - 1, 0).bit_length()
@@ -115,6 +126,13 @@ class Blocks(ABC):
         v += self.v  # in place: weight vectors can be larger than everything else
         return v, self.loss.sum() - factor * self.loss_moment[0]
 
+    def restart_average(self):
+        """Leave out of the average what was visited so far, at another lam."""
+        if self.moments.size:
+            self.moments[:] = 0.0
+            self.loss_moment[:] = 0.0
+            self.counts[block_rules.VISITS] = 0
+
     @property
     def certified(self):
         """Whether certificates hold: by bounds, or by a promise that nothing contradicts."""
@@ -126,6 +144,10 @@ class Blocks(ABC):
         n_unbounded = np.count_nonzero(~np.isfinite(sweep.slack))
         self.n_unbounded += n_unbounded
         return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))
+
+    def gap_limit(self, tol):
+        """The gap that ``tol`` demands."""
+        return tol * abs(self.objective) if self.relative_tol else tol
 
     def ask(self, w):
         """n oracle calls at any w: the `mean_hinge` and its `Sweep`."""
@@ -141,6 +163,7 @@ class Blocks(ABC):
         hinge, sweep = self.ask(w)
         primal = 0.5 * self.lam * (w @ w) + hinge
         dual = self.dual_value(v, loss)
+        self.objective = float(primal)
         return Certificate(w, float(primal), dual, float(primal - dual), sweep)
 
     def set_gaps(self, sweep, degree=1.0):

@@ -4,9 +4,12 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._kernels import blocks as kernels
+from .._kernels import class_blocks
 from .._kernels.block_rules import (
     DONE,
     EVICTED,
+    EXACT,
+    EXACT_STEPS,
     NO_GAP,
     REASON,
     TABLE_FULL,
@@ -18,7 +21,8 @@ from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value
 from .._threads import chunks, n_threads
 from ..inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
-from .models._pairwise import Graph, augmented_argmax, pairwise_scores
+from .models._pairwise import augmented_argmax
+from .models._part_scores import Graph, pairwise_scores
 
 # Oracles whose loop is inside the compiled pass; any other object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)
@@ -45,13 +49,17 @@ class PartBlocks(Blocks):
         n_states = len(parts.cost)
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
+        self.mean_square = _mean_square(parts)
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
+        self._single = None  # what exact steps want to know, once they are asked for
         self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
-        # The zero-one loss of a whole output needs the runner-up: compiled passes do not look.
         compiled = type(oracle) in COMPILED or self._parts.exhaustive
-        self._oracle = None if compiled and parts.whole_cost == 0.0 else oracle
+        self._oracle = None if compiled else oracle
+        of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
+        self.single = of_one_node and compiled and parts.whole_cost == 0.0
+        self.is_compiled = compiled
         self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -129,11 +137,22 @@ class PartBlocks(Blocks):
         )
         self._scratch = self._make_scratch()
 
+    @property
+    def n_nodes(self):
+        """Nodes of all samples."""
+        return len(self._parts.truth)
+
+    def first_labels(self):
+        """State of the first node of every sample in the truth."""
+        return self._parts.truth[self._parts.node_start[:-1]]
+
     # ---- visits ----------------------------------------------------------------------------------
 
     def visit(self, order, uniforms, rules):
         """Visit blocks; see `Blocks.visit`."""
         run = self._run_compiled if self._oracle is None else self._run_oracle
+        if rules.step == EXACT:
+            run = self._run_exact
         position = 0
         while position < len(order):
             position = run(rules, order, uniforms, position)
@@ -147,6 +166,18 @@ class PartBlocks(Blocks):
         return kernels.run_visits(
             self._parts, self._dual, self._corners, self.gaps, rules, order, uniforms,
             self._scratch, self.counts, position,
+        )  # fmt: skip
+
+    def _run_exact(self, rules, order, uniforms, position):
+        if self._single is None:
+            parts = self._parts
+            self._single = class_blocks.Single(
+                np.empty(len(parts.data), np.int64), np.empty(self.n_blocks)
+            )
+            class_blocks.number_columns(parts, self._scratch, self._single)
+        return class_blocks.exact_visits(
+            self._parts, self._dual, self._single, self.gaps, rules, order, uniforms, self.counts,
+            position,
         )  # fmt: skip
 
     def _run_oracle(self, rules, order, uniforms, position):
@@ -192,8 +223,10 @@ class PartBlocks(Blocks):
         hinge, current = np.empty((2, self.n_blocks))
         labels = np.empty(len(parts.truth), np.int32)
         loss_weight = 1.0 if augmented else 0.0
+        if not augmented:  # the cost of a whole output is a loss, too
+            parts = parts._replace(whole_cost=0.0)
         if self._oracle is not None:
-            return self._sweep_oracle(view, loss_weight, hinge, current, labels)
+            return self._sweep_oracle(parts, view, loss_weight, hinge, current, labels)
 
         def run(first, last):
             kernels.sweep(
@@ -213,18 +246,15 @@ class PartBlocks(Blocks):
         jobs = (delayed(run)(first, last) for first, last in ranges)
         Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
 
-    def _sweep_oracle(self, view, loss_weight, hinge, current, labels):
+    def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""
-        parts, scratch = self._parts, self._scratch
-        # Scores without loss leave a zero-one loss out as well.
-        whole_cost = parts.whole_cost if loss_weight else 0.0
-        plain = parts if loss_weight else parts._replace(whole_cost=0.0)
+        scratch, whole_cost = self._scratch, parts.whole_cost
         asked, (true_value, slack) = [], np.zeros((2, self.n_blocks))
         for i in range(self.n_blocks):
             truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-            block_scores(plain, view, i, loss_weight, scratch)
-            true_value[i] = labels_value(plain, view, i, truth, scratch)
-            current[i] = current_value(plain, self._dual, view, i, scratch) - true_value[i]
+            block_scores(parts, view, i, loss_weight, scratch)
+            true_value[i] = labels_value(parts, view, i, truth, scratch)
+            current[i] = current_value(parts, self._dual, view, i, scratch) - true_value[i]
             scores = self._block_scores(i, view)
             asked.append(
                 (PairwiseScores(scores.unary.copy(), scores.pairwise, scores.edges), truth)
@@ -297,8 +327,8 @@ class PartBlocks(Blocks):
         """Steps of the primal baselines."""
         if self._oracle is not None:
             raise NotImplementedError(
-                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto' "
-                "and a task_loss that is a sum over nodes, or wrap the model as a black box"
+                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto', "
+                "or wrap the model as a black box"
             )
         return kernels.subgradient_visits(
             self._parts, self._dual, order, visits, lam, self._view(target), self._view(moments),
@@ -309,8 +339,7 @@ class PartBlocks(Blocks):
         """Joint steps of one block and of w in a norm ball."""
         if self._oracle is not None:
             raise NotImplementedError(
-                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto' and a task_loss that is "
-                "a sum over nodes, or solver='sp_fw'"
+                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto', or solver='sp_fw'"
             )
         from .._kernels.block_saddle import saddle_visits
 
@@ -393,7 +422,7 @@ class PartBlocks(Blocks):
     def dual_coef(self):
         """One dict per block from output (tuple of states) to alpha."""
         if not self.explicit or self.counts[EVICTED]:
-            return None
+            return self._dual_coef_of_classes() if self.counts[EXACT_STEPS] else None
         corners, starts = self._corners, self._parts.node_start
         return [
             {
@@ -403,6 +432,18 @@ class PartBlocks(Blocks):
             }
             for i in range(self.n_blocks)
         ]
+
+    def _dual_coef_of_classes(self):
+        """Marginals of single nodes are alphas."""
+        return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self._nodes]
+
+
+def _mean_square(parts):
+    """Mean over samples of the squared norm of the features of all nodes."""
+    totals = np.concatenate([[0.0], np.cumsum(parts.data**2)])
+    totals = np.diff(totals[parts.indptr[parts.row_start]])
+    nodes_of_row = np.diff(parts.node_start) / np.diff(parts.row_start)
+    return float(parts.weight @ (nodes_of_row * totals))
 
 
 def _ask_many(oracle, asked, whole_cost):

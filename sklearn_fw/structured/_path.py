@@ -4,6 +4,7 @@ import copy
 import math
 import time
 import warnings
+from itertools import pairwise
 
 import numpy as np
 from sklearn.base import clone
@@ -14,29 +15,44 @@ from .._loop import drive
 from .._result import Status
 from .._validation import check_choice, check_integer, check_positive, check_time_limit
 from ..model_selection import RegularizationPath
+from ._choice_of_c import most_passes
+from ._path_pieces import Breakpoint, Piece
 from .solvers import BlockFrankWolfe, resolve_solver
 
 __all__ = ["StructuredPath", "structured_path"]
 
 # Frames from `structured_path` to who called `regularization_path`.
 CALLER = 4
+# Accuracy where none is given, as a share of the mean largest loss.
+EPS = 0.1
+# Fraction of it to which breakpoints are solved; the rest is for the mixtures between them.
+KAPPA = {"exact": 0.85, "heuristic": 0.7}
+# lam where a path without C_max ends.
+WEAKEST = 1e-5
+# Log ratios of lam from one breakpoint to the next: the first, and the largest.
+FIRST_STRIDE = LONGEST_STRIDE = math.log(10.0)
+# How much of the predicted stride is taken, and how much longer or shorter it may become at once.
+SAFETY, SHRINK, GROW = 0.9, 0.4, 2.0
+# Relative distance of values of C that count as equal.
+TOUCH = 1e-12
 
 
 class StructuredPath(RegularizationPath):
     """Weights for every value of C, each within ``eps`` of the optimum of its problem.
 
-    Made by `regularization_path`. The weights ``coefs_[j]`` serve all C from ``Cs_[j]`` up to
-    ``Cs_[j + 1]``, the last ones up to ``C_end_``; below ``Cs_[0]`` they are ``coefs_[0]`` times
-    ``C / Cs_[0]``.
+    Made by `regularization_path`. Between two breakpoints the weights are mixtures of theirs, whose
+    share follows from the certificate; beyond the last one they are ``coefs_[-1]``, up to
+    ``C_end_``; below the first one they are ``coefs_[0]`` times ``C / Cs_[0]``, down to
+    ``C_start_``.
 
     Parameters
     ----------
     estimator : StructuredSVM
         The estimator whose path this is.
-    lambdas, coefs, gaps : list
-        Breakpoints, weights and gaps, in the order of growing C.
-    lam_end : float
-        The end of the last piece.
+    solved : list of Breakpoint
+        Solutions in the order of growing C.
+    hinge_at_zero : float
+        Bound on the mean hinge loss of zero weights.
     eps : float
         Accuracy.
     terminated_by : str
@@ -56,6 +72,9 @@ class StructuredPath(RegularizationPath):
         Weights.
     gaps_ : ndarray of shape (n_breakpoints,)
         Gap of the weights at their breakpoint; estimated in heuristic mode.
+    C_start_ : float
+        Where the guarantee begins: 0, or the first breakpoint where ``C_min`` is so large that
+        scaled weights do not serve all smaller C.
     C_end_, lam_end_ : float
         Where the guarantee ends; infinity and 0 when the weights serve all larger C.
     eps : float
@@ -78,61 +97,95 @@ class StructuredPath(RegularizationPath):
     >>> from sklearn_fw import StructuredSVM, regularization_path
     >>> X, y = load_iris(return_X_y=True)
     >>> path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, C_max=1.0)
-    >>> bool((path.gaps_ <= 0.5).all())
+    >>> bool((path.gap_at([0.001, 0.01, 0.1]) <= 0.5).all())
+    True
+    >>> path.coef_at([0.001, 0.01, 0.1]).shape == (3, path.coefs_.shape[1])
     True
     """
 
     def __init__(
-        self,
-        estimator,
-        lambdas,
-        coefs,
-        gaps,
-        *,
-        lam_end,
-        eps,
-        terminated_by,
-        n_oracle_calls,
-        certified,
+        self, estimator, solved, *, hinge_at_zero, eps, terminated_by, n_oracle_calls, certified
     ):
-        self.lambdas_ = np.array(lambdas)
+        self.lambdas_ = np.array([point.lam for point in solved])
         self.eps = eps
         self.certified = certified
         self.terminated_by_ = terminated_by
         self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
-        self._scale = 1.0 / (estimator.lam_ * estimator.C)
-        super().__init__(estimator, 1.0 / (self.lambdas_ * self._scale), coefs, gaps)
+        self._scale = 1.0 / (estimator.lam_ * estimator.C_)
+        super().__init__(
+            estimator, 1.0 / (self.lambdas_ * self._scale), [point.w for point in solved],
+            [point.gap for point in solved],
+        )  # fmt: skip
+        self._pieces = [Piece(*pair) for pair in pairwise(solved)]
+        self._last = solved[-1]._replace(w=None)
         self.Cs_ = self.values_
-        self.lam_end_ = lam_end
-        self.C_end_ = math.inf if lam_end == 0 else 1.0 / (lam_end * self._scale)
+        self._gap_0 = max(hinge_at_zero - solved[0].loss, 0.0)
+        self.C_start_ = 0.0 if self._gap_0 <= eps else float(self.Cs_[0])
+        self.lam_end_ = solved[-1].end(eps)
+        self.C_end_ = math.inf if self.lam_end_ == 0 else 1.0 / (self.lam_end_ * self._scale)
 
     def coef_at(self, C):
-        """Weights for one value of C.
+        """Weights for one or many values of C.
 
         Parameters
         ----------
-        C : float
-            Positive, at most ``C_end_``.
+        C : float or array-like of shape (n_values,)
+            Positive, from ``C_start_`` to ``C_end_``.
 
         Returns
         -------
-        coef : ndarray of shape (n_weights,)
+        coef : ndarray of shape (n_weights,) or (n_values, n_weights)
             Weights whose objective is within ``eps`` of the optimum.
 
         Raises
         ------
         ValueError
-            When C is not positive or beyond the end of the path.
+            When C is not positive or not on the path.
         """
-        check_positive(C, "C")
-        if self.C_end_ * (1 + 1e-12) < C:
-            raise ValueError(
-                f"the path ends at C = {self.C_end_:.6g} ({self.terminated_by_}), got C = {C:.6g}: "
-                f"compute it with a larger C_max"
-            )
-        j = int(np.searchsorted(self.Cs_, C * (1 + 1e-12), side="right")) - 1
-        return self.coefs_[j] if j >= 0 else self.coefs_[0] * (C / self.Cs_[0])
+        Cs = self._check_C(C)
+        coefs = np.empty((len(Cs), self.coefs_.shape[1]))
+        for row, value, j in zip(coefs, Cs, self._piece_of(Cs)):
+            if j < 0:
+                np.multiply(self.coefs_[0], value / self.Cs_[0], out=row)
+                continue
+            share = self._share(value, j)
+            np.multiply(self.coefs_[j], 1.0 - share, out=row)
+            if share > 0.0:
+                row += share * self.coefs_[j + 1]
+        return coefs if np.ndim(C) else coefs[0]
+
+    def gap_at(self, C):
+        """Bound on how far the weights for some values of C are from the optimum.
+
+        Parameters
+        ----------
+        C : float or array-like of shape (n_values,)
+            Positive, from ``C_start_`` to ``C_end_``.
+
+        Returns
+        -------
+        gap : float or ndarray of shape (n_values,)
+            At most ``eps``; an estimate in heuristic mode.
+
+        Raises
+        ------
+        ValueError
+            When C is not positive or not on the path.
+        """
+        Cs = self._check_C(C)
+        gaps = np.empty(len(Cs))
+        for k, (value, j) in enumerate(zip(Cs, self._piece_of(Cs))):
+            lam = 1.0 / (value * self._scale)
+            if j < 0:  # on the ray of fixed dual variables the gap is convex in C
+                gaps[k] = np.interp(value / self.Cs_[0], [0.0, 1.0], [self._gap_0, self.gaps_[0]])
+            elif j == len(self._pieces):
+                gaps[k] = self._last.gap_at(lam)
+            elif self._is_breakpoint(value, j):
+                gaps[k] = self.gaps_[j]
+            else:
+                gaps[k] = self._pieces[j].gap(lam)
+        return gaps if np.ndim(C) else float(gaps[0])
 
     def estimator_at(self, value):
         """A fitted estimator with the weights for one value of C.
@@ -140,7 +193,7 @@ class StructuredPath(RegularizationPath):
         Parameters
         ----------
         value : float
-            C, positive, at most ``C_end_``.
+            C, positive, from ``C_start_`` to ``C_end_``.
 
         Returns
         -------
@@ -148,10 +201,38 @@ class StructuredPath(RegularizationPath):
             Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
         fitted = copy.copy(self.estimator)
-        fitted.C, fitted.coef_ = value, self.coef_at(value)
+        fitted.C = fitted.C_ = value
+        fitted.coef_ = self.coef_at(value)
         fitted.lam_ = 1.0 / (value * self._scale)
         fitted.dual_gap_ = self.eps if self.certified else None
         return fitted
+
+    def _check_C(self, C):
+        Cs = np.atleast_1d(np.asarray(C, dtype=float))
+        if Cs.ndim != 1:
+            raise ValueError(f"C must be a number or one-dimensional, got shape {Cs.shape}")
+        for value in Cs:
+            check_positive(value, "C")
+            if value * (1 + TOUCH) < self.C_start_ or self.C_end_ * (1 + TOUCH) < value:
+                raise ValueError(
+                    f"the path holds from C = {self.C_start_:.6g} to {self.C_end_:.6g} "
+                    f"({self.terminated_by_}), got C = {value:.6g}: compute it with a "
+                    + ("smaller C_min" if value < self.C_start_ else "larger C_max")
+                )
+        return Cs
+
+    def _piece_of(self, Cs):
+        """Number of the breakpoint at or below each value, -1 below the first."""
+        return np.searchsorted(self.Cs_, Cs * (1 + TOUCH), side="right") - 1
+
+    def _is_breakpoint(self, value, j):
+        return value <= self.Cs_[j] * (1 + TOUCH)
+
+    def _share(self, value, j):
+        """Share of the next breakpoint's weights; none at a breakpoint itself."""
+        if j == len(self._pieces) or self._is_breakpoint(value, j):
+            return 0.0
+        return float(self._pieces[j].share(1.0 / (value * self._scale)))
 
 
 def structured_path(
@@ -160,8 +241,9 @@ def structured_path(
     y,
     *,
     sample_weight=None,
-    eps=0.1,
+    eps=None,
     kappa=None,
+    C_min=None,
     C_max=None,
     mode="exact",
     max_breakpoints=None,
@@ -169,85 +251,146 @@ def structured_path(
 ):
     """See `regularization_path`.
 
-    Starts where the solution is known in closed form and lowers lam = 1 / (C n) as far as the
-    current weights stay ``eps``-optimal, then solves on to ``kappa * eps`` from there.
+    Starts where the solution is known in closed form, or at ``C_min``, and solves to ``kappa *
+    eps`` at breakpoints as far apart as their mixtures stay ``eps``-optimal.
     """
-    check_positive(eps, "eps")
     check_choice(mode, "mode", {"exact", "heuristic"})
-    kappa = (
-        {"exact": 0.9, "heuristic": 0.7}[mode] if kappa is None else check_positive(kappa, "kappa")
-    )
+    kappa = KAPPA[mode] if kappa is None else check_positive(kappa, "kappa")
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
+    for name, value in (("eps", eps), ("C_min", C_min), ("C_max", C_max)):
+        if value is not None:
+            check_positive(value, name)
+    if C_min is not None and C_max is not None and not C_min < C_max:
+        raise ValueError(f"C_min must be below C_max, got {C_min} and {C_max}")
     if max_breakpoints is not None:
         check_integer(max_breakpoints, "max_breakpoints", 1)
     deadline = time.perf_counter() + check_time_limit(time_limit)
-    if not isinstance(resolve_solver(estimator.solver), BlockFrankWolfe):
+    solver = resolve_solver(estimator.solver)
+    if not isinstance(solver, BlockFrankWolfe):
         raise ValueError(
             f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
         )
+    if mode == "heuristic" and solver.averaging is True:
+        raise ValueError(
+            "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
+            "average: take mode='exact' or averaging=False"
+        )
 
-    fitted = clone(estimator)
+    fitted = clone(estimator).set_params(C=1.0)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
-    scale = 1.0 / (fitted.lam_ * fitted.C)
-    lam_min = 1e-5 if C_max is None else 1.0 / (check_positive(C_max, "C_max") * scale)
+    if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
+        fitted.solver_.set_params(averaging=False)
+    scale = 1.0 / fitted.lam_
+    max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
+    eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
     )
-    _start(blocks, method, kappa * eps)
-    if mode == "heuristic":
-        method = _Trusting(method)
-    lambdas, coefs, gaps = [], [], []
-    while True:
-        status, _, _ = drive(
-            method, tol=kappa * eps, max_iter=estimator.max_iter, verbose=estimator.verbose
+    lam_min = WEAKEST if C_max is None else 1.0 / (C_max * scale)
+    lam_start, hinge_at_zero = _start(blocks, kappa * eps)
+    if C_min is not None:
+        lam_start = min(lam_start, 1.0 / (C_min * scale))
+    walk = _Walk(
+        _Trusting(method) if mode == "heuristic" else method, eps,
+        lam_start=lam_start, lam_min=lam_min, max_iter=max_iter, verbose=estimator.verbose,
+        max_breakpoints=max_breakpoints, deadline=deadline,
+    )  # fmt: skip
+    walk.run()
+    if walk.ended == "max_iter":
+        warnings.warn(
+            f"the path ends at C = {1.0 / (walk.solved[-1].lam * scale):.3g}: "
+            f"{max_iter} passes missed a gap of kappa * eps = {kappa * eps:.3g} at the "
+            f"next C; increase max_iter or eps",
+            ConvergenceWarning,
+            stacklevel=CALLER,
         )
-        if status is not Status.CONVERGED:
-            warnings.warn(
-                f"the path ends at lam = {blocks.lam:.3g}: {estimator.max_iter} passes missed "
-                f"a gap of kappa * eps = {kappa * eps:.3g}; increase max_iter or eps",
-                ConvergenceWarning,
-                stacklevel=CALLER,
-            )
-            ended, lam_end = "max_iter", blocks.lam
-            break
-        gap, slack = method.gap_and_slack()
-        lambdas.append(blocks.lam)
-        coefs.append(blocks.w.copy())
-        gaps.append(gap)
-        # The gap of fixed weights grows by (1 - rho) * total when lam becomes rho * lam.
-        total = slack.sum()
-        if total <= eps - gap:
-            ended, lam_end = "hinge", 0.0
-            break
-        rho = 1.0 - (eps - gap) / total
-        lam_end = rho * blocks.lam
-        if lam_end < lam_min:
-            ended = "C_max"
-            break
-        if max_breakpoints is not None and len(lambdas) >= max_breakpoints:
-            ended = "max_breakpoints"
-            break
-        if time.perf_counter() > deadline:
-            ended = "time_limit"
-            break
-        method.change_lam(rho)
-        if mode == "heuristic":
-            slack = np.maximum(slack, 0.0)  # stale gaps may not go down
-        blocks.fill_gaps(blocks.gaps.value + (1.0 - rho) * slack, method.settings.gap_degree)
-        blocks.gaps.total[0] = blocks.gaps.value.sum()
-    if not lambdas:
-        raise RuntimeError("no breakpoint was reached: increase max_iter or eps")
     from .._kernels.block_rules import CALLS
 
     return StructuredPath(
-        fitted, lambdas, coefs, gaps, lam_end=lam_end, eps=eps, terminated_by=ended,
-        n_oracle_calls=int(blocks.counts[CALLS]), certified=mode == "exact",
+        fitted, walk.solved, hinge_at_zero=hinge_at_zero, eps=eps,
+        terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[CALLS]),
+        certified=mode == "exact",
     )  # fmt: skip
 
 
-def _start(blocks, method, tol):
-    """The solution for large lam: all mass on the outputs of largest loss (OA16, Algorithm 6)."""
+class _Ended(Exception):
+    """The path cannot go on; the message says why."""
+
+
+class _Walk:
+    """Breakpoints from strong to weak regularization, in ``solved``."""
+
+    def __init__(
+        self, method, eps, *, lam_start, lam_min, max_iter, verbose, max_breakpoints, deadline
+    ):
+        self.method, self.eps, self.lam_start, self.lam_min = method, eps, lam_start, lam_min
+        self.max_iter, self.verbose = max_iter, verbose
+        self.max_breakpoints, self.deadline = max_breakpoints, deadline
+        self.solved, self.n_solved, self.stride = [], 0, FIRST_STRIDE
+
+    def run(self):
+        """Go on until the end, which `ended` names."""
+        try:
+            self.solved.append(self._solve(self.lam_start))
+            ahead = []  # solutions beyond pieces that must be halved first
+            while True:
+                here = self.solved[-1]
+                goal = ahead.pop() if ahead else self._solve(self._next_lam(here))
+                piece = Piece(here, goal)
+                lams, gaps = piece.probe()
+                if gaps.max() <= self.eps and piece.is_certified(self.eps):
+                    self.solved.append(goal)
+                    self._adapt_stride(piece, gaps.max())
+                else:
+                    share = np.clip(np.argmax(gaps) / (len(gaps) - 1), 0.25, 0.75)
+                    middle = self._solve(here.lam * (goal.lam / here.lam) ** share)
+                    ahead += [goal, middle]
+        except _Ended as reason:
+            if not self.solved:
+                raise RuntimeError(
+                    "no breakpoint was reached: increase max_iter or eps"
+                ) from None
+            self.ended = str(reason)
+
+    def _next_lam(self, here):
+        if here.hinge <= self.eps:
+            raise _Ended("hinge")
+        if here.lam <= self.lam_min:
+            raise _Ended("C_max")
+        lam = here.lam * math.exp(-self.stride)
+        # No short last step.
+        return self.lam_min if lam * math.exp(-0.2 * self.stride) < self.lam_min else lam
+
+    def _solve(self, lam):
+        if self.max_breakpoints is not None and self.n_solved >= self.max_breakpoints:
+            raise _Ended("max_breakpoints")
+        if self.n_solved and time.perf_counter() > self.deadline:
+            raise _Ended("time_limit")
+        self.n_solved += 1
+        method = self.method
+        method.move_to(lam)
+        status, _, _ = drive(
+            method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose
+        )
+        if status is not Status.CONVERGED:
+            raise _Ended("max_iter")
+        return method.breakpoint()
+
+    def _adapt_stride(self, piece, gap):
+        """The part of the gap that mixing adds grows with the square of the stride."""
+        ends = max(piece.left.gap, piece.right.gap)
+        added = max(gap - ends, 1e-3 * self.eps)
+        free = self.eps - 0.5 * (ends + self.method.tol)
+        factor = np.clip(SAFETY * math.sqrt(free / added), SHRINK, GROW)
+        self.stride = min(factor * math.log(piece.left.lam / piece.right.lam), LONGEST_STRIDE)
+
+
+def _start(blocks, tol):
+    """All mass on the outputs of largest loss (OA16, Algorithm 6).
+
+    Returns a lam at which that is optimal to ``tol``, and the mean hinge of zero weights.
+    """
     from .._kernels.block_rules import CALLS
 
     if blocks.bounded and not (
@@ -258,34 +401,34 @@ def _start(blocks, method, tol):
             "a path needs bounds that do not change with scale: lower bounds 0 or -inf, no upper "
             "bounds"
         )
-    worst = blocks.sweep(np.zeros(blocks.n_weights)).answers
-    blocks.step_towards(worst, 1.0)
-    direction, _ = blocks.corner_of(worst)  # mean feature difference, since lam is 1 here
+    hinge, sweep = blocks.ask(np.zeros(blocks.n_weights))
+    blocks.step_towards(sweep.answers, 1.0)
+    direction, loss = blocks.corner_of(sweep.answers)  # mean feature difference: lam is 1 here
+    blocks.refresh()
     clipped = blocks.clip(direction)
-    sweep = blocks.sweep(clipped, augmented=False)
-    blocks.counts[CALLS] += 2 * blocks.n_blocks
-    lam = (clipped @ direction + blocks.weight @ sweep.hinge) / tol
+    reach = blocks.mean_hinge(blocks.sweep(clipped, augmented=False))
+    blocks.counts[CALLS] += blocks.n_blocks
+    # The gap of an oracle with loose bounds does not go to 0 with C.
+    lam = (clipped @ direction + reach) / max(tol - (hinge - loss), 0.5 * tol)
     if lam <= 0:
         raise ValueError("all outputs have the same features: there is nothing to learn")
-    blocks.lam = lam
-    method.rules = method.rules._replace(lam=lam)
-    blocks.refresh()
-    blocks.fill_gaps(
-        blocks.weight * (sweep.hinge - sweep.current) / lam, method.settings.gap_degree
-    )
-    blocks.gaps.total[0] = blocks.gaps.value.sum()
+    return lam * (1 + TOUCH), hinge
 
 
 class _Trusting:
     """A method that stops on the last known gaps instead of exact ones (heuristic mode)."""
 
     def __init__(self, method):
-        self.method, self.blocks, self.settings = method, method.blocks, method.settings
-        self.change_lam = method.change_lam
+        self.method, self.blocks, self.tol = method, method.blocks, method.tol
+        self.move_to = method.move_to
 
     def step(self):
         """A pass, unless the known gaps are small enough already."""
-        if self.known > self.method.tol:
+        if np.isinf(self.known):
+            n = self.blocks.n_blocks
+            order = self.method.rng.permutation(n)
+            self.blocks.visit(order, np.zeros(n), self.method.rules)
+        elif self.known > self.tol:
             self.method.run_pass()
         return {"dual_gap": self.known}
 
@@ -294,6 +437,10 @@ class _Trusting:
         """Sum of the last known gaps."""
         return float(self.blocks.gaps.value.sum())
 
-    def gap_and_slack(self):
-        """Known gap, and how the gap of each block grows as lam falls."""
-        return self.known, self.blocks.weight * self.blocks.currents()
+    def breakpoint(self):
+        """The iterate, with what the known gaps say about its hinge loss."""
+        blocks = self.blocks
+        hinge = self.known + blocks.weight @ blocks.currents()
+        return Breakpoint(
+            blocks.lam, blocks.w.copy(), float(hinge), float(blocks.loss.sum()), self.known
+        )

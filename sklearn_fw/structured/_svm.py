@@ -4,9 +4,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,17 +14,23 @@ from .._loop import drive
 from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
-from ._items import collect, length_of, take
+from ._advice import warn_of_budget, warn_of_oracle
+from ._answers import Answers
+from ._choice_of_c import OF_BLACK_BOX, choose_C, most_passes, natural_C
+from ._items import collect, length_of, take, without_empty
+from ._named_parts import NamedParts
 from ._path import structured_path
-from .models import MulticlassModel, MultilabelModel
+from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver
+from .solvers import resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
 # Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
 CALLER = 3 + HAS_CALLBACKS
+# Whatever tol says, a gap of a larger share of the objective is not called convergence.
+LOOSEST = 0.1
 
 
 def _is_multiclass(estimator):
@@ -38,16 +42,7 @@ def _is_multiclass(estimator):
     raise AttributeError("decision_function exists for multiclass models only; see score_samples")
 
 
-def _has_marginals(estimator):
-    model = getattr(estimator, "model_", estimator.model)
-    if isinstance(model, str | MulticlassModel) or has_parts(model):  # a name is resolved in fit
-        return True
-    raise AttributeError(
-        f"predict_marginals needs a model with part scores, which {type(model).__name__} lacks"
-    )
-
-
-class StructuredSVM(CallbackSupportMixin, BaseEstimator):
+class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -62,21 +57,29 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     model : {"auto", "multiclass", "multilabel", "chain", "matching"} or object, default="auto"
         Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
         label sequences. Any object with the four methods of `StructuredModel` will do.
+    task_loss : "auto", str or array-like of shape (n_classes, n_classes), default="auto"
+        Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",
+        "zero_one", a matrix of costs; see the model. Sequences and sets of labels are trained by
+        the number of wrong labels and judged by their share, if nothing else is said.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
         without part scores brings its own inference and needs "auto".
-    solver : str or solver object, default="bcfw"
-        "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw",
-        "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`)
-        bound the norm of w instead of the penalty; an object for other settings, which are then
-        grid keys ``solver__sampling``.
-    C : float, default=1.0
-        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. Solvers
-        with a ``radius`` do not use it.
-    tol : float, default=0.01
-        Certified duality gap to reach, in units of the task loss.
-    max_iter : int, default=200
-        Passes over the data, each of n_samples visits.
+    solver : str or solver object, default="auto"
+        "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
+        fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",
+        "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "extragradient", "subgradient",
+        "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of w instead of
+        the penalty; an object for other settings, which are then grid keys ``solver__sampling``.
+    C : float or "auto", default="auto"
+        Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
+        chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
+    tol : float or "auto", default="auto"
+        Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
+        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
+        else, where predictions stop changing before.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
+        compiled and short.
     time_limit : float or None, default=None
         Seconds after which no new pass starts.
     n_jobs : int or None, default=None
@@ -90,8 +93,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_weights,)
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
         Weights of the joint feature; `feature_weights` names their parts.
+    temperature_ : float
+        What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
     model_, oracle_, solver_ : object
         The model, oracle (None if the model's own) and solver used.
     classes_ : ndarray
@@ -100,6 +105,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         Number of features, if the model has them.
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns, when X is a data frame with string names.
+    C_, tol_ : float
+        The values that were used.
+    task_loss_ : str or array-like
+        The loss of the training, if the model says it.
     lam_ : float
         1 / (C n).
     dual_gap_ : float
@@ -121,7 +130,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     cache_stats_ : dict of str to int
         "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
     converged_ : bool
-        Whether ``dual_gap_ <= tol``.
+        Whether ``dual_gap_ <= min(tol_, 0.1) * abs(objective_)``.
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
@@ -140,7 +149,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     Warns
     -----
     ConvergenceWarning
-        When the budget ends before the gap is at most ``tol``.
+        When the budget ends before the gap is small enough, with what helps in the case at hand.
+        With ``tol=0`` the budget is what was asked for, and nothing is said.
     UserWarning
         When C is set although the solver has a radius.
     RuntimeWarning
@@ -154,6 +164,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Notes
     -----
+    ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
+    both means over samples (the norms of all nodes added up), with a part of the samples held out,
+    and takes the smallest value within half a standard error of the best mean loss; larger values
+    are left out once two are clearly worse. Where fewer than 20 samples or mostly copies of nodes
+    could be held out, or passes are not compiled, the factor is 1, and 4 for a black box. Calls of
+    the oracle for this choice are not counted.
+
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
     workers of a grid search. Runs are reproducible bit by bit for a given ``random_state``.
@@ -176,7 +193,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     >>> svm = StructuredSVM(random_state=0).fit(X, y)
     >>> [labels.tolist() for labels in svm.predict(X)]
     [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
-    >>> bool(svm.dual_gap_ <= svm.tol)
+    >>> bool(svm.dual_gap_ <= svm.tol_ * svm.objective_)
     True
     """
 
@@ -184,11 +201,12 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self,
         model="auto",
         *,
+        task_loss="auto",
         oracle="auto",
-        solver="bcfw",
-        C=1.0,
-        tol=0.01,
-        max_iter=200,
+        solver="auto",
+        C="auto",
+        tol="auto",
+        max_iter="auto",
         time_limit=None,
         n_jobs=None,
         warm_start=False,
@@ -196,6 +214,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         verbose=0,
     ):
         self.model = model
+        self.task_loss = task_loss
         self.oracle = oracle
         self.solver = solver
         self.C = C
@@ -209,7 +228,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
-        """Train to the gap ``tol`` or to the end of the budget.
+        """Train until the gap is small enough or the budget ends.
 
         Parameters
         ----------
@@ -225,27 +244,35 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self : StructuredSVM
             The fitted estimator.
         """
-        check_positive(self.C, "C")
-        if not isinstance(self.tol, Real) or not self.tol >= 0:
-            raise ValueError(f"tol must be a number that is not negative, got {self.tol!r}")
-        check_integer(self.max_iter, "max_iter", 1)
+        if not _is_auto(self.C):
+            check_positive(self.C, "C")
+        if not _is_auto(self.tol) and (not isinstance(self.tol, Real) or not self.tol >= 0):
+            raise ValueError(
+                f"tol must be 'auto' or a number that is not negative, got {self.tol!r}"
+            )
+        if not _is_auto(self.max_iter):
+            check_integer(self.max_iter, "max_iter", 1)
         time_limit = check_time_limit(self.time_limit)
         blocks, lam = self._make_blocks(X, y, sample_weight)
+        self.tol_ = self._resolve_tol()
+        max_iter = most_passes(blocks) if _is_auto(self.max_iter) else self.max_iter
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        if getattr(self.solver_, "radius", None) is not None and self.C != 1.0:
+        if getattr(self.solver_, "radius", None) is not None and not _is_auto(self.C):
             warnings.warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
                 UserWarning,
                 stacklevel=CALLER - 1,
             )
-        method = self.solver_.start(blocks, lam=lam, tol=self.tol, rng=rng, warm=warm)
-        tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
+        blocks.relative_tol = True
+        method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
+        tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            tol=self.tol_,
+            max_iter=max_iter,
+            relative_to="objective",
             time_limit=time_limit,
             verbose=self.verbose,
             **tasks.hooks(lambda: self._snapshot(method)),
@@ -257,7 +284,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     def _make_blocks(self, X, y, sample_weight):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
         self.solver_ = resolve_solver(self.solver)
-        self.model_ = resolve_model(self.model, X, y)
+        self.model_ = resolve_model(self.model, X, y, self.task_loss)
         if _is_tabular(self.model_):
             X, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
@@ -271,17 +298,40 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         weight = check_sample_weight(sample_weight, n_samples)
-        lam = 1.0 / (self.C * weight.sum())
+        if isinstance(self.model_, ChainModel):
+            weight = without_empty(X, y, weight)
         if np.any(weight == 0):
             kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
+        total = weight.sum()
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
-        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
-        for name in ("classes_", "n_features_in_"):
+        for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
-        self.lam_ = lam
-        weight = weight / weight.sum()
+        blocks = self._blocks_of(X, y, weight / total)
+        if _is_auto(self.solver):
+            self.solver_ = suitable_solver(blocks)
+        self.solver_ = with_bounds_of(self.solver_, self.model_)
+        self.C_ = float(self.C) if not _is_auto(self.C) else self._choose_C(blocks, X, y, weight)
+        self.lam_ = 1.0 / (self.C_ * total)
+        return blocks, self.lam_
+
+    def _resolve_tol(self):
+        if not _is_auto(self.tol):
+            return float(self.tol)
+        return 0.01 if isinstance(self.model_, MulticlassModel) else LOOSEST
+
+    def _choose_C(self, blocks, X, y, weight):
+        if self.warm_start and hasattr(self, "_warm"):
+            return self.C_  # that of the fit to go on from
+        if not has_parts(self.model_):
+            return OF_BLACK_BOX * natural_C(blocks)
+        return choose_C(
+            self.model_, self._blocks_of, None if self._compiled else self.oracle_, blocks, X, y,
+            weight, self.random_state,
+        )  # fmt: skip
+
+    def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):
             from ._part_blocks import COMPILED, PartBlocks
 
@@ -289,7 +339,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             blocks = PartBlocks(self.model_._build_parts(X, y, weight), oracle, self.n_jobs)
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
-            return blocks, lam
+            return blocks
         if not (isinstance(self.oracle, str) and self.oracle == "auto"):
             raise TypeError(
                 f"oracle={self.oracle!r} needs a model with part scores; "
@@ -298,7 +348,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         from ._black_box_blocks import BlackBoxBlocks
 
         self.oracle_ = None
-        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs), lam
+        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs)
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
@@ -319,7 +369,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         certified = self.solver_.certified and blocks.certified
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
-        self.coef_ = solution.w
+        self.coef_, self.temperature_ = solution.w, 1.0
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
         self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
@@ -334,34 +384,16 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
             "local": int(counts[block_rules.MISSED_LOCAL]),
             "global": int(counts[block_rules.MISSED_GLOBAL]),
         }
+        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
+            status = Status.LOOSE
         self.converged_ = status is Status.CONVERGED
         self.status_ = status.name.lower()
         self.history_ = {name: np.array(values) for name, values in history.items()}
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
-        faults = []
-        if counts[block_rules.WORSE]:
-            faults.append(
-                f"answered {counts[block_rules.WORSE]} times with an output worse than the true "
-                f"one, which was used instead"
-            )
-        if blocks.n_unbounded:
-            faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
-        if faults:
-            void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
-            warnings.warn(
-                f"the oracle {' and '.join(faults)}: it is not exact"
-                + ("" if blocks.certified else void),
-                RuntimeWarning,
-                stacklevel=CALLER,
-            )
-        if certified and status in (Status.MAX_ITER, Status.TIME_LIMIT):
-            warnings.warn(
-                f"duality gap {self.dual_gap_:.3g} > tol={self.tol:.3g} after {n_iter} passes: "
-                f"{status.value}",
-                ConvergenceWarning,
-                stacklevel=CALLER,
-            )
+        warn_of_oracle(blocks, stacklevel=CALLER)
+        if certified:
+            warn_of_budget(self, blocks, status, stacklevel=CALLER)
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -380,7 +412,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     # ---- prediction ------------------------------------------------------------------------------
 
     def _check_X(self, X):
-        check_is_fitted(self)
+        if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
+            check_is_fitted(self)
         if _is_tabular(self.model_):
             X = validate_data(
                 self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
@@ -392,7 +425,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         X = self._check_X(X)
         if has_parts(self.model_):
             return self.model_._predict(X, self.coef_, None if self._compiled else self.oracle_)
-        return collect([self.model_.inference(x, self.coef_) for x in X]), None
+        coef = self._dense_coef()
+        return collect([self.model_.inference(x, coef) for x in X]), None
 
     def predict(self, X):
         """Outputs of highest score.
@@ -424,42 +458,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         """
         outputs, scores = self._predict(X)
         if scores is None:  # a black-box model
-            pairs = zip(X, outputs, strict=True)
-            scores = [(self.model_.joint_feature(x, y) @ self.coef_).item() for x, y in pairs]
+            pairs, coef = zip(X, outputs, strict=True), self._dense_coef()
+            scores = [(self.model_.joint_feature(x, y) @ coef).item() for x, y in pairs]
         return np.asarray(scores)
-
-    @available_if(_has_marginals)
-    def predict_marginals(self, X):
-        """Probabilities of the states of all nodes if ``p(y) ~ exp(<coef_, phi(x, y)>)``.
-
-        Training does not fit these probabilities: they rank the states of a node by what the whole
-        sample says about them, and need calibration where their size matters.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
-            Class or label probabilities in the order of ``classes_``; for sequences an object array
-            of arrays of shape (T, n_classes).
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``marginals``.
-        """
-        X = self._check_X(X)
-        if isinstance(self.model_, MulticlassModel):
-            return softmax(self.model_.decision_function(X, self.coef_), axis=1)
-        if not callable(getattr(self.oracle_, "marginals", None)):
-            raise TypeError(
-                f"predict_marginals needs an oracle with the method marginals, which "
-                f"{type(self.oracle_).__name__} lacks: fit with another oracle"
-            )
-        return self.model_._predict_marginals(X, self.coef_, self.oracle_)
 
     @available_if(_is_multiclass)
     def decision_function(self, X):
@@ -536,13 +537,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self.model_, "unpack"):
             raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
-        return self.model_.unpack(self.coef_)
+        return self.model_.unpack(self._dense_coef())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        model = self.model
+        model = getattr(self, "model_", self.model)
         if isinstance(model, MulticlassModel) or (
             isinstance(model, str) and model in ("auto", "multiclass")
         ):
@@ -566,22 +567,9 @@ def _tag_as_classifier(tags, multi_label):
     tags.target_tags.multi_output = multi_label
 
 
+def _is_auto(value):
+    return isinstance(value, str) and value == "auto"
+
+
 def _is_tabular(model):
     return isinstance(model, MulticlassModel | MultilabelModel)
-
-
-def _with_declared_bounds(solver, model):
-    """The solver, with the box that the model declares unless it has one of its own."""
-    lower, upper = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
-    is_free = lower is None or np.all(np.isneginf(lower))
-    if is_free and (upper is None or np.all(np.isposinf(upper))):
-        return solver
-    if not hasattr(solver, "lower_bounds"):
-        raise ValueError(
-            f"{type(model).__name__} has bounds on the weights, which solver "
-            f"{type(solver).__name__} cannot keep: use BlockFrankWolfe ('bcfw'), FrankWolfe ('fw') "
-            f"or Extragradient ('extragradient'), or a model without bounds()"
-        )
-    if solver.lower_bounds is not None or solver.upper_bounds is not None:
-        return solver
-    return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)

@@ -2,15 +2,17 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_integer, check_sample_weight
 from ..model_selection import regularization_path
+from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
 from ._svm import StructuredSVM
+from .models._resolve import resolve_model
 
 __all__ = ["StructuredSVMCV"]
 
@@ -24,25 +26,28 @@ def _has_marginals(cv):
 class StructuredSVMCV(BaseEstimator):
     """Structured SVM whose C is chosen by cross-validation along the regularization path.
 
-    Every fold computes its whole path, so that the mean score is known for all C and not just for
-    a grid; then one fit on all data at the best C.
+    Every fold computes its whole path, on which any C can be judged; many are, since a score costs
+    one prediction. Then one fit on all data at the best C.
 
     Parameters
     ----------
     estimator : StructuredSVM or None, default=None
         Model, oracle, solver and budget; None means the default one.
-    eps : float, default=0.1
-        Accuracy of the paths, in units of the task loss.
+    eps : float or None, default=None
+        Accuracy of the paths, see `regularization_path`.
     kappa : float or None, default=None
         See `regularization_path`.
-    C_max : float or None, default=None
-        Largest C.
+    C_min, C_max : float or None, default=None
+        Smallest and largest C, in terms of all data.
+    n_values : int, default=30
+        How many values of C are judged, spread evenly on a log scale.
     mode : {"exact", "heuristic"}, default="exact"
         See `regularization_path`.
-    cv : int, splitter, iterable or None, default=None
+    cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
-    scoring : callable or None, default=None
-        ``scoring(estimator, X, y)``; None uses the estimator's score.
+    scoring : str, callable or None, default=None
+        Name of a scorer of `sklearn_fw.metrics.SCORERS` or, for outputs in arrays, of
+        scikit-learn; or ``scoring(estimator, X, y)``; None uses the estimator's score.
     n_jobs : int or None, default=None
         Folds in parallel, through joblib.
 
@@ -54,9 +59,9 @@ class StructuredSVMCV(BaseEstimator):
         The same as 1 / (C n); this is what folds of different size share.
     estimator_ : StructuredSVM
         Fitted on all data.
-    lambdas_ : ndarray of shape (n_pieces,)
-        Upper ends of the pieces on which all folds have constant predictions, decreasing.
-    scores_ : ndarray of shape (n_pieces, n_folds)
+    lambdas_ : ndarray of shape (n_values,)
+        Values that were judged, decreasing.
+    scores_ : ndarray of shape (n_values, n_folds)
         Scores on the held-out part.
     paths_ : list of StructuredPath
         Path of each fold.
@@ -71,8 +76,9 @@ class StructuredSVMCV(BaseEstimator):
 
     Notes
     -----
-    The mean score is a step function of lam. Of its best steps the one with the smallest C is
-    taken, at the middle of the step on a log scale.
+    The values go from where the paths of all folds have begun to where they end: where the mean
+    hinge loss is below ``eps``, at ``C_max``, or at 1 / (C n) = 1e-5. Of the best ones those of the
+    smallest C are taken, the middle one if several in a row are equal.
 
     Examples
     --------
@@ -89,9 +95,11 @@ class StructuredSVMCV(BaseEstimator):
         self,
         estimator=None,
         *,
-        eps=0.1,
+        eps=None,
         kappa=None,
+        C_min=None,
         C_max=None,
+        n_values=30,
         mode="exact",
         cv=None,
         scoring=None,
@@ -100,13 +108,15 @@ class StructuredSVMCV(BaseEstimator):
         self.estimator = estimator
         self.eps = eps
         self.kappa = kappa
+        self.C_min = C_min
         self.C_max = C_max
+        self.n_values = n_values
         self.mode = mode
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Choose C and fit on all data.
 
         Parameters
@@ -115,6 +125,10 @@ class StructuredSVMCV(BaseEstimator):
             Inputs.
         y : array-like, list, object array or Packed of n_samples outputs
             Outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses in the fits; the scores have no weights.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for splitters that keep them together.
 
         Returns
         -------
@@ -124,32 +138,74 @@ class StructuredSVMCV(BaseEstimator):
         estimator = StructuredSVM() if self.estimator is None else self.estimator
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
+        check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
-        folds = check_cv(self.cv, y, classifier=is_classifier(estimator))
+        # "auto" becomes what it means for these outputs before scikit-learn looks at them.
+        like = clone(estimator).set_params(model=resolve_model(estimator.model, X, y, estimator.task_loss))
+        scorer = check_scorer(like, self.scoring)
+        weight = check_sample_weight(sample_weight, n_samples)
+        folds = self._split(y, groups, n_samples, is_classifier(like))
         options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
-        results = Parallel(n_jobs=self.n_jobs)(
-            delayed(_path_of_fold)(
-                estimator, X, y, train, test, self.C_max, n_samples, self.scoring, options
-            )
-            for train, test in folds.split(np.zeros(n_samples), y)
+        self.paths_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_path_of_fold)(estimator, X, y, weight, train, self._range(weight, train),
+                                   options)
+            for train, _ in folds
+        )  # fmt: skip
+        self.lambdas_ = self._lambdas(weight.sum())
+        columns = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(path, X, y, weight, train, test, scorer, self.lambdas_)
+            for path, (train, test) in zip(self.paths_, folds)
         )
-        self.paths_ = [path for path, _ in results]
-        self.lambdas_, self.scores_, end = _merge_steps(results)
+        self.scores_ = np.stack(columns, axis=1)
         mean = self.scores_.mean(axis=1)
-        best = int(np.argmax(mean))  # the first: largest lam, most regularised
-        last = best
+        best = last = int(np.argmax(mean))  # the first: largest lam, most regularised
         while last + 1 < len(mean) and mean[last + 1] == mean[best]:
             last += 1
-        lower = self.lambdas_[last + 1] if last + 1 < len(mean) else end
-        # A step without a lower end is entered by one factor of its upper end.
-        upper = self.lambdas_[best]
-        self.lam_ = float(np.sqrt(upper * lower)) if lower > 0 else float(upper)
-        self.C_ = 1.0 / (self.lam_ * n_samples)
-        self.estimator_ = clone(estimator).set_params(C=self.C_).fit(X, y)
+        self.lam_ = float(self.lambdas_[(best + last) // 2])
+        self.C_ = 1.0 / (self.lam_ * weight.sum())
+        self.estimator_ = clone(estimator).set_params(C=self.C_).fit(X, y, sample_weight)
         for name in ("classes_", "n_features_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
+
+    def _split(self, y, groups, n_samples, classifier):
+        """The folds as pairs of index arrays."""
+        pairs = self.cv
+        if pairs is None or hasattr(pairs, "split") or not np.iterable(pairs):
+            splitter = check_cv(pairs, y if classifier else None, classifier=classifier)
+            pairs = splitter.split(np.zeros(n_samples), y, groups)
+        folds = []
+        for k, fold in enumerate(pairs):
+            try:
+                train, test = (_as_index(part, n_samples) for part in fold)
+            except (TypeError, ValueError, IndexError) as error:
+                raise ValueError(
+                    f"fold {k} of cv must be a pair (train, test) of indices of {n_samples} "
+                    f"samples: {error}"
+                ) from None
+            folds.append((train, test))
+        if not folds:
+            raise ValueError("cv has no folds: give at least one pair (train, test)")
+        return folds
+
+    def _range(self, weight, train):
+        """C_min and C_max of a fold, with the same lam as on all data."""
+        factor = weight.sum() / weight[train].sum()
+        return {
+            name: None if value is None else value * factor
+            for name, value in (("C_min", self.C_min), ("C_max", self.C_max))
+        }
+
+    def _lambdas(self, total):
+        """The values to judge: between the ends that all paths have in common."""
+        high = min(path.lambdas_[0] for path in self.paths_)
+        low = max(
+            max(path.lam_end_ for path in self.paths_), min(path.lambdas_[-1] for path in self.paths_)
+        )
+        if self.C_max is not None:
+            low = max(low, 1.0 / (self.C_max * total))
+        return np.geomspace(high, min(low, high), self.n_values)
 
     def predict(self, X):
         """Outputs of highest score.
@@ -216,29 +272,37 @@ class StructuredSVMCV(BaseEstimator):
             Larger is better.
         """
         check_is_fitted(self)
-        return float(check_scoring(self.estimator_, self.scoring)(self.estimator_, X, y))
+        return float(check_scorer(self.estimator_, self.scoring)(self.estimator_, X, y))
 
     def __sklearn_tags__(self):
         inner = StructuredSVM() if self.estimator is None else self.estimator
         return inner.__sklearn_tags__()
 
 
-def _path_of_fold(estimator, X, y, train, test, C_max, n_samples, scoring, options):
-    """Path on the training part of a fold and its scores on the rest."""
-    if C_max is not None:
-        C_max = C_max * n_samples / len(train)  # the same lam as on all data
-    path = regularization_path(estimator, take(X, train), take(y, train), C_max=C_max, **options)
-    return path, path.score_path(take(X, test), take(y, test), scoring)
+def _path_of_fold(estimator, X, y, weight, train, ends, options):
+    """Path on the training part of a fold."""
+    return regularization_path(
+        estimator, take(X, train), take(y, train), sample_weight=weight[train], **ends, **options
+    )
 
 
-def _merge_steps(results):
-    """Common pieces of the folds' step functions: upper ends, scores (pieces, folds), lower end."""
-    end = max(path.lam_end_ for path, _ in results)
-    lambdas = np.unique(np.concatenate([path.lambdas_ for path, _ in results]))[::-1]
-    lambdas = lambdas[lambdas > end]
-    columns = []
-    for path, scores in results:
-        # Above its first breakpoint a fold predicts as at it: the weights only change in length.
-        piece = np.searchsorted(-path.lambdas_, -lambdas, side="right") - 1
-        columns.append(scores[np.maximum(piece, 0)])
-    return lambdas, np.stack(columns, axis=1), end
+def _score_fold(path, X, y, weight, train, test, scorer, lambdas):
+    """Scores on the held-out part of a fold, for every lam."""
+    Cs = 1.0 / (lambdas * weight[train].sum())
+    return path.score_path(take(X, test), take(y, test), scorer, at=Cs)
+
+
+def _as_index(part, n_samples):
+    """Indices of samples, from indices or from a mask."""
+    index = np.asarray(part)
+    if index.ndim != 1 or index.size == 0:
+        raise ValueError(f"got a part of shape {index.shape}, which has no sample")
+    if index.dtype == bool:
+        if len(index) != n_samples:
+            raise ValueError(f"got a mask of length {len(index)}")
+        return np.flatnonzero(index)
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"got {index.dtype} indices")
+    if index.min() < -n_samples or index.max() >= n_samples:
+        raise IndexError(f"got an index of {index[np.argmax(np.abs(index))]}")
+    return index

@@ -202,9 +202,9 @@ def test_two_paths_on_one_axis_stay_inverted(path):
 def test_only_the_largest_coefficients_are_drawn():
     coefs = np.zeros((2, 150))
     coefs[1] = np.arange(150)
-    display = RegularizationPathDisplay([1.0, 2.0], coefs=coefs, steps=False).plot()
+    display = RegularizationPathDisplay([1.0, 2.0], coefs=coefs).plot()
     assert [line.get_ydata()[1] for line in display.lines_["coef"]] == list(range(50, 150))
-    display = RegularizationPathDisplay([1.0, 2.0], coefs=0 * coefs, steps=False).plot()
+    display = RegularizationPathDisplay([1.0, 2.0], coefs=0 * coefs).plot()
     assert display.lines_["coef"] == []  # nothing to see, and no error
     display.figure_.canvas.draw()
 

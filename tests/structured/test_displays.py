@@ -144,17 +144,22 @@ def test_estimator_without_history():
 def test_path_curves_are_those_of_the_path(path):
     curves = ("score", "norm", "gap")
     display = RegularizationPathDisplay.from_path(path, X=X, y=Y, curves=curves, name="chain")
+    Cs = display.values
+    assert np.isin(path.Cs_, Cs).all()
+    assert len(Cs) > 3 * len(path.Cs_)
     expected = {
-        "score": path.score_path(X, Y),
-        "norm": np.linalg.norm(path.coefs_, axis=1),
-        "gap": path.gaps_,
+        "score": path.score_path(X, Y, at=Cs),
+        "norm": np.linalg.norm(path.coef_at(Cs), axis=1),
+        "gap": path.gap_at(Cs),
     }
     assert tuple(display.lines_) == curves
     for curve, line in display.lines_.items():
-        np.testing.assert_array_equal(line.get_xdata()[:-1], path.Cs_)
-        np.testing.assert_array_equal(line.get_ydata()[:-1], expected[curve])
-        assert line.get_ydata()[-1] == expected[curve][-1]  # the last step has a width
-        assert line.get_drawstyle() == "steps-post"
+        np.testing.assert_array_equal(line.get_xdata(), Cs)
+        np.testing.assert_allclose(line.get_ydata(), expected[curve], rtol=1e-12)
+        assert line.get_drawstyle() == "default"
+    dots = display.lines_["gap"].get_markevery()
+    np.testing.assert_array_equal(Cs[dots], path.Cs_)
+    np.testing.assert_allclose(display.lines_["gap"].get_ydata()[dots], path.gaps_, rtol=1e-12)
     assert len(display.axes_) == 3
     assert display.ax_ is display.axes_[0]
     assert all(panel.get_xscale() == "log" for panel in display.axes_)
@@ -163,10 +168,12 @@ def test_path_curves_are_those_of_the_path(path):
     display.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize(("end", "drawn"), [(8.0, 8.0), (np.inf, 10.0), (None, 10.0)])
-def test_end_of_the_last_piece(end, drawn):
-    display = RegularizationPathDisplay([1.0, 5.0], norms=[1.0, 2.0], C_end=end).plot()
-    assert display.lines_["norm"].get_xdata()[-1] == drawn
+def test_end_of_the_last_piece(path):
+    last = RegularizationPathDisplay.from_path(path).lines_["norm"].get_xdata()[-1]
+    assert last == 2 * path.Cs_[-1]  # it serves all larger C
+    short = regularization_path(StructuredSVM(random_state=0), X, Y, eps=0.2, max_breakpoints=2)
+    last = RegularizationPathDisplay.from_path(short).lines_["norm"].get_xdata()[-1]
+    assert last == short.C_end_
 
 
 def test_default_curve(path):

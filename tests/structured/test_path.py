@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.inference import CallableOracle, Viterbi
+from sklearn_fw.metrics import SCORERS
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
@@ -17,6 +19,7 @@ from sklearn_fw.structured import (
     RegularizationPath,
     StructuredSVMCV,
 )
+from sklearn_fw.structured._path_pieces import Breakpoint, Piece
 
 
 def digits():
@@ -83,6 +86,148 @@ def test_every_lam_is_solved_to_eps(problem, solver):
         assert objective - best.dual_objective_ <= eps * 1.02 + 1e-9
 
 
+class Loose(CallableOracle):
+    """An oracle of chains that knows its values only up to a bound."""
+
+    def __init__(self):
+        super().__init__(self.ask)
+
+    def ask(self, scores):
+        labels, value, _ = Viterbi().argmax(scores)
+        return labels, value, value + 0.01
+
+
+CERTIFIED = {
+    "multiclass": lambda: (MulticlassModel(), *digits()),
+    "chain": lambda: (ChainModel(), *words()),
+    "chain, raw loss": lambda: (ChainModel("hamming_sum"), *words()),
+    "label tree": lambda: (MultilabelModel(), *label_sets()),
+    "black box": lambda: (EnumeratedModel(), *candidates()),
+}
+
+
+def candidates():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(rng.integers(2, 6), 5)) for _ in range(40)]
+    return X, [int(np.argmax(x @ np.ones(5) + rng.normal())) for x in X]
+
+
+def enclosed(svm, X, y, Cs, tol):
+    """Objective of any weights, and a lower bound on the optimum, for every C; none by the path."""
+    blocks, lam = svm._make_blocks(X, y, None)
+    blocks.reset(lam)
+
+    def objective(w, C):
+        sweep = blocks.sweep(w)
+        return w @ w / (2 * C * len(y)) + blocks.weight @ (sweep.hinge + sweep.slack)
+
+    bounds = []
+    for C in Cs:
+        method = BlockFrankWolfe("pairwise").start(
+            blocks, lam=1.0 / (C * len(y)), tol=tol, rng=np.random.RandomState(1)
+        )
+        while (row := method.step()) is None or row["dual_gap"] > tol:
+            pass
+        bounds.append(row["dual_objective"])
+    return objective, np.array(bounds)
+
+
+@pytest.mark.parametrize("eps", [0.3, 0.1])
+@pytest.mark.parametrize("problem", CERTIFIED)
+def test_the_guarantee_holds_everywhere(problem, eps):
+    """Dense in C, against bounds on the optimum that the path had no part in."""
+    model, X, y = CERTIFIED[problem]()
+    svm_ = svm(model, tol=1.0)
+    eps = eps * svm_._make_blocks(X, y, None)[0].max_loss
+    path = regularization_path(svm_, X, y, eps=eps, C_max=10.0)
+    assert path.C_start_ == 0.0
+    Cs = np.geomspace(path.Cs_[0] / 10, min(path.C_end_, 20.0), 25)
+    Cs = np.unique(np.r_[Cs, path.Cs_, path.Cs_[1:] * (1 - 1e-9), path.Cs_[:-1] * (1 + 1e-9)])
+    objective, bounds = enclosed(svm_, X, y, Cs, tol=0.1 * eps)
+    weights, gaps = path.coef_at(Cs), path.gap_at(Cs)
+    values = np.array([objective(w, C) for w, C in zip(weights, Cs)])
+    assert np.all(gaps <= eps * (1 + 1e-9))
+    # What the path says of itself bounds what others know about it.
+    assert np.all(values - bounds <= gaps + 0.1 * eps)
+    assert np.all(gaps[np.isin(Cs, path.Cs_)] <= 0.85 * eps)
+    np.testing.assert_allclose(gaps[np.isin(Cs, path.Cs_)], path.gaps_, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("averaging", [False, True])
+@pytest.mark.parametrize("step", ["fw", "pairwise"])
+def test_the_certificate_is_that_of_the_weights(step, averaging):
+    """The gap of every breakpoint, recomputed from its weights and from the optimum."""
+    X, y = words()
+    solver = BlockFrankWolfe(step, averaging=averaging)
+    estimator = svm(ChainModel(), solver=solver, tol=1.0)
+    path = regularization_path(estimator, X, y, eps=0.1, C_min=1e-4, C_max=0.1)
+    objective, bounds = enclosed(estimator, X, y, path.Cs_, tol=1e-3)
+    values = np.array([objective(w, C) for w, C in zip(path.coefs_, path.Cs_)])
+    assert np.all(values - bounds <= path.gaps_ + 1e-3)
+    # The weights are those that the gap belongs to: primal minus gap is a bound by duality.
+    assert np.all(values - path.gaps_ <= bounds + 1e-3)
+
+
+def test_oracles_with_bounds_have_a_certified_path():
+    X, y = words()
+    estimator = StructuredSVM("chain", oracle=Loose(), random_state=0, max_iter=500, tol=1.0)
+    path = regularization_path(estimator, X, y, eps=0.2, C_max=0.01)
+    objective, bounds = enclosed(svm("chain", tol=1.0), X, y, path.Cs_, tol=0.01)
+    values = np.array([objective(w, C) for w, C in zip(path.coefs_, path.Cs_)])
+    assert path.certified
+    assert np.all(values - bounds <= path.gaps_ + 1e-9)
+
+
+def test_averages_have_no_heuristic_path():
+    X, y = words()
+    estimator = svm("chain", solver=BlockFrankWolfe(averaging=True))
+    with pytest.raises(ValueError, match="mode='heuristic' trusts .* averaging=False"):
+        regularization_path(estimator, X, y, mode="heuristic")
+
+
+def quadratics(rng):
+    """Two solutions of a random piecewise quadratic problem: breakpoints and their exact gap."""
+    n_corners, d = 6, 4
+    features, losses = rng.normal(size=(n_corners, d)), rng.uniform(size=n_corners)
+    features[0], losses[0] = 0.0, 0.0
+
+    def point(lam):
+        alpha = rng.dirichlet(np.ones(n_corners))
+        w = alpha @ features / lam
+        hinge, loss = (losses - features @ w).max(), alpha @ losses
+        return Breakpoint(lam, w, hinge, loss, lam * w @ w + hinge - loss)
+
+    def objective(w, lam):
+        return 0.5 * lam * w @ w + (losses - features @ w).max()
+
+    return point(3.0), point(0.1), objective
+
+
+def test_pieces_bound_the_gap_of_mixtures():
+    """On random problems: primal, dual and their difference, and the verdict about all of it."""
+    rng = np.random.default_rng(0)
+    lams = np.geomspace(3.0, 0.1, 101)
+    verdicts = []
+    for _ in range(200):
+        left, right, objective = quadratics(rng)
+        piece = Piece(left, right)
+        gaps = piece.gap(lams)
+        assert gaps[0] <= left.gap + 1e-12
+        assert gaps[-1] <= right.gap + 1e-12
+        shares = piece.share(lams)
+        weights = left.w + shares[:, None] * (right.w - left.w)
+        duals = []
+        for q in np.linspace(0.0, 1.0, 201):
+            u = (1 - q) * left.lam * left.w + q * right.lam * right.w
+            duals.append((1 - q) * left.loss + q * right.loss - 0.5 * u @ u / lams)
+        true = np.array([objective(w, lam) for w, lam in zip(weights, lams)]) - np.max(duals, 0)
+        assert np.all(true <= gaps + 1e-3)  # the shares of the dual variables are on a grid here
+        worst = gaps.max()
+        assert not piece.is_certified(worst * (1 - 1e-6))
+        verdicts.append(piece.is_certified(worst * 1.001))
+    assert np.mean(verdicts) > 0.95  # what is certified is not much coarser than what is true
+
+
 def test_gap_is_eps_right_after_lam_changes():
     """Proposition 1: the weights of a piece are eps-optimal up to its very end, and not beyond."""
     X, y = digits()
@@ -94,19 +239,22 @@ def test_gap_is_eps_right_after_lam_changes():
     )
     for _ in range(3):
         method.step()
-    gap, slack = (method.certify(), method.gap_and_slack())[1]
-    hinge = blocks.weight @ method.last.sweep.hinge
-    assert slack.sum() == pytest.approx(hinge - gap, rel=1e-9)
-    eps = gap + 0.3 * slack.sum()
-    rho = 1.0 - (eps - gap) / slack.sum()
-    predicted = blocks.weight * (method.last.sweep.hinge - method.last.sweep.current)
-    predicted = predicted + (1.0 - rho) * slack
+    method.certify()
+    point, sweep = method.breakpoint(), method.last.sweep
+    slack = blocks.weight * sweep.current
+    assert slack.sum() == pytest.approx(point.hinge - point.gap, rel=1e-9)
+    eps = point.gap + 0.3 * slack.sum()
+    rho = point.end(eps) / point.lam
+    assert rho == pytest.approx(0.7, rel=1e-9)
+    predicted = blocks.weight * (sweep.hinge - sweep.current) + (1.0 - rho) * slack
     w = blocks.w.copy()
-    method.change_lam(rho)
+    blocks.scale(rho)
+    blocks.lam *= rho
     blocks.refresh()
     np.testing.assert_allclose(blocks.w, w, rtol=0, atol=1e-10)
     after = blocks.certify()
     assert after.gap == pytest.approx(eps, rel=1e-9)
+    assert after.gap == pytest.approx(point.gap_at(blocks.lam), rel=1e-9)
     np.testing.assert_allclose(
         blocks.weight * (after.sweep.hinge - after.sweep.current), predicted, rtol=0, atol=1e-12
     )
@@ -164,6 +312,52 @@ def test_scores_and_estimators_along_the_path():
     np.testing.assert_allclose(last, path.Cs_)
 
 
+def test_many_values_at_once():
+    X, y = digits()
+    path = regularization_path(svm(MulticlassModel()), X, y, eps=0.3, C_min=0.001, C_max=0.1)
+    assert 0.001 in path.Cs_
+    assert path.Cs_[-1] == pytest.approx(0.1)
+    Cs = np.array([1e-4, path.Cs_[1], 0.02, 0.1])
+    many = path.coef_at(Cs)
+    assert many.shape == (4, path.coefs_.shape[1])
+    for w, C, gap in zip(many, Cs, path.gap_at(Cs)):
+        np.testing.assert_array_equal(path.coef_at(C), w)
+        assert path.gap_at(C) == gap
+    np.testing.assert_allclose(many[0], path.coefs_[0] / 10)
+    j = np.searchsorted(path.Cs_, 0.02) - 1
+    ends = path.coefs_[j : j + 2]
+    share = (many[2] - ends[0]) @ (ends[1] - ends[0]) / np.sum((ends[1] - ends[0]) ** 2)
+    assert 0.0 < share < 1.0
+    np.testing.assert_allclose(many[2], ends[0] + share * (ends[1] - ends[0]), atol=1e-12)
+    scores = path.score_path(X, y, at=Cs)
+    assert scores.tolist() == [path.estimator_at(C).score(X, y) for C in Cs]
+
+
+def test_default_accuracy_is_a_share_of_the_loss():
+    X, y = words()
+    mean, total = (
+        regularization_path(svm(ChainModel(loss)), X, y, max_breakpoints=2)
+        for loss in ("hamming", "hamming_sum")
+    )
+    assert mean.eps == pytest.approx(0.1)
+    assert total.eps == pytest.approx(0.1 * np.mean([len(labels) for labels in y]))
+
+
+def test_a_path_costs_less_than_a_grid():
+    X, y = words()
+    calls = 0
+    for C in np.geomspace(1e-4, 10.0, 31):
+        alone = svm(ChainModel(), C=C, solver="bcpfw", tol=1.0)
+        blocks, lam = alone._make_blocks(X, y, None)
+        method = alone.solver_.start(blocks, lam=lam, tol=0.02, rng=np.random.RandomState(0))
+        while (row := method.step()) is None or row["dual_gap"] > 0.02:
+            pass
+        calls += row["n_oracle_calls"]
+    path = regularization_path(svm(ChainModel(), solver="bcpfw"), X, y, eps=0.02, C_max=10.0)
+    assert path.n_oracle_calls_ < 0.5 * calls
+    assert len(path.Cs_) < 25  # fixed weights took more than 600 breakpoints
+
+
 def test_sample_weight_repeats_samples():
     X, y = digits()
     weight = np.ones(len(y))
@@ -208,6 +402,8 @@ def test_black_box_models_have_a_path():
         ({"kappa": 1.0}, "kappa must be below 1"),
         ({"mode": "fast"}, "mode must be one of"),
         ({"C_max": -1.0}, "C_max"),
+        ({"C_min": 0.0}, "C_min"),
+        ({"C_min": 2.0, "C_max": 1.0}, "C_min must be below C_max, got 2.0 and 1.0"),
         ({"max_breakpoints": 0}, "max_breakpoints"),
         ({"time_limit": 0}, "time_limit"),
     ],
@@ -232,10 +428,18 @@ def test_bad_estimators():
 def test_beyond_the_end_is_refused():
     X, y = digits()
     path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, max_breakpoints=2)
-    with pytest.raises(ValueError, match=r"the path ends at C = .*larger C_max"):
+    with pytest.raises(ValueError, match=r"the path holds from C = 0 to .*larger C_max"):
         path.coef_at(1.01 * path.C_end_)
     with pytest.raises(ValueError, match="C"):
         path.coef_at(0.0)
+    with pytest.raises(ValueError, match="one-dimensional"):
+        path.coef_at([[0.1]])
+    with pytest.raises(ValueError, match="larger C_max"):
+        path.gap_at([path.Cs_[0], 2 * path.C_end_])
+    late = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.2, C_min=1.0, C_max=2.0)
+    assert late.C_start_ == late.Cs_[0] == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"the path holds from C = 1 to .*smaller C_min"):
+        late.coef_at(0.5)
 
 
 def test_too_few_passes_end_the_path_with_a_warning():
@@ -255,9 +459,9 @@ def test_cross_validation_picks_the_best_step():
     assert search.lam_ * search.C_ * len(y) == pytest.approx(1.0)
     # Score the chosen lam on every fold by hand: it must be the best mean of all.
     chosen = []
-    for (_, test), path in zip(KFold(3).split(X), search.paths_, strict=True):
-        j = max(np.searchsorted(-path.lambdas_, -search.lam_, side="right") - 1, 0)
-        chosen.append(np.mean(path.estimator_at(path.Cs_[j]).predict(X[test]) == y[test]))
+    for (train, test), path in zip(KFold(3).split(X), search.paths_, strict=True):
+        C = 1.0 / (search.lam_ * len(train))
+        chosen.append(np.mean(path.predict(X[test], at=C) == y[test]))
     assert np.mean(chosen) == pytest.approx(mean.max())
     assert search.score(X, y) == search.estimator_.score(X, y) > 0.9
     np.testing.assert_array_equal(search.classes_, np.arange(10))
@@ -271,3 +475,79 @@ def test_cross_validation_of_sequences_in_parallel():
     np.testing.assert_array_equal(one.scores_, two.scores_)
     assert len(one.predict(X[:3])) == 3
     assert one.score_samples(X[:3]).shape == (3,)
+
+
+def test_cross_validation_takes_weights_groups_and_splits():
+    X, y = digits()
+    groups = np.arange(len(y)) % 20
+    by_group = StructuredSVMCV(svm("auto"), eps=0.3, cv=GroupKFold(4), C_max=1.0)
+    by_group.fit(X, y, groups=groups)
+    splits = list(GroupKFold(4).split(X, y, groups))
+    given = StructuredSVMCV(svm("auto"), eps=0.3, cv=splits, C_max=1.0).fit(X, y)
+    np.testing.assert_array_equal(given.scores_, by_group.scores_)
+    assert given.C_ == by_group.C_
+    masks = [(np.isin(np.arange(200), train), test.tolist()) for train, test in splits]
+    masked = StructuredSVMCV(svm("auto"), eps=0.3, cv=masks, C_max=1.0).fit(X, y)
+    np.testing.assert_array_equal(masked.scores_, by_group.scores_)
+
+    weight = np.linspace(0.5, 2.0, len(y))
+    weighted = StructuredSVMCV(svm("auto"), eps=0.3, cv=splits, C_max=1.0)
+    weighted.fit(X, y, sample_weight=weight)
+    assert weighted.lam_ * weighted.C_ * weight.sum() == pytest.approx(1.0)
+    train, test = splits[1]
+    C = 1.0 / (weighted.lambdas_ * weight[train].sum())
+    path = regularization_path(
+        svm("auto"), X[train], y[train], sample_weight=weight[train], eps=0.3,
+        C_max=weight.sum() / weight[train].sum(),
+    )  # fmt: skip
+    np.testing.assert_array_equal(path.score_path(X[test], y[test], at=C), weighted.scores_[:, 1])
+    alone = svm("auto", C=weighted.C_).fit(X, y, weight)
+    np.testing.assert_array_equal(weighted.estimator_.coef_, alone.coef_)
+
+
+def test_cross_validation_takes_names_of_scorers():
+    X, y = words()
+    named, given = (
+        StructuredSVMCV(svm("auto"), eps=0.3, cv=2, C_max=1.0, scoring=scoring).fit(X, y)
+        for scoring in ("sequence_accuracy", SCORERS["sequence_accuracy"])
+    )
+    np.testing.assert_array_equal(named.scores_, given.scores_)
+    assert named.score(X, y) == SCORERS["sequence_accuracy"](named.estimator_, X, y)
+    path = named.paths_[0]
+    np.testing.assert_array_equal(
+        path.score_path(X, y, "node_accuracy"), path.score_path(X, y, SCORERS["node_accuracy"])
+    )
+    X, y = digits()
+    search = StructuredSVMCV(svm("auto"), eps=0.3, cv=2, C_max=1.0, scoring="f1_macro").fit(X, y)
+    assert 0.5 < search.scores_.max() <= 1.0
+
+
+def ends(parts):
+    """A splitter that gives what it is told to."""
+    return [parts]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"scoring": "accuracy"}, ValueError, "'accuracy' is no scorer of structured .*'phrase_f1'"),
+        ({"scoring": ["phrase_f1"]}, TypeError, "scoring must be one name, a callable or None"),
+        ({"cv": ends((np.arange(50), np.arange(3)))}, ValueError, "fold 0 of cv .* index of 49"),
+        ({"cv": ends(([0.5], [1]))}, ValueError, "fold 0 of cv must be a pair .* float64 indices"),
+        ({"cv": ends((np.ones(3, bool), [1]))}, ValueError, "a mask of length 3"),
+        ({"cv": ends(([0, 1], []))}, ValueError, "which has no sample"),
+        ({"cv": ends(([0, 1],))}, ValueError, "fold 0 of cv must be a pair"),
+        ({"cv": []}, ValueError, "cv has no folds"),
+        ({"n_values": 0}, ValueError, "n_values"),
+    ],
+)
+def test_bad_searches(settings, error, message):
+    X, y = words()
+    with pytest.raises(error, match=message):
+        StructuredSVMCV(svm("auto"), **settings).fit(X, y)
+
+
+def test_unknown_scorers_of_classes():
+    X, y = digits()
+    with pytest.raises(ValueError, match="'accurate' is neither a scorer of scikit-learn .*'node_ac"):
+        StructuredSVMCV(svm("auto"), scoring="accurate").fit(X, y)

@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from ..._validation import check_choice
 from ...inference import Viterbi
-from ._pairwise import Graph, PairwiseModel, Rows
+from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
 
 __all__ = ["ChainModel"]
+
+
+ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
 
 
 class ChainModel(PairwiseModel):
@@ -19,9 +22,10 @@ class ChainModel(PairwiseModel):
 
     Parameters
     ----------
-    task_loss : {"hamming", "hamming_sum", "zero_one"}, default="hamming"
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, default="auto"
         Cost of a wrong sequence: the fraction of wrong labels, their number, or one if any label
-        is wrong.
+        is wrong. "auto" trains by the number, so that a label counts as much in a long sequence as
+        in a short one, and judges by the fraction.
     class_weight : dict, "balanced" or None, default=None
         Factors of the cost of a node by its true label; not with "zero_one".
     start_end : bool, default=True
@@ -37,6 +41,8 @@ class ChainModel(PairwiseModel):
         Number of labels.
     class_weight_ : ndarray of shape (n_states,)
         Resolved class weights.
+    task_loss_ : str
+        The loss of the training.
 
     See Also
     --------
@@ -46,11 +52,12 @@ class ChainModel(PairwiseModel):
     Notes
     -----
     Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
-    (T, n_features), outputs the same of label arrays of shape (T,). Features without a constant
-    column have no per-label bias; append one if the data need it. Weights are stored attribute by
-    attribute, so that an active attribute touches one contiguous row: ``coef_`` holds the
-    (n_features, n_states) feature weights, the start and end rows, and the (n_states, n_states)
-    transitions. One oracle call costs O(nnz(x) K + T K^2).
+    (T, n_features), outputs the same of label arrays of shape (T,). T may be 0: such a sequence
+    teaches nothing, and its prediction is empty. Features without a constant column have no
+    per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
+    that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
+    feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
+    call costs O(nnz(x) K + T K^2).
 
     References
     ----------
@@ -63,11 +70,11 @@ class ChainModel(PairwiseModel):
     >>> model = ChainModel().initialize([np.eye(2), np.eye(2)[:1]], [["a", "b"], ["a"]])
     >>> model.size_joint_feature  # (2 features + start + end) x 2 states + 2 x 2 transitions
     12
-    >>> model.loss(["a", "b"], ["a", "a"])
-    0.5
+    >>> model.loss(["a", "b"], ["b", "a"])
+    2.0
     """
 
-    def __init__(self, task_loss="hamming", *, class_weight=None, start_end=True):
+    def __init__(self, task_loss="auto", *, class_weight=None, start_end=True):
         self.task_loss = task_loss
         self.class_weight = class_weight
         self.start_end = start_end
@@ -87,7 +94,7 @@ class ChainModel(PairwiseModel):
         self : ChainModel
             The model.
         """
-        check_choice(self.task_loss, "task_loss", {"hamming", "hamming_sum", "zero_one"})
+        self.task_loss_ = check_sum_loss(self.task_loss)
         if self.task_loss == "zero_one" and self.class_weight is not None:
             raise ValueError("class_weight needs a loss that is a sum over nodes, not 'zero_one'")
         matrix, row_start = stack_rows(X)
@@ -134,7 +141,8 @@ class ChainModel(PairwiseModel):
 
     def _stack(self, X):
         matrix, starts = stack_rows(X, self.n_features_in_)
-        markers = (starts[:-1], starts[1:] - 1) if self.start_end else ()
+        full = np.flatnonzero(np.diff(starts))
+        markers = (starts[full], starts[full + 1] - 1) if self.start_end else ()
         return Rows(matrix, starts, starts, markers)
 
     def _encode(self, y, node_start, allow_unseen=False):
@@ -151,16 +159,17 @@ class ChainModel(PairwiseModel):
         return out
 
     def _graph(self, n_nodes):
-        t = np.arange(n_nodes.max() - 1, dtype=np.int64)
-        return Graph(np.stack([t, t + 1], axis=1), np.zeros_like(t), n_nodes - 1)
+        t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
+        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
 
-    def _costs(self, states, node_start, class_weighted=True):
+    def _costs(self, states, node_start, training=True):
         cost = 1.0 - np.eye(self.n_states_)
-        if class_weighted:
+        if training:
             cost *= self.class_weight_[:, None]
-        if self.task_loss == "zero_one":
+        task_loss = self._loss_of(training)
+        if task_loss == "zero_one":
             return np.zeros(len(states)), cost, 1.0
-        if self.task_loss == "hamming_sum":
+        if task_loss == "hamming_sum":
             return np.ones(len(states)), cost, 0.0
         lengths = np.diff(node_start)
-        return np.repeat(1.0 / lengths, lengths), cost, 0.0
+        return np.repeat(1.0 / np.maximum(lengths, 1), lengths), cost, 0.0

@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._pairwise import Graph, PairwiseModel, Rows
+from ._pairwise import PairwiseModel, Rows
+from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
 from ._tabular import check_rows, one_row_each
 
@@ -38,6 +39,8 @@ class MulticlassModel(PairwiseModel):
         Resolved class weights.
     cost_ : ndarray of shape (n_classes, n_classes)
         Cost matrix before class weights.
+    task_loss_ : str or array-like
+        The loss of the training, as given.
 
     See Also
     --------
@@ -87,6 +90,7 @@ class MulticlassModel(PairwiseModel):
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
         self.class_weight_ = class_weights(self.class_weight, self.classes_, y.ravel())
+        self.task_loss_ = self.task_loss
         self.cost_ = self._check_cost(len(self.classes_))
         self.n_features_in_ = X.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
@@ -146,6 +150,9 @@ class MulticlassModel(PairwiseModel):
         """
         return self._node_scores(self._stack(X), w)
 
+    def _arrange(self, marginals, node_start):
+        return marginals
+
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)
         return Rows(X, starts, starts, (starts[:-1],) if self.fit_intercept else ())
@@ -170,6 +177,6 @@ class MulticlassModel(PairwiseModel):
     def _graph(self, n_nodes):
         return Graph(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.zeros_like(n_nodes))
 
-    def _costs(self, states, node_start, class_weighted=True):
-        factor = self.class_weight_[:, None] if class_weighted else 1.0
+    def _costs(self, states, node_start, training=True):
+        factor = self.class_weight_[:, None] if training else 1.0
         return np.ones(len(states)), self.cost_ * factor, 0.0

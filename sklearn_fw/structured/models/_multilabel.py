@@ -7,7 +7,8 @@ from sklearn.utils import check_array
 
 from ..._validation import check_choice
 from ...inference._scores import is_forest
-from ._pairwise import Graph, PairwiseModel, Rows
+from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._part_scores import Graph
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MultilabelModel"]
@@ -25,8 +26,9 @@ class MultilabelModel(PairwiseModel):
     edges : {"tree", "full", "none"} or array-like of shape (n_edges, 2), default="tree"
         Pairs of labels with a table of their own: the maximum spanning tree of their mutual
         information in the training set (Chow and Liu), all, none, or those given.
-    task_loss : {"hamming", "hamming_sum", "zero_one"}, default="hamming"
-        Fraction of wrong labels, their number, or one if any label is wrong.
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, default="auto"
+        Fraction of wrong labels, their number, or one if any label is wrong. "auto" trains by the
+        number and judges by the fraction.
     fit_intercept : bool, default=True
         Append a constant feature (regularised).
 
@@ -40,6 +42,8 @@ class MultilabelModel(PairwiseModel):
         Number of features.
     n_states_ : int
         Two.
+    task_loss_ : str
+        The loss of the training.
 
     See Also
     --------
@@ -65,7 +69,7 @@ class MultilabelModel(PairwiseModel):
     [[0, 1], [0, 2], [1, 2]]
     """
 
-    def __init__(self, edges="tree", *, task_loss="hamming", fit_intercept=True):
+    def __init__(self, edges="tree", *, task_loss="auto", fit_intercept=True):
         self.edges = edges
         self.task_loss = task_loss
         self.fit_intercept = fit_intercept
@@ -85,7 +89,7 @@ class MultilabelModel(PairwiseModel):
         self : MultilabelModel
             The model.
         """
-        check_choice(self.task_loss, "task_loss", {"hamming", "hamming_sum", "zero_one"})
+        self.task_loss_ = check_sum_loss(self.task_loss)
         X = check_rows(X)
         y = _check_indicators(y)
         self.classes_ = np.arange(y.shape[1])
@@ -165,11 +169,11 @@ class MultilabelModel(PairwiseModel):
             self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
         )
 
-    def _costs(self, states, node_start, class_weighted=True):
-        cost = 1.0 - np.eye(2)
-        if self.task_loss == "zero_one":
+    def _costs(self, states, node_start, training=True):
+        cost, task_loss = 1.0 - np.eye(2), self._loss_of(training)
+        if task_loss == "zero_one":
             return np.zeros(len(states)), cost, 1.0
-        factor = 1.0 if self.task_loss == "hamming_sum" else 1.0 / len(self.classes_)
+        factor = 1.0 if task_loss == "hamming_sum" else 1.0 / len(self.classes_)
         return np.full(len(states), factor), cost, 0.0
 
 
@@ -180,7 +184,10 @@ def _check_indicators(y):
         y = y.toarray()
     y = check_array(y, dtype=None, input_name="y")
     if not np.all((y == 0) | (y == 1)):
-        raise ValueError("y must hold only 0 and 1, one column per label")
+        raise ValueError(
+            "y must hold only 0 and 1, one column per label; for sequences of labels X must be a "
+            "list with an array of shape (n_nodes, n_features) for every sample"
+        )
     return y.astype(np.int32)
 
 

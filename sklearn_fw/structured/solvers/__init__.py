@@ -1,7 +1,7 @@
 """Solvers of the structured SVM; each is an object whose parameters are grid keys."""
 
 from ..._validation import resolve_named
-from ._base import Solver
+from ._base import Solver, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
 from ._extragradient import Extragradient
 from ._frank_wolfe import FrankWolfe
@@ -17,11 +17,14 @@ __all__ = [
     "Solver",
     "Subgradient",
     "resolve_solver",
+    "suitable_solver",
+    "with_bounds_of",
 ]
 
 SOLVERS = {
-    "bcafw": lambda: BlockFrankWolfe("away"),
+    "auto": lambda: BlockFrankWolfe("fw", sampling="perm", averaging="auto"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
+    "bcafw": lambda: BlockFrankWolfe("away"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
     "bcpfw": lambda: BlockFrankWolfe("pairwise"),
     # Passes that mostly hit the cache make gap passes the larger cost: they are rarer, and worse
@@ -30,6 +33,7 @@ SOLVERS = {
     "extragradient": Extragradient,
     "fw": FrankWolfe,
     "perceptron": Perceptron,
+    "sdm": lambda: BlockFrankWolfe("exact", sampling="active"),
     "sp_bcfw": lambda: SaddlePointFrankWolfe(block=True),
     "sp_fw": SaddlePointFrankWolfe,
     "subgradient": Subgradient,
@@ -39,3 +43,8 @@ SOLVERS = {
 def resolve_solver(solver):
     """A solver object for a name, or a clone of a solver object."""
     return resolve_named(solver, "solver", Solver, SOLVERS)
+
+
+def suitable_solver(blocks):
+    """What "auto" takes for a dual problem: exact steps where an output is one class."""
+    return resolve_solver("sdm" if blocks.single else "auto")

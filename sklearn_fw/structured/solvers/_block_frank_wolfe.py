@@ -9,8 +9,13 @@ from ._base import Solution, Solver, check_bounds
 
 __all__ = ["BlockFrankWolfe"]
 
-STEPS = ("fw", "pairwise", "away", "hybrid")  # in the order of the codes of block_rules
-SAMPLINGS = ("uniform", "perm", "gap", "max_gap")
+# In the order of the codes of block_rules.
+STEPS = ("fw", "pairwise", "away", "hybrid", "exact")
+SAMPLINGS = ("uniform", "perm", "gap", "max_gap", "active")
+# "active" asks for a certificate when the known gaps are this share of the last certified ones.
+ACTIVE_SHARE = 0.1
+ACTIVE_REPEATS = 10
+EAGER = 0.8  # of the passes that a gap of one over passes would take
 
 
 class BlockFrankWolfe(Solver):
@@ -18,18 +23,22 @@ class BlockFrankWolfe(Solver):
 
     Each visit asks the oracle for one sample and makes an exact line search on its block of dual
     variables. `StructuredSVM` knows the usual settings by name: "bcfw", "bcpfw" (pairwise),
-    "bcafw" (away), "bchybrid" and "cached" (pairwise with a cache, ``cache_f=0.1`` and
-    ``gap_check=15``).
+    "bcafw" (away), "bchybrid", "cached" (pairwise with a cache, ``cache_f=0.1`` and
+    ``gap_check=15``) and, for classes, "sdm" (``step="exact"`` with ``sampling="active"``).
 
     Parameters
     ----------
-    step : {"fw", "pairwise", "away", "hybrid"}, default="fw"
+    step : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
         Direction: towards the oracle's corner; from the worst active corner to it; the better of
-        towards and away by slope; the best of the three by dual increase. All but "fw" keep
-        explicit dual variables.
-    sampling : {"gap", "uniform", "perm", "max_gap"}, default="gap"
+        towards and away by slope; the best of the three by dual increase. "exact" is no direction
+        but the maximiser over all dual variables of the sample [3]_, where an output is one class.
+        All but "fw" keep explicit dual variables.
+    sampling : {"gap", "uniform", "perm", "max_gap", "active"}, default="gap"
         Next sample: with probability proportional to its last known gap, uniform, in a fresh
-        permutation each pass, or the one of largest gap (stale gaps can mislead it).
+        permutation each pass, or the one of largest gap (stale gaps can mislead it). "active", for
+        exact steps, permutes those that still had a gap when last visited; its pass goes on until
+        their known gaps have fallen to a tenth of the last certificate, for ``gap_check * n``
+        visits at most, and ends with a certificate.
     gap_degree : float, default=1.0
         Power of the gaps in gap sampling.
     cache : bool or "auto", default="auto"
@@ -45,9 +54,11 @@ class BlockFrankWolfe(Solver):
         Passes between exact gap passes, which refresh all gaps and give the certificate.
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
-    averaging : bool, default=False
+    averaging : bool or "auto", default=False
         Return the average of the iterates, with weights proportional to their number, and its
-        own certificate. Predicts better long before the optimum is reached.
+        own certificate. Predicts better long before the optimum is reached. "auto" returns the
+        average or the last iterate, whichever has the lower objective, with the best lower bound
+        that either gave; ``step="fw"`` only, as the average has no ``dual_coef_``.
     line_search : bool, default=True
         False takes steps of 2n / (k + 2n), for ``step="fw"`` only.
     batch_step : bool, default=False
@@ -80,6 +91,9 @@ class BlockFrankWolfe(Solver):
        for block Frank-Wolfe optimization of structured SVMs", ICML 2016: Algorithms 1 to 5, 9.
     .. [2] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, "Block-coordinate Frank-Wolfe
        optimization for structural SVMs", ICML 2013: Algorithm 4 and weighted averaging.
+    .. [3] S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, "A sequential dual
+       method for large scale multi-class linear SVMs", KDD 2008: sub-problems and shrinking; here
+       the gap decides both, and projections onto the simplex solve them.
 
     Examples
     --------
@@ -137,10 +151,24 @@ class BlockFrankWolfe(Solver):
                 raise ValueError(f"{name} must not be negative, got {value}")
         if not self.line_search and self.step != "fw":
             raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
+        if self.averaging not in (True, False, "auto"):
+            raise ValueError(f"averaging must be True, False or 'auto', got {self.averaging!r}")
+        if self.averaging == "auto" and self.step != "fw":
+            raise ValueError(
+                f"averaging='auto' is defined for step='fw' only, got {self.step!r}: set "
+                f"averaging to True or False"
+            )
         if self.cache not in (True, False, "auto"):
             raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
+        if self.cache is True and self.step == "exact":
+            raise ValueError("step='exact' keeps no corners: set cache=False")
+        if self.sampling == "active" and self.step != "exact":
+            raise ValueError(
+                f"sampling='active' is defined for step='exact' only, got {self.step!r}: visits "
+                f"with other steps leave a gap, take sampling='gap'"
+            )
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         """Begin on a dual problem.
@@ -164,6 +192,11 @@ class BlockFrankWolfe(Solver):
             For the loop driver.
         """
         self._check()
+        if self.step == "exact" and not blocks.single:
+            raise ValueError(
+                "step='exact' (solver 'sdm') needs outputs of one class each and oracle='auto', as "
+                "MulticlassModel has: take step='pairwise' (solver 'bcpfw')"
+            )
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
@@ -175,7 +208,7 @@ class _BlockMethod:
 
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        explicit = use_cache or settings.step != "fw"
+        explicit = use_cache or settings.step not in ("fw", "exact")
         self.rules = Rules(
             lam=lam,
             step=STEPS.index(settings.step),
@@ -185,23 +218,28 @@ class _BlockMethod:
             cache_f=float(settings.cache_f),
             cache_nu=float(settings.cache_nu),
             gap_degree=float(settings.gap_degree),
+            shrink=settings.sampling == "active",
         )
         lower, upper = settings.lower_bounds, settings.upper_bounds
         blocks.reset(
             lam,
             capacity=int(settings.cache_size) if explicit else 0,
-            averaging=settings.averaging,
+            averaging=bool(settings.averaging),
             bounds=check_bounds(lower, upper, blocks.n_weights),
         )
+        self.averages = bool(settings.averaging)  # whether the point of the moment is the average
         # A warm start may be good enough already: its gap is asked before anything is changed.
         self.check_first = warm is not None and settings.warm_start_type != "none"
         if self.check_first:
             self._warm_start(warm, lam)
-        self.passes_since_check = 0
+        self.passes_since_check, self.n_passes = 0, 0
+        self.until_check = settings.gap_check
         self.last = None  # certificate of the point of the moment
         self.corners = None  # certificate whose answers await a batch step
 
     def _warm_start(self, warm, lam):
+        from ..._kernels.block_rules import VISITS
+
         blocks = self.blocks
         blocks.restore(warm)
         if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
@@ -213,25 +251,65 @@ class _BlockMethod:
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
+        average = warm.get("average")
+        same = average is not None and lam == warm["lam"]
+        if self.averages and same and np.array_equal(average["weight"], blocks.weight):
+            blocks.moments[:], blocks.loss_moment[:] = average["moments"], average["loss_moment"]
+            blocks.counts[VISITS] = average["visits"]
 
-    def change_lam(self, factor):
-        """Go on at ``factor * lam`` with the same w (regularisation path)."""
-        self.blocks.scale(factor)
-        self.blocks.lam *= factor
-        self.rules = self.rules._replace(lam=self.blocks.lam)
+    def export(self):
+        """Dual variables for a warm start, and what the average needs."""
+        from ..._kernels.block_rules import VISITS
 
-    def gap_and_slack(self):
-        """Last certified gap, and how the gap of each block grows as lam falls (Prop. 1)."""
-        if not self.blocks.certified:
+        exported, blocks = self.blocks.export(), self.blocks
+        if self.settings.averaging:
+            exported["average"] = {
+                "weight": blocks.weight,
+                "moments": blocks.moments.copy(),
+                "loss_moment": blocks.loss_moment.copy(),
+                "visits": blocks.counts[VISITS],
+            }
+        return exported
+
+    def move_to(self, lam):
+        """Go on at another lam; the mass off the truth is scaled to the best dual value.
+
+        Between the weights as they are and the dual variables as they are, for a smaller lam.
+        """
+        blocks, old = self.blocks, self.blocks.lam
+        square = old**2 * (blocks.w @ blocks.w)
+        if lam < old and square > 0.0:
+            share = min(max(blocks.loss.sum() * lam / square, lam / old), 1.0)
+            if share < 1.0:
+                blocks.scale(share)
+        blocks.lam = lam
+        self.rules = self.rules._replace(lam=lam)
+        blocks.refresh()
+        blocks.restart_average()
+        # Unknown gaps make the first pass visit every block.
+        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.settings.gap_degree)
+        blocks.gaps.total[0] = 0.0
+        self.last = self.corners = None
+        self.passes_since_check = 0
+
+    def breakpoint(self):
+        """The point last certified, with what it proves at other lams."""
+        from .._path_pieces import Breakpoint
+
+        blocks, point = self.blocks, self.last
+        if not blocks.certified:
             raise ValueError(
                 "mode='exact' needs an oracle that is exact or bounds the score of its answers: "
                 "take such an oracle, or mode='heuristic'"
             )
-        return self.last.gap, self.blocks.weight * self.last.sweep.current
+        norm = 0.5 * blocks.lam * (point.w @ point.w)
+        return Breakpoint(
+            blocks.lam, point.w.copy(), point.primal - norm, point.dual + norm, point.gap
+        )
 
     def weights(self):
         """The point of the moment."""
-        v = self.blocks.averaged()[0] if self.settings.averaging else self.blocks.v
+        v = self.blocks.averaged()[0] if self.averages else self.blocks.v
         return self.blocks.clip(v)
 
     # ---- the loop --------------------------------------------------------------------------------
@@ -252,9 +330,36 @@ class _BlockMethod:
         if self.corners is not None:  # only now: the point that was certified was not the end
             batch_step(blocks, self.corners)
             self.corners = None
-        order, uniforms = self._order()
         self.passes_since_check += 1
+        self.n_passes += 1
+        if self.settings.sampling == "active":
+            return self._run_active()
+        order, uniforms = self._order()
         return blocks.visit(order, uniforms, self.rules) < n
+
+    def _run_active(self):
+        """Visits of blocks with a gap until little of it is known; True when none is left."""
+        blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
+        enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
+        from ..._kernels.block_rules import VISITS
+
+        stop = blocks.counts[VISITS] + self.settings.gap_check * n
+        first = np.isinf(gaps[0])
+        while blocks.counts[VISITS] < stop:
+            active = np.flatnonzero(gaps)
+            if not len(active):
+                return True
+            # Many permutations in one call where few are left.
+            repeats = min(n // len(active), ACTIVE_REPEATS)
+            order = np.concatenate([self.rng.permutation(active) for _ in range(repeats)])
+            blocks.visit(order, np.zeros(len(order)), self.rules)
+            if first or gaps.sum() <= enough:
+                break
+        return False
+
+    def _known_enough(self):
+        """Known gaps that make it likely that the real ones are small enough, too."""
+        return self.settings.early_exit * self.blocks.gap_limit(self.tol)
 
     def _order(self):
         from ..._kernels.block_rules import BY_GAP, BY_MAX_GAP
@@ -272,9 +377,9 @@ class _BlockMethod:
         return order, uniforms
 
     def _is_check_due(self):
-        if self.passes_since_check >= self.settings.gap_check:
+        if self.passes_since_check >= self.until_check or self.rules.shrink:
             return True
-        return self.blocks.gaps.value.sum() <= self.settings.early_exit * self.tol
+        return self.blocks.gaps.value.sum() <= self._known_enough()
 
     def _check_gap(self):
         """Exact gap pass at the iterate, and the numbers that it gives."""
@@ -287,9 +392,31 @@ class _BlockMethod:
         _warn_negative(certificate)
         self.corners = certificate if settings.batch_step else None
         if settings.averaging:
-            certificate = blocks.certify(averaged=True)
+            certificate = self._certify_average(certificate)
         self.last = certificate
+        blocks.objective = certificate.primal
+        self.until_check = self._passes_to_go(certificate.gap)
         return numbers(certificate, blocks, estimate)
+
+    def _passes_to_go(self, gap):
+        """Passes until the next certificate.
+
+        Known gaps are those of the iterate; nothing but a certificate tells that the average is
+        good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
+        """
+        limit, most = self.blocks.gap_limit(self.tol), self.settings.gap_check
+        if self.settings.averaging != "auto" or not 0.0 < gap < 2.0 * limit:
+            return most
+        return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))
+
+    def _certify_average(self, iterate):
+        """Certificate of the average, or of the better point with the better bound."""
+        average = self.blocks.certify(averaged=True)
+        if self.settings.averaging != "auto":
+            return average
+        self.averages = average.primal < iterate.primal
+        better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)
+        return better._replace(dual=dual, gap=better.primal - dual)
 
     def certify(self):
         """Certificate at the point that will be returned."""

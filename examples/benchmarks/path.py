@@ -1,0 +1,211 @@
+"""Cost of the regularization path of the structured SVM, and of choosing C along it."""
+
+import statistics
+
+import numpy as np
+from _report import Clock, in_child, load_or_skip, main, medians
+
+ABOUT = """
+One run for all C against a grid. The path is certified to ``eps`` (in units of the task loss, whose
+largest value is 1) for every C between ``C_min`` and ``C_max``; the grid has 31 points between the
+same ends, each solved to the gap ``eps`` by the same solver from the dual variables of the point
+before, with the data set up once, and says nothing about the C between its points. Below, the
+choice of C: five folds along paths, against five folds of a grid search over 8 values.
+
+Seconds are CPU seconds of one thread after compilation, medians of repeated runs; calls are oracle
+calls per training sample. Scores are one minus the mean share of wrong labels on data that no
+fit has seen.
+"""
+EPS = (0.1, 0.02)
+C_MIN, C_MAX = 1e-4, 10.0
+N_GRID = 31
+N_SEARCH = 8
+SETS = ("digits", "digit words", "OCR letters")
+
+
+def load(name, quick):
+    """Model, training data and test data."""
+    if name == "digits":
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        n = 200 if quick else 900
+        return "multiclass", X[:n] / 16, y[:n], X[n:] / 16, y[n:]
+    if name == "digit words":
+        from sklearn_fw.datasets import make_digit_words
+
+        data = make_digit_words(n_train=40 if quick else 300, n_test=1000, random_state=0)
+    else:
+        from sklearn_fw.datasets import load_ocr_letters
+
+        data = load_or_skip(load_ocr_letters, split="half")
+    n = 40 if quick else 300
+    return "chain", data.X_train[:n], data.y_train[:n], data.X_test[:1000], data.y_test[:1000]
+
+
+def estimator_for(model, solver="bcpfw", **settings):
+    """The estimator of all contenders; losses are shares of wrong labels."""
+    from sklearn_fw import StructuredSVM
+    from sklearn_fw.structured import ChainModel
+
+    model = ChainModel("hamming") if model == "chain" else model
+    return StructuredSVM(model, solver=solver, max_iter=5000, random_state=0, **settings)
+
+
+def warm_grid(estimator, X, y, eps):
+    """Oracle calls per sample of the grid."""
+    from sklearn_fw._kernels.block_rules import CALLS
+    from sklearn_fw._loop import drive
+
+    estimator.set_params(C=1.0)
+    blocks, _ = estimator._make_blocks(X, y, None)
+    n = blocks.n_blocks
+    method = estimator.solver_.start(blocks, lam=1.0, tol=eps, rng=np.random.RandomState(0))
+    for C in np.geomspace(C_MIN, C_MAX, N_GRID):
+        method.move_to(1.0 / (C * n))
+        drive(method, tol=eps, max_iter=5000)
+    return int(blocks.counts[CALLS]) / n
+
+
+def race_path(name, eps, quick, repeat):
+    """One row: grid, exact and heuristic path, and scores along it."""
+    from sklearn_fw import regularization_path
+
+    model, X, y, X_test, y_test = load(name, quick)
+    options = {"C_min": C_MIN, "C_max": C_MAX}
+    few = slice(0, 30)
+    for mode in ("exact", "heuristic"):  # compiles
+        regularization_path(estimator_for(model), X[few], y[few], eps=0.5, mode=mode).score_path(
+            X[few], y[few]
+        )
+    rows = []
+    for _ in range(repeat):
+        row = {}
+        with Clock() as clock:
+            row["grid calls"] = warm_grid(estimator_for(model), X, y, eps)
+        row["grid s"] = clock.cpu
+        with Clock() as clock:
+            path = regularization_path(estimator_for(model), X, y, eps=eps, **options)
+        row |= {
+            "points": len(path.Cs_), "calls": path.n_oracle_calls_ / len(y), "s": clock.cpu,
+            "end": path.terminated_by_,
+        }  # fmt: skip
+        with Clock() as clock:
+            path.score_path(X, y)
+        row["score s"] = clock.cpu
+        with Clock() as clock:
+            guess = regularization_path(
+                estimator_for(model), X, y, eps=eps, mode="heuristic", **options
+            )
+        row |= {"heuristic calls": guess.n_oracle_calls_ / len(y), "heuristic s": clock.cpu}
+        rows.append(row)
+    return medians(rows)
+
+
+def race_search(name, quick, repeat):
+    """One row: search along paths and over a grid."""
+    from sklearn.model_selection import GridSearchCV, KFold
+
+    from sklearn_fw.structured import StructuredSVMCV
+
+    model, X, y, X_test, y_test = load(name, quick)
+    folds = KFold(5, shuffle=True, random_state=0)
+    grid = {"C": np.geomspace(C_MIN, C_MAX, N_SEARCH)}
+    searches = {
+        "path": StructuredSVMCV(estimator_for(model), C_min=C_MIN, C_max=C_MAX, cv=folds),
+        "grid": GridSearchCV(estimator_for(model), grid, cv=folds),
+    }
+    few = slice(0, 30)
+    for search in searches.values():
+        search.fit(X[few], y[few])
+    rows = []
+    for _ in range(repeat):
+        row = {}
+        for kind, search in searches.items():
+            with Clock() as clock:
+                search.fit(X, y)
+            chosen = search.C_ if kind == "path" else search.best_params_["C"]
+            row |= {
+                f"{kind} s": clock.cpu,
+                f"{kind} C": float(chosen),
+                f"{kind} score": float(search.score(X_test, y_test)),
+            }
+        rows.append(row)
+    return medians(rows)
+
+
+def run(report, options):
+    """All tables."""
+    report.section("Path and grid")
+    report.text(
+        f"C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end before "
+        "``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing. *score* "
+        "is ``score_path`` on the training data, one score per breakpoint; *heuristic* trusts the "
+        "last known gaps and guarantees nothing."
+    )
+    races = {
+        (name, eps): in_child(race_path, name, eps, options.quick, options.repeat)
+        for name in SETS
+        for eps in EPS
+    }
+    report.table(
+        ["data, eps", "grid: calls", "s", "path: points", "calls", "s", "ends by", "path / grid",
+         "score s", "heuristic: calls", "s"],
+        [
+            [
+                f"{name}, {eps:g}", race["grid calls"], race["grid s"], race["points"],
+                race["calls"], race["s"], race["end"], race["s"] / race["grid s"],
+                race["score s"], race["heuristic calls"], race["heuristic s"],
+            ]
+            for (name, eps), race in races.items()
+        ],
+    )  # fmt: skip
+    report.section("Choosing C by cross-validation")
+    report.text(
+        f"Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C from "
+        f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol``; ``StructuredSVMCV`` follows a path "
+        "with the default ``eps`` in each fold, between the same ends, and judges 30 values."
+    )
+    searches = {
+        name: in_child(race_search, name, options.quick, options.repeat) for name in SETS
+    }
+    report.table(
+        ["data", "GridSearchCV: s", "C", "score", "StructuredSVMCV: s", "C", "score", "path / grid"],
+        [
+            [
+                name, race["grid s"], race["grid C"], race["grid score"], race["path s"],
+                race["path C"], race["path score"], race["path s"] / race["grid s"],
+            ]
+            for name, race in searches.items()
+        ],
+    )  # fmt: skip
+    report.section("Goals")
+
+    def worst(eps, what, per):
+        return max(race[what] / race[per] for (_, e), race in races.items() if e == eps)
+
+    report.goals(
+        ("path / grid at eps = 0.02, largest", worst(0.02, "s", "grid s"), 1.5, "<="),
+        ("path / grid at eps = 0.1, largest", worst(0.1, "s", "grid s"), 1.0, "<="),
+        (
+            "score_path / path, largest",
+            max(worst(eps, "score s", "s") for eps in EPS), 1.0, "<=",
+        ),
+        (
+            "search along paths / grid search, largest",
+            max(race["path s"] / race["grid s"] for race in searches.values()), 0.5, "<=",
+        ),
+        (
+            "mean gain in points of the search along paths",
+            100 * statistics.mean(r["path score"] - r["grid score"] for r in searches.values()),
+            -0.5, ">=",
+        ),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    raise SystemExit(
+        main(
+            "path", "Regularization paths of the structured SVM", ABOUT, run, repeat=3
+        )
+    )

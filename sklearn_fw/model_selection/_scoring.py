@@ -1,0 +1,54 @@
+"""Scorers by name, for single labels and for structured outputs."""
+
+from sklearn.metrics import check_scoring, get_scorer
+from sklearn.utils import get_tags
+
+__all__ = ["check_scorer"]
+
+
+def check_scorer(estimator, scoring):
+    """The scorer that ``scoring`` means.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is to be scored; its tags say whether outputs are structured.
+    scoring : str, callable or None
+        Name of a scorer of `sklearn_fw.metrics.SCORERS` or, for outputs in arrays, of
+        scikit-learn; or ``scoring(estimator, X, y)``. None means the estimator's score.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y)``, larger is better.
+
+    Raises
+    ------
+    TypeError
+        When scoring is something else.
+    ValueError
+        When there is no scorer of this name for such outputs.
+    """
+    if not isinstance(scoring, str):
+        if scoring is not None and not callable(scoring):
+            raise TypeError(
+                f"scoring must be one name, a callable or None, got {type(scoring).__name__}"
+            )
+        return check_scoring(estimator, scoring)
+    from ..metrics import SCORERS
+
+    if scoring in SCORERS:
+        return SCORERS[scoring]
+    own = ", ".join(repr(name) for name in SCORERS)
+    if not get_tags(estimator).input_tags.two_d_array:
+        raise ValueError(
+            f"scoring={scoring!r} is no scorer of structured outputs: take one of {own}, a "
+            f"callable scoring(estimator, X, y), or None for one minus the mean task loss"
+        )
+    try:
+        return get_scorer(scoring)
+    except ValueError:
+        raise ValueError(
+            f"scoring={scoring!r} is neither a scorer of scikit-learn "
+            f"(sklearn.metrics.get_scorer_names) nor one of {own}"
+        ) from None

@@ -1,0 +1,93 @@
+"""What to do about a fit that its budget ended, in the case at hand."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._result import Status
+from ._choice_of_c import FACTORS, natural_C
+from .models._pairwise import has_parts
+from .solvers import BlockFrankWolfe
+
+LARGE_C = 50.0  # times the natural one
+UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
+FAR = 0.5  # of the objective
+
+
+def warn_of_oracle(blocks, stacklevel):
+    """A RuntimeWarning when the oracle turned out not to be exact."""
+    from .._kernels.block_rules import WORSE
+
+    n_worse = blocks.counts[WORSE]
+    faults = []
+    if n_worse:
+        faults.append(
+            f"answered {n_worse} times with an output worse than the true "
+            f"one, which was used instead"
+        )
+    if blocks.n_unbounded:
+        faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
+    if faults:
+        void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
+        warnings.warn(
+            f"the oracle {' and '.join(faults)}: it is not exact"
+            + ("" if blocks.certified else void),
+            RuntimeWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_budget(svm, blocks, status, stacklevel):
+    """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
+    if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
+        return
+    gap, objective = svm.dual_gap_, abs(svm.objective_)
+    share = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
+    n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
+    if status is Status.TIME_LIMIT:
+        ended = f"time_limit={svm.time_limit:.3g} ended the fit after {n_iter} passes"
+        helps = "a larger time_limit"
+    else:
+        ended, helps = f"{n_iter} passes were made", f"max_iter above {n_iter}"
+    helps = [helps, *_other_help(svm, blocks, gap / objective if objective > 0 else np.inf)]
+    warnings.warn(
+        f"{ended} and the duality gap is {gap:.3g}{share}, {limit}. What helps: "
+        f"{'; '.join(helps)}{_looser(svm)}",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _looser(svm):
+    return "; or accept it with a larger tol" if svm.tol_ < 0.1 else ""
+
+
+def _other_help(svm, blocks, share):
+    """Yield what would make this fit faster."""
+    solver = svm.solver_
+    if isinstance(solver, BlockFrankWolfe) and solver.step == "fw" and share < FAR:
+        yield "solver='bcpfw', which needs fewer passes for a small gap"
+    natural = natural_C(blocks)
+    low, high = FACTORS[0] * natural, FACTORS[-1] * natural
+    if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
+        yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
+    ratio = _inequality(svm, blocks)
+    if ratio > UNEQUAL:
+        yield f"columns of X on one scale (the largest is {ratio:.0f} times the median one)"
+
+
+def _inequality(svm, blocks):
+    """Largest root mean square of a column of X over the median; 1 where no columns are known."""
+    if not has_parts(svm.model_):
+        return 1.0
+    parts = blocks._parts
+    if np.all(parts.data == 1.0):  # indicators are rare or frequent, not large or small
+        return 1.0
+    counts = np.diff(parts.attribute_start)
+    rows = np.repeat(np.arange(len(counts)), np.diff(parts.indptr[parts.row_start]))
+    columns = parts.attributes[parts.attribute_start[rows] + parts.local]
+    sums = np.bincount(columns, parts.data**2, minlength=parts.n_attributes)
+    sums = sums[: svm.n_features_in_]
+    sums = np.sqrt(sums[sums > 0])
+    return float(sums.max() / np.median(sums)) if len(sums) else 1.0
