@@ -73,7 +73,7 @@ def test_pages_that_load_from_elsewhere_are_found(dev, tmp_path):
     assert dev.foreign_resources(tmp_path) == []
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "other.html").write_text(
-        '<link rel="stylesheet" href="https://example.org/a.css"><img alt="" src="//example.org/b">',
+        '<link rel="stylesheet" href="https://example.org/a.css"><img src="//example.org/b">',
         encoding="utf-8",
     )
     assert dev.foreign_resources(tmp_path) == [
