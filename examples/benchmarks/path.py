@@ -71,7 +71,7 @@ def race_path(name, eps, quick, repeat):
     """One row: grid, exact and heuristic path, and scores along it."""
     from sklearn_fw import regularization_path
 
-    model, X, y, X_test, y_test = load(name, quick)
+    model, X, y, *_ = load(name, quick)
     options = {"C_min": C_MIN, "C_max": C_MAX}
     few = slice(0, 30)
     for mode in ("exact", "heuristic"):  # compiles
@@ -139,8 +139,8 @@ def run(report, options):
     report.section("Path and grid")
     report.text(
         f"C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end before "
-        "``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing. *score* "
-        "is ``score_path`` on the training data, one score per breakpoint; *heuristic* trusts the "
+        "``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing. "
+        "*score* is ``score_path`` on the training data, one score per breakpoint; *heuristic* trusts the "
         "last known gaps and guarantees nothing."
     )
     races = {
@@ -166,11 +166,9 @@ def run(report, options):
         f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol``; ``StructuredSVMCV`` follows a path "
         "with the default ``eps`` in each fold, between the same ends, and judges 30 values."
     )
-    searches = {
-        name: in_child(race_search, name, options.quick, options.repeat) for name in SETS
-    }
+    searches = {name: in_child(race_search, name, options.quick, options.repeat) for name in SETS}
     report.table(
-        ["data", "GridSearchCV: s", "C", "score", "StructuredSVMCV: s", "C", "score", "path / grid"],
+        ["data", "grid search: s", "C", "score", "path search: s", "C", "score", "path / grid"],
         [
             [
                 name, race["grid s"], race["grid C"], race["grid score"], race["path s"],
@@ -205,7 +203,5 @@ def run(report, options):
 
 if __name__ == "__main__":
     raise SystemExit(
-        main(
-            "path", "Regularization paths of the structured SVM", ABOUT, run, repeat=3
-        )
+        main("path", "Regularization paths of the structured SVM", ABOUT, run, repeat=3)
     )

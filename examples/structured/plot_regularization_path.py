@@ -11,8 +11,8 @@ optimal everywhere between them.
 # %%
 # One run
 # -------
-# ``eps`` is the guaranteed accuracy of the objective in units of the task loss, here the share of wrong
-# digits, for every C from zero to ``C_max``.
+# ``eps`` is the guaranteed accuracy of the objective in units of the task loss, here the share of
+# wrong digits, for every C from zero to ``C_max``.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -145,7 +145,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
           passes between more breakpoints.
         - C_min : float or None, default=None; the first breakpoint, unless the solution in closed
           form serves larger C. None begins there.
-        - C_max : float or None, default=None; the last breakpoint. None goes on to 1 / (C n) = 1e-5.
+        - C_max : float or None, default=None; the last breakpoint. None goes on to
+          1 / (C n) = 1e-5.
         - mode : {"exact", "heuristic"}, default="exact"; "exact" makes a gap pass at every
           breakpoint, and the guarantee holds; "heuristic" trusts the last known gaps: fewer oracle
           calls, no guarantee.

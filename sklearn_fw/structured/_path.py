@@ -29,10 +29,11 @@ EPS = 0.1
 KAPPA = {"exact": 0.85, "heuristic": 0.7}
 # lam where a path without C_max ends.
 WEAKEST = 1e-5
-# Log ratios of lam from one breakpoint to the next: the first, and the largest.
-FIRST_STRIDE = LONGEST_STRIDE = math.log(10.0)
+# Log ratios of lam from one breakpoint to the next: the first, and the largest. Where mixtures
+# would allow more, a warm start from afar costs more passes than a breakpoint between.
+FIRST_STRIDE = LONGEST_STRIDE = 1.2
 # How much of the predicted stride is taken, and how much longer or shorter it may become at once.
-SAFETY, SHRINK, GROW = 0.9, 0.4, 2.0
+SAFETY, SHRINK, GROW = 0.9, 0.4, 1.5
 # Relative distance of values of C that count as equal.
 TOUCH = 1e-12
 
@@ -338,7 +339,7 @@ class _Walk:
                 here = self.solved[-1]
                 goal = ahead.pop() if ahead else self._solve(self._next_lam(here))
                 piece = Piece(here, goal)
-                lams, gaps = piece.probe()
+                gaps = piece.probe()
                 if gaps.max() <= self.eps and piece.is_certified(self.eps):
                     self.solved.append(goal)
                     self._adapt_stride(piece, gaps.max())
@@ -348,9 +349,7 @@ class _Walk:
                     ahead += [goal, middle]
         except _Ended as reason:
             if not self.solved:
-                raise RuntimeError(
-                    "no breakpoint was reached: increase max_iter or eps"
-                ) from None
+                raise RuntimeError("no breakpoint was reached: increase max_iter or eps") from None
             self.ended = str(reason)
 
     def _next_lam(self, here):
@@ -370,9 +369,7 @@ class _Walk:
         self.n_solved += 1
         method = self.method
         method.move_to(lam)
-        status, _, _ = drive(
-            method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose
-        )
+        status, _, _ = drive(method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose)
         if status is not Status.CONVERGED:
             raise _Ended("max_iter")
         return method.breakpoint()

@@ -75,14 +75,11 @@ class Piece:
         """P - D of two given mixtures; convex in lam."""
         left, right = self.left, self.right
         primal = 0.5 * lam * self._w.square(p) + left.hinge + p * (right.hinge - left.hinge)
-        return primal - (
-            left.loss + q * (right.loss - left.loss) - 0.5 * self._u.square(q) / lam
-        )
+        return primal - (left.loss + q * (right.loss - left.loss) - 0.5 * self._u.square(q) / lam)
 
     def probe(self):
-        """The lams of N_PROBES points, and the gaps there."""
-        lams = np.geomspace(self.left.lam, self.right.lam, N_PROBES)
-        return lams, self.gap(lams)
+        """Gaps at N_PROBES points, evenly spread from left to right on a log scale."""
+        return self.gap(np.geomspace(self.left.lam, self.right.lam, N_PROBES))
 
     def is_certified(self, eps):
         """Whether the gap is at most ``eps`` on the whole piece.

@@ -141,7 +141,9 @@ class StructuredSVMCV(BaseEstimator):
         check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
-        like = clone(estimator).set_params(model=resolve_model(estimator.model, X, y, estimator.task_loss))
+        like = clone(estimator).set_params(
+            model=resolve_model(estimator.model, X, y, estimator.task_loss)
+        )
         scorer = check_scorer(like, self.scoring)
         weight = check_sample_weight(sample_weight, n_samples)
         folds = self._split(y, groups, n_samples, is_classifier(like))
@@ -201,7 +203,8 @@ class StructuredSVMCV(BaseEstimator):
         """The values to judge: between the ends that all paths have in common."""
         high = min(path.lambdas_[0] for path in self.paths_)
         low = max(
-            max(path.lam_end_ for path in self.paths_), min(path.lambdas_[-1] for path in self.paths_)
+            max(path.lam_end_ for path in self.paths_),
+            min(path.lambdas_[-1] for path in self.paths_),
         )
         if self.C_max is not None:
             low = max(low, 1.0 / (self.C_max * total))
