@@ -2,6 +2,8 @@
 
 import os
 import re
+import sys
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -9,6 +11,11 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 import sklearn_fw
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import _formulas
+import _links
+import _news
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -24,7 +31,11 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
 ]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 exclude_patterns = ["_build", "changes/*"]
 templates_path = ["_templates"]
 default_role = "code"
@@ -66,6 +77,9 @@ numpydoc_show_class_members = False  # the class template lists the members
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
+    "subsection_order": [
+        f"../examples/{family}" for family in ("structured", "inference", "linear_model", "density")
+    ],
     "filename_pattern": r"plot_",
     "ignore_pattern": r"benchmarks|__init__\.py",
     "within_subsection_order": "FileNameSortKey",
@@ -102,6 +116,15 @@ def write_mathml(translator, node):
     raise nodes.SkipNode
 
 
+def write_changes(app, docname, source):
+    """Show what is not released yet between the head of the changelog and the releases."""
+    if docname == "changes":
+        source[0] = _news.changes()
+
+
 def setup(app):
+    app.connect("source-read", write_changes)
+    app.connect("autodoc-process-docstring", _formulas.show_formulas)
+    app.add_post_transform(_links.LinkNames)
     app.connect("autodoc-skip-member", skip_request_setters)
     app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))

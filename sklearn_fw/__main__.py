@@ -1,95 +1,95 @@
-"""``python -m sklearn_fw``: words written with digit images, read with and without structure."""
+"""Words written with digit images, read with and without structure: ``python -m sklearn_fw``."""
 
 import argparse
+import importlib
 import logging
+import os
 import time
+from pathlib import Path
 
-import numpy as np
-from sklearn.svm import LinearSVC
-
+from . import __version__, _demo
 from ._callbacks import HAS_CALLBACKS
 from .datasets import make_digit_words
-from .metrics import node_accuracy
-from .structured import ConvergenceDisplay, StructuredSVM
+
+PICTURE = "sklearn_fw_demo.png"
 
 
 def main(arguments=None):
-    """Train, report and draw."""
-    parser = argparse.ArgumentParser(prog="python -m sklearn_fw", description=__doc__)
-    parser.add_argument("--output", default="sklearn_fw_demo.png", help="picture to write")
-    options = parser.parse_args(arguments)
+    """Tune, train, report and draw."""
+    options = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-
-    words = make_digit_words()
-    n_letters = sum(map(len, words.y_test))
-    print(f"{len(words.y_train)} training words, {n_letters} test letters")
-
-    started = time.perf_counter()
-    single = LinearSVC(C=0.1).fit(np.concatenate(words.X_train), np.concatenate(words.y_train))
-    alone = single.score(np.concatenate(words.X_test), np.concatenate(words.y_test))
-    alone_seconds = time.perf_counter() - started
-
-    svm = StructuredSVM("chain", solver="cached", C=1 / 60, tol=1e-3, random_state=0)
-    if HAS_CALLBACKS:
-        from sklearn.callback import ProgressBar
-
-        svm.set_callbacks(ProgressBar())
-    # A first pass pays for compilation or for loading its cache: it is reported apart.
-    started = time.perf_counter()
-    StructuredSVM("chain", solver="cached", tol=np.inf).fit(words.X_train[:2], words.y_train[:2])
-    compile_seconds = time.perf_counter() - started
-    started = time.perf_counter()
-    svm.fit(words.X_train, words.y_train)
-    seconds = time.perf_counter() - started
-    predicted = svm.predict(words.X_test)
-
-    print(f"LinearSVC, letter by letter   accuracy {alone:.1%}   {alone_seconds:.1f} s")
+    words = make_digit_words(n_valid=600)
     print(
-        f"StructuredSVM, whole words    accuracy {node_accuracy(words.y_test, predicted):.1%}   "
-        f"{seconds:.1f} s (kernels: {compile_seconds:.1f} s)"
+        f"{len(words.y_train)} training words, {len(words.y_valid)} to choose C from "
+        f"{len(_demo.GRID)} values ({_demo.GRID[0]:g} to {_demo.GRID[-1]:g}), "
+        f"{len(words.y_test)} to test; no image is shared"
     )
+    started = time.perf_counter()
+    _demo.warm_up(words)
+    print(f"kernels compiled or loaded in {time.perf_counter() - started:.1f} s")
+
+    single = _demo.tune(_demo.make_single, words)
+    chain = _demo.tune(with_progress(_demo.make_chain), words)
+    print(f"\n{'':28}{'best C':>8}{'right digits':>14}{'right words':>13}{'CPU s':>8}")
+    for name, tuned in (
+        ("LinearSVC, digit by digit", single),
+        ("StructuredSVM, whole words", chain),
+    ):
+        print(f"{name:28}{tuned.C:8g}{tuned.digits:14.1%}{tuned.words:13.1%}{tuned.seconds:8.2f}")
+    svm = chain.reader
     print(
-        f"certified duality gap {svm.dual_gap_:.2g} (objective {svm.objective_:.4f}) after "
+        f"\ncertified duality gap {svm.dual_gap_:.2g} (objective {svm.objective_:.4f}) after "
         f"{svm.n_iter_} passes, {svm.n_oracle_calls_} oracle calls"
     )
-    draw(svm, single, words, predicted, options.output)
-    print(f"picture: {options.output}")
+    if options.output is None:
+        print(f"no picture: {missing('matplotlib', 'plot')}")
+    else:
+        _demo.draw(words, single, chain, options.output)
+        print(f"picture: {options.output}")
 
 
-def draw(svm, single, words, predicted, path, n_words=5):
-    """Convergence curve, and test words that only the structured model reads without a mistake."""
-    import matplotlib
+def parse(arguments):
+    """Options of the command line; a picture that cannot be written is refused at once."""
+    parser = argparse.ArgumentParser(prog="python -m sklearn_fw", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"sklearn_fw {__version__}")
+    parser.add_argument("--output", help=f"picture to write; {PICTURE} when not given")
+    options = parser.parse_args(arguments)
+    if not has("matplotlib"):
+        if options.output is not None:
+            parser.error(f"--output: {missing('matplotlib', 'plot')}")
+        return options
+    options.output = Path(PICTURE if options.output is None else options.output)
+    folder = options.output.absolute().parent
+    if not os.access(folder, os.W_OK):
+        parser.error(f"--output: {folder} is no folder that can be written to")
+    return options
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    shown = []
-    for image, truth, labels in zip(words.X_test, words.y_test, predicted, strict=True):
-        letters = single.predict(image)
-        if np.array_equal(labels, truth) and np.any(letters != truth):
-            shown.append((image, truth, labels, letters))
-        if len(shown) == n_words:
-            break
-    longest = max(len(truth) for _, truth, _, _ in shown)
-    figure = plt.figure(figsize=(11, 4.5), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.3])
-    ConvergenceDisplay.from_estimator(svm, ax=left.subplots())
-    left.suptitle("Certified duality gap")
-    right.suptitle("Read as a word (green) and letter by letter (red: wrong)")
-    axes = right.subplots(n_words, longest, squeeze=False)
-    for axis in axes.flat:
-        axis.set_axis_off()
-    for row, (image, truth, labels, letters) in zip(axes, shown, strict=False):
-        for t, axis in enumerate(row[: len(truth)]):
-            axis.imshow(image[t, :64].reshape(8, 8), cmap="gray_r")
-            wrong = letters[t] != truth[t]
-            axis.text(0.25, -0.28, str(labels[t]), color="tab:green", transform=axis.transAxes)
-            axis.text(
-                0.65, -0.28, str(letters[t]), color="tab:red" if wrong else "0.6",
-                transform=axis.transAxes,
-            )  # fmt: skip
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+def with_progress(make):
+    """Let a maker of estimators give them a progress bar, or say what that needs."""
+    if not HAS_CALLBACKS:
+        print("no progress bars: they need scikit-learn 1.9 or newer")
+        return make
+    if not has("rich"):
+        print(f"no progress bars: {missing('rich', 'progress')}")
+        return make
+    from sklearn.callback import ProgressBar
+
+    return lambda C: make(C).set_callbacks(ProgressBar())
+
+
+def has(module):
+    """Whether an optional module can be imported."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def missing(module, extra):
+    """What to do about an optional module."""
+    return f'{module} is not installed; pip install "sklearn-fw[{extra}]" adds it'
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
     HAS_CALLBACKS = True
-except ImportError:  # scikit-learn 1.8
+except ImportError:  # scikit-learn before 1.9
     HAS_CALLBACKS = False
 
     class CallbackSupportMixin:

@@ -32,7 +32,8 @@ def drive(
         of numbers with the key "dual_gap" (None for methods without one), or with the key that
         ``method.certificate`` names. ``certify()`` returns such a dict for the current point,
         which is what will be reported. A row whose "certified" is false holds estimates: they stop
-        nothing, and the last row is never one.
+        nothing, and the last row is never one. ``rounding``, 0 unless the method has one, is a
+        number below which certificates are rounding errors: it counts as reached if ``tol`` > 0.
     tol : float
         Stop when the certificate is at most this.
     relative_to : str, default=None
@@ -61,6 +62,7 @@ def drive(
     """
     logger = get_logger(verbose)
     certificate = getattr(method, "certificate", "dual_gap")
+    rounding = getattr(method, "rounding", 0.0) if tol > 0.0 else 0.0
     history = {}
     started = time.perf_counter()
 
@@ -82,7 +84,8 @@ def drive(
     def is_reached(gap, row):
         if gap is None:
             return False
-        return gap <= (tol if relative_to is None else tol * abs(row[relative_to]))
+        limit = tol if relative_to is None else tol * abs(row[relative_to])
+        return gap <= max(limit, rounding)
 
     status, n_iter, row = Status.RUNNING, 0, None
     while status is Status.RUNNING:

@@ -114,6 +114,21 @@ class Loss(BaseEstimator, ABC):
         """
         return self._apply("conjugate", y, s)
 
+    @abstractmethod
+    def curvature(self, s):
+        """Second derivative in every score, from the derivative there, which tells it.
+
+        Parameters
+        ----------
+        s : ndarray of shape (n_samples,)
+            Slopes, as `derivative` gives them; one column per class for `MultinomialLogLoss`.
+
+        Returns
+        -------
+        ndarray of the shape of s
+            Second derivatives in single scores; where there are two, one of them.
+        """
+
     def _apply(self, quantity, y, x):
         from ._kernels import losses
 
@@ -143,6 +158,11 @@ class LogLoss(Loss):
     smoothness = 0.25
     _code_name = "LOG"
 
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        slope = np.abs(s)
+        return slope * (1.0 - slope)
+
 
 class MultinomialLogLoss(Loss):
     """Cross-entropy ``log(sum_k exp(z_k)) - z_y`` of the softmax of K scores.
@@ -160,6 +180,11 @@ class MultinomialLogLoss(Loss):
     task = "classification"
     smoothness = 0.5
     _code_name = "SOFTMAX"
+
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        slope = np.abs(s)
+        return slope * (1.0 - slope)
 
     def _apply(self, quantity, y, x):
         from ._kernels import losses
@@ -184,6 +209,10 @@ class SquaredHinge(Loss):
     task = "classification"
     smoothness = 2.0
     _code_name = "SQUARED_HINGE"
+
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        return 2.0 * (s != 0.0)
 
 
 class SmoothHinge(Loss):
@@ -217,6 +246,10 @@ class SmoothHinge(Loss):
         """Raise unless gamma is positive."""
         check_positive(self.gamma, "gamma")
 
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        return ((s != 0.0) & (np.abs(s) < 1.0)) / self.gamma
+
 
 class ModifiedHuber(Loss):
     """Squared hinge loss ``max(0, 1 - m)^2`` for m >= -1, and its tangent ``-4 m`` below.
@@ -228,6 +261,10 @@ class ModifiedHuber(Loss):
     smoothness = 2.0
     _code_name = "MODIFIED_HUBER"
 
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        return 2.0 * ((s != 0.0) & (np.abs(s) < 4.0))
+
 
 class SquaredError(Loss):
     """Half the squared error, ``r^2 / 2``."""
@@ -235,6 +272,10 @@ class SquaredError(Loss):
     task = "regression"
     smoothness = 1.0
     _code_name = "SQUARED_ERROR"
+
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        return np.ones(np.shape(s))
 
 
 class Huber(Loss):
@@ -264,6 +305,10 @@ class Huber(Loss):
         """Raise unless delta is positive."""
         check_positive(self.delta, "delta")
 
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        return (np.abs(s) < self.delta).astype(np.float64)
+
 
 class SquaredEpsilonInsensitive(Loss):
     """Squared error beyond a margin, ``max(0, |r| - epsilon)^2``.
@@ -291,6 +336,10 @@ class SquaredEpsilonInsensitive(Loss):
         check_scalar(self.epsilon, "epsilon", Real, min_val=0)
         if not np.isfinite(self.epsilon):
             raise ValueError(f"epsilon must be finite, got {self.epsilon}")
+
+    def curvature(self, s):
+        """See `Loss.curvature`."""
+        return 2.0 * (s != 0.0)
 
 
 _NAMED = {

@@ -93,6 +93,7 @@ def chain(form=np.asarray, weighted=False, **settings):
     y[1][:] = [0, 1, 2]
     X = [form(x) for x in X]
     weight = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    settings = {"task_loss": "hamming"} | settings
     return enumerate_problem(
         ChainModel(**settings), X, y, lengths, 3, np.asarray, weight
     )  # fmt: skip

@@ -163,8 +163,8 @@ CASES = [
     ),
     *(Case(cls.__name__, cls, states, two_d=True) for cls in MARGINALS),
     Case(
-        "TRW, other trees", lambda: TRWMarginals(n_rho_iter=2, edges="complete"), states,
-        two_d=True,
+        "TRW, other trees", lambda: TRWMarginals("elimination", n_rho_iter=2, edges="complete"),
+        states, two_d=True,
     ),
 ]  # fmt: skip
 
@@ -185,10 +185,17 @@ EXPECTED_FAILED_CHECKS = {
     }.items()
 } | {
     cls.__name__: {
-        "check_estimators_nan_inf": "NaN in rows given to predict marks what it has to complete",
         "check_sample_weight_equivalence_on_dense_data": (
             "passes fractions, which are no states; inference/test_trw_estimator.py asks for it"
         ),
     }
     for cls in MARGINALS
+}
+EXPECTED_FAILED_CHECKS["KernelStudentTDensity"] = {
+    f"check_outliers_{check}": (
+        "asks predict to flag that share of the training rows; contamination is that of new rows "
+        "and, in fit_predict, of training rows without themselves; density/test_calibration.py "
+        "asks for both"
+    )
+    for check in ("train", "fit_predict")
 }

@@ -65,3 +65,18 @@ def test_stale_kernels_are_dropped(dev, tmp_path, capsys):
     assert [file.exists() for file in files] == [True, False, False]
     assert module.exists()
     assert "a kernel changed" in capsys.readouterr().out
+
+
+def test_pages_that_load_from_elsewhere_are_found(dev, tmp_path):
+    own = '<script src="_static/a.js"></script><a href="https://example.org">elsewhere</a>'
+    (tmp_path / "own.html").write_text(own, encoding="utf-8")
+    assert dev.foreign_resources(tmp_path) == []
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "other.html").write_text(
+        '<link rel="stylesheet" href="https://example.org/a.css"><img src="//example.org/b">',
+        encoding="utf-8",
+    )
+    assert dev.foreign_resources(tmp_path) == [
+        "sub/other.html: //example.org/b",
+        "sub/other.html: https://example.org/a.css",
+    ]

@@ -77,6 +77,25 @@ def test_derivative_is_that_of_the_value(loss):
         np.testing.assert_allclose(loss.derivative(y, scores()), expected, rtol=0, atol=1e-10)
 
 
+@njit
+def prox_of(code, param, y, b, t, guess):
+    return kernels.prox(code, param, y, b, t, guess)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_prox_is_where_the_slopes_meet(loss):
+    for y in truths(loss):
+        for t in (0.0, 1e-6, 0.3, 5.0, 1e8):
+            for b in (-1e5, -3.0, -0.2, 0.0, 0.05, 0.9, 40.0):
+                for guess in (b, 0.0, -1e3):
+                    x = prox_of(loss.code, float(loss.parameter), y, b, t, guess)
+                    near = 1e-11 * (1.0 + abs(b))
+                    below, above = (
+                        z + t * loss.derivative(y, z) - b for z in (x - near, x + near)
+                    )
+                    assert below < 0.0 < above
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_smoothness_is_the_largest_second_derivative(loss):
     z = np.linspace(-4, 4, 80001)

@@ -492,7 +492,7 @@ def test_chunking_features_are_stored(tmp_path):
         ({}, [[("a", 1)]], TypeError, "field 'pos' holds 1 of type int: fields must be text"),
         ({}, [np.array([["a"]])], ValueError, r"have shape \(1,\): they need at least 2 fields"),
         ({}, [np.array([["a", "X"]]), np.array([["a"]])], ValueError, "sample 1 has tokens"),
-        ({"templates": "ner"}, SENTENCES, ValueError, "templates must be 'chunking' or a list"),
+        ({"templates": "ner"}, SENTENCES, ValueError, "templates must be 'tagging', 'chunking' or"),
         ({"templates": []}, SENTENCES, ValueError, "templates is empty"),
         ({"templates": [("w", 0)]}, SENTENCES, ValueError, r"templates holds \('w', 0\)"),
         ({"templates": [(("x", 0),)]}, SENTENCES, ValueError, "a field out of"),

@@ -61,7 +61,19 @@ def test_reference_lists_every_name(module):
     assert sorted(listed) == sorted(module.__all__), f"edit {page}"
 
 
-def test_version_is_that_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert sklearn_fw.__version__ == project["version"]
-    assert f"version: {project['version']}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+def test_version_has_one_source():
+    """The front door; the project reads it there, and no other file repeats it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert "version" not in project["project"]
+    path = ROOT / project["tool"]["hatch"]["version"]["path"]
+    assert path == ROOT / "sklearn_fw" / "__init__.py"
+    (found,) = re.findall(r'^__version__ = "(.*)"$', path.read_text(encoding="utf-8"), re.M)
+    assert found == sklearn_fw.__version__
+    assert "\nversion:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_no_claim_of_types_without_types():
+    """Types stand in the docstrings: a type checker must not take bare signatures for answers."""
+    assert not (ROOT / "sklearn_fw" / "py.typed").exists()
+    assert "Typing :: Typed" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -286,6 +286,8 @@ def quietly(function, *args):
 def _contenders():
     yield Contender("AsagaClassifier", "", asaga(1))
     yield Contender("AsagaClassifier, 2 threads", "", asaga(2), threads=2)
+    yield Contender("AsagaClassifier, sdca", "", asaga(1, "sdca"))
+    yield Contender("AsagaClassifier, sdca, 2 threads", "", asaga(2, "sdca"), threads=2)
     for solver in ("saga", "lbfgs", "newton-cg", "newton-cholesky", "liblinear"):
         yield Contender(
             f"scikit-learn {solver}", "scikit-learn", sklearn_solver(solver),

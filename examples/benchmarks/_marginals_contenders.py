@@ -84,12 +84,12 @@ def contender(name):
     )
 
     def to_one(**parameters):
-        return TRWMarginals(n_rho_iter=1, tol=1.0, **parameters)
+        return TRWMarginals("elimination", n_rho_iter=1, tol=1.0, **parameters)
 
     return {
-        "TRW, first rho": TRWMarginals(n_rho_iter=1),
-        "TRW, tuned rho": TRWMarginals(),
-        "TRW, rho tuned longer": TRWMarginals(n_rho_iter=20, tol=0.1),
+        "TRW, first rho": TRWMarginals("elimination", n_rho_iter=1),
+        "TRW, tuned rho": TRWMarginals("elimination"),
+        "TRW, rho tuned longer": TRWMarginals("elimination", n_rho_iter=20, tol=0.1),
         "TRW, tuned rho, approximate oracle": TRWMarginals("approx"),
         "TRW, tuned rho, ICM as oracle": TRWMarginals("icm"),
         "TRW, local polytope": TRWMarginals(polytope="local", n_rho_iter=1),

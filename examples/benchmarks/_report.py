@@ -145,11 +145,15 @@ class Report:
         self._page = []
         self._missed = 0
 
-    def start(self):
-        """Say what is measured, where and when."""
+    def head(self):
+        """Say what the page is about."""
         self._put("=" * len(self.title) + f"\n{self.title}\n" + "=" * len(self.title), show=True)
         for paragraph in textwrap.dedent(self.about).strip().split("\n\n"):
             self._put(paragraph)
+
+    def start(self):
+        """Say what is measured, where and when."""
+        self.head()
         self.product = in_child(matrix_product_seconds)
         self.bullets(
             f"Machine: {processor()}, {os.cpu_count()} processors seen, {platform.system()} on "
@@ -173,6 +177,10 @@ class Report:
     def text(self, paragraph):
         """Add a paragraph, wrapped."""
         self._put(textwrap.fill(" ".join(paragraph.split()), WIDTH, break_on_hyphens=False))
+
+    def figure(self, target, alternative):
+        """Add a picture of the documentation."""
+        self._put(f".. figure:: {target}\n   :alt: {alternative}\n   :align: center")
 
     def bullets(self, *items):
         """Add a list."""
@@ -214,15 +222,19 @@ class Report:
             rows.append([what, value, f"{sense} {_cell(limit)}", verdict])
         self.table(["goal", "measured", "limit", ""], rows)
 
+    def page(self):
+        """All that was added, as one text."""
+        head, *rest = self._page
+        command = f"Made by ``python3 dev.py bench {self.name} --write``."
+        return "\n\n".join([head, command, *rest]) + "\n"
+
     def finish(self, write):
         """Say how many goals were missed; write the page if asked."""
         if self.judge:
             print(f"{self._missed} goal(s) missed" if self._missed else "no goal missed")
         if write:
             path = DOCS / f"{self.name}.rst"
-            head, *rest = self._page
-            command = f"Made by ``python3 dev.py bench {self.name} --write``."
-            path.write_text("\n\n".join([head, command, *rest]) + "\n", encoding="utf-8")
+            path.write_text(self.page(), encoding="utf-8")
             print(f"wrote docs/benchmarks/{path.name}")
 
 

@@ -155,7 +155,7 @@ def measure_prox(kind, size, repeat, **settings):
         from sklearn_fw.datasets import load_ocr_letters
 
         X, y = load_ocr_letters(split="half", return_X_y=True)[:2]
-        X, y, model = X[:size], y[:size], ChainModel()
+        X, y, model = X[:size], y[:size], ChainModel("hamming")
     else:
         X, y = clusters(size)
         model = MatchingModel(perfect=True)

@@ -156,9 +156,9 @@ def problem(name):
     if name == "digits":
         return MulticlassModel(fit_intercept=False), *digits(), 0.05
     if name.startswith("digit words"):
-        return ChainModel(), *words(100)[:2], 1.0 if name.endswith("1") else 1.0 / 3.0
+        return ChainModel("hamming"), *words(100)[:2], 1.0 if name.endswith("1") else 1.0 / 3.0
     if name == "planted matchings":
         return MatchingModel(normalize=False), *planted_matchings(), 0.1
     if name == "word alignment":
         return MatchingModel(), *word_alignment()[:2], 0.1
-    return MultilabelModel(), *scene_labels(1211), 0.1
+    return MultilabelModel(task_loss="hamming"), *scene_labels(1211), 0.1

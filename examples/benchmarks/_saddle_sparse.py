@@ -204,12 +204,12 @@ def measure_words(name, n_passes, quick):
         solver, settings = make(value)
         folds = []
         for train, test in KFold(N_FOLDS).split(X):
-            svm = fit(ChainModel(), solver, X[train], y[train], budget, **settings)
+            svm = fit(ChainModel("hamming"), solver, X[train], y[train], budget, **settings)
             folds.append(unseen_error(svm, X[train], X[test], y[test]))
         errors.append(float(np.mean(folds)))
     value = grid[int(np.argmin(errors))]
     solver, settings = make(value)
-    svm = fit(ChainModel(), solver, X, y, budget, **settings)
+    svm = fit(ChainModel("hamming"), solver, X, y, budget, **settings)
     losses = svm.loss(X_test, y_test)
     size = np.abs(svm.coef_)
     few = size > CUT * size.max()
@@ -234,7 +234,7 @@ def measure_ball(C, marks):
     from sklearn_fw.structured import ChainModel, Extragradient, SaddlePointFrankWolfe
 
     X, y = words(N_WORDS)[:2]
-    ridge = fit(ChainModel(), "bcpfw", X, y, 5000, 1e-6, C=C)
+    ridge = fit(ChainModel("hamming"), "bcpfw", X, y, 5000, 1e-6, C=C)
     radius = float(np.linalg.norm(ridge.coef_))
     hinge = ridge.objective_ - 0.5 * ridge.lam_ * radius**2
     found = {}
@@ -243,7 +243,7 @@ def measure_ball(C, marks):
         ("sp_bcfw, l2 ball", SaddlePointFrankWolfe(radius=radius, norm="l2", block=True), marks[0]),
         ("extragradient, l2 ball", Extragradient(radius=radius, gap_check=50), marks[1]),
     ):
-        svm = fit(ChainModel(), solver, X, y, budget)
+        svm = fit(ChainModel("hamming"), solver, X, y, budget)
         found[name] = {
             "passes": budget, "above": svm.objective_ - hinge, "gap": svm.dual_gap_,
             "cosine": float(svm.coef_ @ ridge.coef_ / (radius * np.linalg.norm(svm.coef_))),
@@ -330,14 +330,14 @@ def measure_letters(radius, marks, subgradient):
     found = {}
     for name in ("sp_fw", "sp_fw, fictitious", "sp_bcfw", "extragradient"):
         solver = saddle_solver(name, radius, marks[0])
-        fit(ChainModel(), solver, X[:20], y[:20], 2)
+        fit(ChainModel("hamming"), solver, X[:20], y[:20], 2)
         here = marks[:-1] if name == "extragradient" else marks
-        svm = fit(ChainModel(), solver, X, y, here[-1])
+        svm = fit(ChainModel("hamming"), solver, X, y, here[-1])
         found[name] = {
             "values": [after(svm, mark) for mark in here], "dual": svm.dual_objective_,
             "gap": svm.dual_gap_, "ms": 1e3 * svm.cpu / svm.n_iter_, **counts(svm.coef_),
         }  # fmt: skip
-    model = ChainModel()
+    model = ChainModel("hamming")
     difference, w = model_differences(model, X, y), np.zeros(model.size_joint_feature)
     for c in (1.0, 0.1):
         values = stochastic_subgradient(difference, len(y), w, radius, c, subgradient, 10)

@@ -172,8 +172,9 @@ def run(report, options):
     report.section("Choosing C by cross-validation")
     report.text(
         f"Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C from "
-        f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol`` within 200 passes; ``StructuredSVMCV`` follows a path "
-        "with the default ``eps`` in each fold, between the same ends, and judges 30 values."
+        f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol`` within the default number of passes; "
+        "``StructuredSVMCV`` follows a path with the default ``eps`` in each fold, between the same "
+        "ends, and judges 30 values."
     )
     report.table(
         ["data", "grid search: s", "C", "score", "path search: s", "C", "score", "path / grid"],

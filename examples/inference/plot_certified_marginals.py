@@ -39,7 +39,7 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # loopy messages that never
 shape = (6, 6)
 mrf = make_ising_grid(shape, coupling=4.0, random_state=2)
 exact = ExactMarginals().fit(mrf)
-trw = TRWMarginals().fit(mrf)
+trw = TRWMarginals("elimination").fit(mrf)  # by itself it would sum up, too
 loopy = LoopyBPMarginals().fit(mrf)
 trbp = TRBPMarginals().fit(mrf)
 
@@ -96,7 +96,7 @@ for fit in (exact, trw, loopy, trbp):
 
 couplings = [0.25, 0.5, 1, 2, 4, 8]
 methods = {
-    "TRWMarginals": TRWMarginals(),
+    "TRWMarginals": TRWMarginals("elimination"),
     "LoopyBPMarginals": LoopyBPMarginals(),
     "TRBPMarginals": TRBPMarginals(),
     "PerturbAndMAPMarginals": PerturbAndMAPMarginals(random_state=0),

@@ -47,7 +47,7 @@ def judge(name, marginals):
 
 fields = {
     "independent pixels": TRWMarginals(edges=[]),
-    "neighbours": TRWMarginals(edges=digits.edges, n_rho_iter=1),
+    "neighbours": TRWMarginals(edges=digits.edges),
     "best tree": TRWMarginals(edges="tree"),
 }
 for name, field in fields.items():
@@ -57,8 +57,7 @@ for name, field in fields.items():
 # %%
 # More edges are not better by themselves. Each has a weight, its share of the spanning trees, and
 # the more edges there are the less each says about the pixel at its other end. A tree has full
-# weights, and this one makes the table most probable among all trees. (``n_rho_iter=1`` leaves the
-# weights as they are, when a prediction could look for better ones in nine more rounds.)
+# weights, and this one makes the table most probable among all trees.
 #
 # One more column
 # ---------------

@@ -32,7 +32,7 @@ class InvoiceModel(StructuredModel):
     """A chain of digits whose loss is the mean of the costs."""
 
     def initialize(self, X, y):
-        self.chain_ = ChainModel().initialize(X, y)
+        self.chain_ = ChainModel("hamming").initialize(X, y)
         return self
 
     def joint_feature(self, x, y):
@@ -61,7 +61,7 @@ words = make_digit_words(n_train=200, n_test=400, noise=0.4, random_state=0)
 X_train, y_train, X_test, y_test = words.X_train, words.y_train, words.X_test, words.y_test
 
 models = {
-    "all mistakes alike": StructuredSVM("chain", C=0.003, random_state=0),
+    "all mistakes alike": StructuredSVM("chain", task_loss="hamming", C=0.003, random_state=0),
     "too high costs more": StructuredSVM(InvoiceModel(), C=0.003, solver="cached", random_state=0),
 }
 truth = np.concatenate(y_test)

@@ -79,8 +79,8 @@ def read_code(scores):
 # ---------------------------------
 # Same model, same training codes. Without the rule, whatever breaks it is noticed but not repaired.
 
-plain = StructuredSVM("chain", C=0.01, random_state=0).fit(X_train, y_train)
-ruled = StructuredSVM("chain", C=0.01, oracle=read_code, random_state=0).fit(X_train, y_train)
+plain = StructuredSVM("chain", C=0.05, random_state=0).fit(X_train, y_train)
+ruled = StructuredSVM("chain", C=0.05, oracle=read_code, random_state=0).fit(X_train, y_train)
 readings = {"without the rule": plain.predict(X_test), "with the rule": ruled.predict(X_test)}
 for name, predicted in readings.items():
     print(

@@ -36,7 +36,7 @@ print(X_train[0].shape, y_train[0])
 # would choose too large a C.)
 
 X_valid, y_valid, X_new, y_new = X_test[:200], y_test[:200], X_test[200:], y_test[200:]
-Cs = [0.0003, 0.001, 0.003, 0.01, 0.1]
+Cs = [0.001, 0.003, 0.01, 0.03, 0.1]
 
 singles = [LinearSVC(C=C).fit(np.concatenate(X_train), np.concatenate(y_train)) for C in Cs]
 single = max(singles, key=lambda svc: svc.score(np.concatenate(X_valid), np.concatenate(y_valid)))

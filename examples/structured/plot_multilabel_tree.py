@@ -45,7 +45,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 
 models = {}
 for edges in ("none", "tree", "full"):
-    model = MultilabelModel(edges=edges)
+    model = MultilabelModel(edges=edges, task_loss="hamming")
     models[edges] = StructuredSVM(model, C=0.1, random_state=0).fit(X_train, y_train)
     predicted = models[edges].predict(X_test)
     print(

@@ -131,7 +131,8 @@ def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, posi
     columns, data, indptr = single.columns, parts.data, parts.indptr
     w, v, moments, nodes = dual.w.rows, dual.v.rows, dual.moments.rows, dual.nodes
     n_states = nodes.shape[1]
-    scores, point, ordered, target, change = np.empty((5, n_states))
+    scores, point, ordered = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    target, change = np.empty(n_states), np.empty(n_states)
     changed = np.empty(n_states, np.int64)
     for m in range(position, order.size):
         i = pick_block(gaps, order[m], uniforms[m])

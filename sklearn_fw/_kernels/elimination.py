@@ -146,11 +146,10 @@ def _build(plan, b, state, own, gains, messages, mode, turn, table):
 
 
 @inner
-def _scratch(plan):
+def _scratch(plan, begin, end):
     """Scratch for one bucket after the other: (own, gains, turn, table, second table)."""
-    n_buckets = plan.order.size
     n_states, n_gains, n_scope, n_table = 0, 0, 0, 1
-    for b in range(n_buckets):
+    for b in range(begin, end):
         own, others = plan.size[plan.order[b]], 0
         for s in range(plan.scope_start[b], plan.scope_start[b + 1]):
             others += plan.size[plan.scope[s]]
@@ -212,22 +211,23 @@ def _normalized(message, sums, mode):
 
 
 @njit
-def upward(plan, unary, edges, edge_table, tables, mode, messages, scales):
-    """Eliminate all nodes: the best score, or the logarithm of the sum of exponentiated scores.
+def upward(plan, unary, edges, edge_table, tables, mode, messages, scales, begin, end):
+    """Eliminate the nodes of the buckets from ``begin`` to ``end``; 0 to n_nodes is all of it.
 
-    ``messages`` (message_start[-1],) receives one message per bucket, divided by its largest
-    number, which goes to ``scales`` (n_nodes,). NaN means that the numbers are too far apart for
-    mode PRODUCT. Cost: about twice the size of all tables.
+    The values of all parts add up to the best score, or the logarithm of the sum of exponentiated
+    scores. ``messages`` (message_start[-1],) receives one message per bucket, divided by its
+    largest number, which goes to ``scales[0]`` (n_nodes,); ``scales[1]`` receives how far its
+    numbers are apart. NaN means that they are too far apart for mode PRODUCT. Cost: about twice the
+    size of all tables.
     """
-    own, gains, turn, table, sums = _scratch(plan)
-    spreads = np.zeros(plan.order.size)
+    own, gains, turn, table, sums = _scratch(plan, begin, end)
     value = 0.0
-    for b in range(plan.order.size):
+    for b in range(begin, end):
         message = messages[plan.message_start[b] : plan.message_start[b + 1]]
         shift, spread = _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains)
         for s in range(plan.scope_start[b] + b, plan.scope_start[b + 1] + b + 1):
             for r in range(plan.child_start[s], plan.child_start[s + 1]):
-                spread += spreads[plan.child[r]]
+                spread += scales[1, plan.child[r]]
         if spread > SPREAD:
             return np.nan
         _build(plan, b, 0, own, gains, messages, mode, turn, message)
@@ -236,8 +236,8 @@ def upward(plan, unary, edges, edge_table, tables, mode, messages, scales):
         for state in range(1, plan.size[plan.order[b]]):
             _build(plan, b, state, own, gains, messages, mode, turn, table)
             _add_state(message, sums, table, mode)
-        scales[b], spreads[b] = _normalized(message, sums, mode)
-        value += shift + (np.log(scales[b]) if mode == PRODUCT else scales[b])
+        scales[0, b], scales[1, b] = _normalized(message, sums, mode)
+        value += shift + (np.log(scales[0, b]) if mode == PRODUCT else scales[0, b])
     return value
 
 
@@ -292,16 +292,20 @@ def _inform_children(plan, slot, state, table, messages, mode, turn, belief):
 
 
 @njit
-def downward(plan, unary, edges, edge_table, tables, mode, messages, scales, value, node, edge):
+def downward(
+    plan, unary, edges, edge_table, tables, mode, messages, scales, begin, end, value, node, edge
+):
     """Max-marginals (mode MAX) or marginals of all nodes and edges, after `upward`.
+
+    Walks the buckets from ``end`` back to ``begin``; all those behind come first.
 
     ``node`` (n_nodes, n_states), filled with -inf (MAX) or zero, and ``edge`` (n_edges, n_states,
     n_states), filled with zero, receive them; mode MAX leaves ``edge`` alone. ``value``, finite, is
     that of `upward`. ``messages`` is overwritten: each becomes the belief in the states of its
     scope divided by itself. Cost: about four times the size of all tables.
     """
-    own, gains, turn, table, belief = _scratch(plan)
-    for b in range(plan.order.size - 1, -1, -1):
+    own, gains, turn, table, belief = _scratch(plan, begin, end)
+    for b in range(end - 1, begin - 1, -1):
         v = plan.order[b]
         n_states = plan.size[v]
         first, stop = plan.scope_start[b], plan.scope_start[b + 1]
@@ -310,7 +314,7 @@ def downward(plan, unary, edges, edge_table, tables, mode, messages, scales, val
             message[0] = value if mode == MAX else 1.0 if mode == PRODUCT else 0.0
         _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains)
         for k in range(n_states):
-            own[k] = own[k] / scales[b] if mode == PRODUCT else own[k] - scales[b]
+            own[k] = own[k] / scales[0, b] if mode == PRODUCT else own[k] - scales[0, b]
         for state in range(n_states):
             _build(plan, b, state, own, gains, messages, mode, turn, table)
             _reweigh(table, message, mode)
@@ -350,7 +354,7 @@ def choose(plan, unary, edges, edge_table, tables, mode, messages, uniforms, lab
     per state, so nothing but messages is needed. Cost: one number per edge, and the scopes of all
     messages, for each state.
     """
-    own, gains, _, _, _ = _scratch(plan)
+    own, gains, _, _, _ = _scratch(plan, 0, plan.order.size)
     given = np.empty(own.size)
     product = mode == PRODUCT
     for b in range(plan.order.size - 1, -1, -1):

@@ -35,6 +35,8 @@ class Plan(NamedTuple):
     walk_start: np.ndarray  # (n + 1,)
     walk_extent: np.ndarray
     walk_stride: np.ndarray
+    # Buckets at which a call may look at the clock: a part ends where many numbers have passed.
+    cuts: np.ndarray  # (n_parts + 1,)
 
 
 @inner

@@ -83,6 +83,55 @@ def loss_parts(code, param, y, z):
 
 
 @inner
+def prox(code, param, y, b, t, guess):
+    """``argmin_x t loss(y, x) + (x - b)^2 / 2``; ``guess`` is where the search for it begins."""
+    if code == LOG:
+        return y * _prox_log(y * b, t, y * guess)
+    if code == SQUARED_ERROR:
+        return (b + t * y) / (1.0 + t)
+    if code == SQUARED_HINGE:
+        return y * _bent(y * b, 2.0 * t)
+    if code == SMOOTH_HINGE:
+        return y * min(_bent(y * b, t / param), y * b + t)
+    if code == MODIFIED_HUBER:
+        return y * min(_bent(y * b, 2.0 * t), y * b + 4.0 * t)
+    r = b - y
+    if code == HUBER:
+        return b - t * min(param, max(-param, r / (1.0 + t)))
+    return b - 2.0 * t / (1.0 + 2.0 * t) * (max(0.0, r - param) - max(0.0, -r - param))
+
+
+@inner
+def _bent(m, c):
+    """Where ``c (1 - x)_+^2 / 2 + (x - m)^2 / 2`` is least."""
+    return m if m >= 1.0 else (m + c) / (1.0 + c)
+
+
+@inner
+def _prox_log(m, t, x):
+    """Where ``t log(1 + exp(-x)) + (x - m)^2 / 2`` is least: Newton's method in a bracket."""
+    low, high = m, m + t
+    x = min(max(x, low), high)
+    before = high - low
+    for _ in range(100):
+        e = math.exp(-abs(x))
+        p = (e if x > 0.0 else 1.0) / (1.0 + e)
+        slope = x - m - t * p
+        if slope > 0.0:
+            high = x
+        else:
+            low = x
+        step = slope / (1.0 + t * p * (1.0 - p))
+        if abs(step) <= 1e-8 * (1.0 + abs(x)):  # the error is of the order of its square then
+            return x - step
+        if abs(step) > 0.5 * before or not low <= x - step <= high:
+            step = x - 0.5 * (low + high)  # Newton's steps would go to and fro
+        x -= step
+        before = abs(step)
+    return x
+
+
+@inner
 def conjugate(code, param, y, s):
     """Convex conjugate of the loss at the slope s."""
     if code == SQUARED_ERROR:

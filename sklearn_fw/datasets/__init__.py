@@ -1,10 +1,10 @@
-"""Structured data sets: generators, and loaders of files that the user owns.
+"""Structured data sets: generators, loaders of files that the user owns, and one that downloads.
 
-Nothing here downloads.  A loader looks into the folder ``data_home``, or into the one
-named by the environment variable ``SKLEARN_FW_DATA``.
+A loader looks into the folder ``data_home``, or into the one named by the environment
+variable ``SKLEARN_FW_DATA``, and never downloads; `fetch_conll2000` does, when it is called.
 """
 
-from ._conll import load_conll, load_conll2000
+from ._conll import fetch_conll2000, load_conll, load_conll2000
 from ._digit_words import make_digit_words
 from ._markov_random_fields import (
     load_mrf_instances,
@@ -17,6 +17,7 @@ from ._ocr_letters import load_ocr_letters
 from ._word_alignment import load_word_alignment
 
 __all__ = [
+    "fetch_conll2000",
     "load_conll",
     "load_conll2000",
     "load_mrf_instances",

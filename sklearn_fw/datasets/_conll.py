@@ -1,14 +1,18 @@
 """Column files of the CoNLL shared tasks."""
 
 from numbers import Integral
+from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
 from .._packed import Packed
-from ._files import find_file, read_bytes
+from .._validation import check_integer, check_not_negative
+from ._fetch import Remote, fetch
+from ._files import Origin, find_file, read_bytes
 
-__all__ = ["load_conll", "load_conll2000"]
+__all__ = ["fetch_conll2000", "load_conll", "load_conll2000"]
 
 DESCR = """\
 CoNLL-2000 chunking
@@ -22,10 +26,33 @@ Sentences of the Wall Street Journal with automatic part-of-speech tags and the 
 :Fields of a token: word, part of speech (Brill tagger)
 :Labels: 22 chunk tags
 
-Source: E. F. Tjong Kim Sang and S. Buchholz, "Introduction to the CoNLL-2000 Shared Task:
-Chunking", CoNLL-2000.  Terms: made from the Penn Treebank for research; the set stays
-under the terms of its publishers and is not part of this package.
 """
+_SHA256 = {
+    "train": "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea",
+    "test": "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628",
+}
+ORIGIN = Origin(
+    source="""E. F. Tjong Kim Sang and S. Buchholz, "Introduction to the CoNLL-2000 Shared Task:
+Chunking", CoNLL-2000; https://www.clips.uantwerpen.be/conll2000/chunking (train.txt.gz,
+test.txt.gz).  conll2000.zip is the same as NLTK packs it.""",
+    terms="""made from the Penn Treebank for research; the set stays under the terms of its
+publishers and is not part of this package.""",
+    checksums={
+        "train.txt": _SHA256["train"],
+        "test.txt": _SHA256["test"],
+        "conll2000.zip": "01e65164f268366e7caa0db92332a1955d081908c87016e2c7640c3c5279b7cd",
+    },
+    help="nothing is downloaded here, fetch_conll2000() does that",
+)
+# Files may be packed anew at any time, so what is inside is checked.
+_REMOTE = {
+    part: Remote(
+        address=f"https://www.clips.uantwerpen.be/conll2000/chunking/{part}.txt.gz",
+        size=size,
+        sha256=_SHA256[part],
+    )
+    for part, size in (("train", 2_842_164), ("test", 639_396))
+}
 
 
 def load_conll(
@@ -143,6 +170,7 @@ def load_conll2000(data_home=None, *, return_X_y=False):
 
     See Also
     --------
+    fetch_conll2000 : Downloads them first.
     load_conll : Any other column file.
     sklearn_fw.preprocessing.ChunkingFeatures : Features of such sentences.
 
@@ -158,14 +186,94 @@ def load_conll2000(data_home=None, *, return_X_y=False):
     >>> len(chunks.X_train), chunks.y_train[0][:3]  # doctest: +SKIP
     (8936, array(['B-NP', 'B-PP', 'B-NP'], dtype='<U7'))
     """
-    parts, filenames = [], []
-    for part in ("train", "test"):
+    paths = {}
+    for part in _REMOTE:
         names = ["conll2000.zip", f"{part}.txt", f"{part}.txt.gz"]
         names = [folder + name for folder in ("conll2000/", "") for name in names]
-        path = find_file(data_home, names, what=f"CoNLL-2000 ({part} sentences)")
+        what = f"CoNLL-2000 ({part} sentences)"
+        paths[part] = find_file(data_home, names, what=what, origin=ORIGIN)
+    return _read_conll2000(paths, return_X_y)
+
+
+def fetch_conll2000(
+    data_home=None, *, download_if_missing=True, n_retries=3, delay=1.0, return_X_y=False
+):
+    """Load the chunking task of CoNLL-2000, downloaded once if it is not there yet.
+
+    Choose it for real sentences without looking for files; 3.5 MB of text. What is loaded is
+    checked against known SHA-256, also when it comes from the folder.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        Folder of downloaded data, as in scikit-learn; ``None`` means
+        ``sklearn.datasets.get_data_home()``. The files are stored in its sub-folder
+        ``conll2000``.
+    download_if_missing : bool, default=True
+        If False, raise an error instead of downloading.
+    n_retries : int, default=3
+        How often to try again when the connection fails or breaks; 0 means never.
+    delay : float, default=1.0
+        Seconds between two tries.
+    return_X_y : bool, default=False
+        If True, return four ``Packed`` instead of a ``Bunch``.
+
+    Returns
+    -------
+    Bunch or X_train, y_train, X_test, y_test
+        The same as of `load_conll2000`.
+
+    Raises
+    ------
+    OSError
+        When a file is absent or damaged and must not be downloaded, when it cannot be
+        downloaded, or when what came is not what was expected. Nothing half-written or
+        unchecked is left behind.
+
+    See Also
+    --------
+    load_conll2000 : The same from files that you have.
+
+    Notes
+    -----
+    Progress is reported by the logger ``"sklearn_fw"`` at level INFO. A file is written to a
+    temporary folder, checked, and only then moved to its place, so several processes may
+    call this at once.
+
+    References
+    ----------
+    .. [1] Tjong Kim Sang and Buchholz, Introduction to the CoNLL-2000 shared task:
+       chunking, CoNLL 2000.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import fetch_conll2000
+    >>> chunks = fetch_conll2000()  # doctest: +SKIP
+    >>> len(chunks.X_train)  # doctest: +SKIP
+    8936
+    """
+    check_integer(n_retries, "n_retries", 0)
+    check_not_negative(delay, "delay")
+    folder = Path(get_data_home(data_home)) / "conll2000"
+    paths = {
+        part: fetch(
+            remote,
+            folder,
+            download_if_missing=download_if_missing,
+            n_retries=n_retries,
+            delay=delay,
+        )
+        for part, remote in _REMOTE.items()
+    }
+    return _read_conll2000(paths, return_X_y)
+
+
+def _read_conll2000(paths, return_X_y):
+    parts = []
+    for part, path in paths.items():
         member = f"conll2000/{part}.txt" if path.suffix == ".zip" else None
-        sentences = load_conll(path, member=member, columns=(0, 1, 2))
-        filenames.append(str(path))
+        with ORIGIN.explains():
+            sentences = load_conll(path, member=member, columns=(0, 1, 2))
         parts.append(Packed(np.ascontiguousarray(sentences.values[:, :2]), sentences.offsets))
         # Tags are short: text of fixed width can be mapped by joblib, objects cannot.
         parts.append(Packed(sentences.values[:, 2].astype(str), sentences.offsets))
@@ -175,8 +283,8 @@ def load_conll2000(data_home=None, *, return_X_y=False):
         **dict(zip(("X_train", "y_train", "X_test", "y_test"), parts)),
         column_names=("w", "pos"),
         target_names=np.unique(parts[1].values),
-        filenames=filenames,
-        DESCR=DESCR,
+        filenames=[str(path) for path in paths.values()],
+        DESCR=f"{DESCR}{ORIGIN}",
     )
 
 

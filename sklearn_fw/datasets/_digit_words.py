@@ -8,7 +8,10 @@ from sklearn.utils import Bunch, check_random_state, check_scalar
 
 __all__ = ["make_digit_words"]
 
-N_TRAIN_IMAGES = 900  # the first images of a random order; the other 897 are for testing
+# Images in a random order: first those for training, last those for testing; validation words, when
+# there are any, get the first half of the latter.
+N_TRAIN_IMAGES = 900
+N_VALID_IMAGES = 448
 
 DESCR = """\
 Words of handwritten digits
@@ -16,10 +19,10 @@ Words of handwritten digits
 
 A word is a Markov chain of digits with uniform start, each digit shown by a noisy image
 of it from `sklearn.datasets.load_digits`.  Each row of the transition matrix has few
-large entries, so the neighbours of a digit help to read it.  Training and test words use
-disjoint images.
+large entries, so the neighbours of a digit help to read it.  Words of different
+parts use disjoint images.
 
-:Samples: {n_train} training and {n_test} test words of {min_length} to {max_length} digits
+:Samples: {sizes} test words of {min_length} to {max_length} digits
 :Features of a digit: 64 pixels between 0 and 1 (8 x 8){bias}
 :Labels: 0 to 9
 
@@ -36,6 +39,7 @@ def make_digit_words(
     min_length=4,
     max_length=11,
     bias=True,
+    n_valid=0,
     random_state=0,
     return_X_y=False,
 ):
@@ -59,10 +63,14 @@ def make_digit_words(
         Largest number of digits in a word, included.
     bias : bool, default=True
         Whether a constant 1 is appended to the 64 pixels.
+    n_valid : int, default=0
+        Number of validation words, for choosing parameters.  With 0 the test words have
+        all images that training words have not; otherwise they leave half of these to
+        the validation words.
     random_state : int, RandomState instance or None, default=0
         Pass an int for the same words in every call.
     return_X_y : bool, default=False
-        If True, return four arrays instead of a ``Bunch``.
+        If True, return four arrays, six with validation words, instead of a ``Bunch``.
 
     Returns
     -------
@@ -70,17 +78,18 @@ def make_digit_words(
         ``X_train``, ``X_test``: object arrays of float64 arrays of shape
         (n_digits, 65), or (n_digits, 64) without bias.
         ``y_train``, ``y_test``: object arrays of int64 arrays of shape (n_digits,).
+        ``X_valid``, ``y_valid``: the same of the validation words, when there are any.
         ``transition``: ndarray of shape (10, 10), row i the distribution of the digit
         after i.  ``image_shape``: (8, 8).  ``target_names``: ndarray of shape (10,).
         ``DESCR``: str.
-    X_train, y_train, X_test, y_test : object arrays
+    X_train, y_train, X_valid, y_valid, X_test, y_test : object arrays
         With ``return_X_y=True``.
 
     Raises
     ------
     ValueError
-        When a number or length is below 1, ``noise`` is negative, or ``max_length`` is
-        below ``min_length``.
+        When a number or length is below 1, ``n_valid`` or ``noise`` is negative, or
+        ``max_length`` is below ``min_length``.
 
     See Also
     --------
@@ -92,8 +101,8 @@ def make_digit_words(
     With an integer seed s, three generators ``numpy.random.default_rng`` with seeds 3s,
     3s + 1 and 3s + 2 draw, in this order: (first) the transition matrix, 0.9 times
     Dirichlet rows with all parameters 0.2 plus 0.01; the random order of the images;
-    their noise; (second) the training words and (third) the test words, word by word:
-    length, digits, images.
+    their noise; (second) the training words and (third) the test words, then the
+    validation words, word by word: length, digits, images.
 
     Examples
     --------
@@ -104,6 +113,7 @@ def make_digit_words(
     """
     check_scalar(n_train, "n_train", Integral, min_val=1)
     check_scalar(n_test, "n_test", Integral, min_val=1)
+    check_scalar(n_valid, "n_valid", Integral, min_val=0)
     check_scalar(noise, "noise", Real, min_val=0)
     check_scalar(min_length, "min_length", Integral, min_val=1)
     check_scalar(max_length, "max_length", Integral, min_val=min_length)
@@ -130,20 +140,23 @@ def make_digit_words(
         return X, y
 
     X_train, y_train = draw(rng_train, n_train, order[:N_TRAIN_IMAGES])
-    X_test, y_test = draw(rng_test, n_test, order[N_TRAIN_IMAGES:])
+    n_known = N_TRAIN_IMAGES + (N_VALID_IMAGES if n_valid else 0)
+    X_test, y_test = draw(rng_test, n_test, order[n_known:])
+    parts = {"X_train": X_train, "y_train": y_train}
+    if n_valid:
+        pool = order[N_TRAIN_IMAGES:n_known]
+        parts["X_valid"], parts["y_valid"] = draw(rng_test, n_valid, pool)
+    parts |= {"X_test": X_test, "y_test": y_test}
+    valid = f", {n_valid} validation" if n_valid else ""
     if return_X_y:
-        return X_train, y_train, X_test, y_test
+        return tuple(parts.values())
     return Bunch(
-        X_train=X_train,
-        y_train=y_train,
-        X_test=X_test,
-        y_test=y_test,
+        **parts,
         transition=transition,
         image_shape=(8, 8),
         target_names=np.arange(10),
         DESCR=DESCR.format(
-            n_train=n_train,
-            n_test=n_test,
+            sizes=f"{n_train} training{valid} and {n_test}",
             min_length=min_length,
             max_length=max_length,
             bias=" and a constant 1" if bias else "",

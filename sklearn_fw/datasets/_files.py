@@ -1,14 +1,43 @@
-"""Where the files of the user are, and how to open them."""
+"""Where the files of the user are, where they come from, and how to open them."""
 
 import gzip
 import os
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 VARIABLE = "SKLEARN_FW_DATA"
 
 
-def find_file(data_home, names, *, what):
+class Origin(NamedTuple):
+    """Source, terms and checksums of the files of a data set, for errors and descriptions."""
+
+    source: str
+    terms: str
+    checksums: dict  # SHA-256 of the files that the loader was tested with, by name
+    help: str = "nothing is downloaded"
+
+    def __str__(self):
+        lines = [
+            f"Source: {self.source}",
+            f"Terms: {self.terms}",
+            "SHA-256 of the files that the loader was tested with:",
+        ]
+        lines += [f"  {digest}  {name}" for name, digest in self.checksums.items()]
+        return "\n".join(lines) + "\n"
+
+    @contextmanager
+    def explains(self):
+        """Add all this to errors about damaged files; those about absent ones have it."""
+        try:
+            yield
+        except ValueError as error:
+            error.add_note(str(self))
+            raise
+
+
+def find_file(data_home, names, *, what, origin=None):
     """Return the path of the first of ``names`` that exists.
 
     Parameters
@@ -19,14 +48,17 @@ def find_file(data_home, names, *, what):
         File names relative to the folder, in order of preference.
     what : str
         What the file holds, for the error.
+    origin : Origin, default=None
+        Where to get it, for the error.
     """
     wanted = ", ".join(names)
+    advice = "nothing is downloaded" if origin is None else f"{origin.help}\n{origin}"
     if data_home is None:
         data_home = os.environ.get(VARIABLE)
         if not data_home:
             raise FileNotFoundError(
                 f"no folder to look for {what} in: pass data_home= or set the environment "
-                f"variable {VARIABLE} to a folder that holds one of {wanted}; nothing is downloaded"
+                f"variable {VARIABLE} to a folder that holds one of {wanted}; {advice}"
             )
     home = Path(data_home).expanduser()
     for name in names:
@@ -34,7 +66,7 @@ def find_file(data_home, names, *, what):
             return home / name
     raise FileNotFoundError(
         f"{home} holds no file of {what}: looked for {wanted}; put one of them there or pass "
-        "another data_home=; nothing is downloaded"
+        f"another data_home=; {advice}"
     )
 
 

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from .._validation import check_choice, check_integer, check_not_negative
 from ..inference import PairwiseMRF
-from ._files import find_file
+from ._files import Origin, find_file
 
 __all__ = [
     "load_mrf_instances",
@@ -29,10 +29,23 @@ INSTANCES_DESCR = """\
 :Instances: {n}
 :Variables: {n_variables}, each with two states
 
-Source: made by R. Krishnan, S. Lacoste-Julien and D. Sontag for "Barrier Frank-Wolfe for Marginal
-Inference" (NIPS 2015).  Terms: published for research; the set stays under the terms of its
-publisher and is not part of this package.  Cite the paper above when you use it.
 """
+ORIGIN = Origin(
+    source="""made by R. Krishnan, S. Lacoste-Julien and D. Sontag for "Barrier Frank-Wolfe for
+Marginal Inference" (NIPS 2015); exact.json holds exact answers in our form.""",
+    terms="""published for research; the set stays under the terms of its publisher and is not part
+of this package.  Cite the paper above when you use it.""",
+    checksums={
+        "cliques/exact.json": "408441ec762b49191d1929fec59aef4cdab3e2491ebdb5e0d01168ca0f5b8433",
+        "cliques/*.uai, joined by number": (
+            "6bc03dc395d809fbf60f75a9967bb76ddd6ae3a1f520801c147d5b6c9b0a43ef"
+        ),
+        "grids_5x5/exact.json": "b1afd7145050a9e9b0f405b2b63332923caeef8e7161e5a71f7d76b5f9b99042",
+        "grids_5x5/*.uai, joined by number": (
+            "a4f5c5f922b83d8fdca6ec66514b7ae169de63ebd4e91b81a491d4c0f9fd0b09"
+        ),
+    },
+)
 
 _INSTANCES = {
     "cliques": (
@@ -303,18 +316,18 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
     PairwiseMRF(n_variables=10, n_edges=45, n_states=2)
     """
     check_choice(name, "name", _INSTANCES)
-    path = find_file(
-        data_home, [f"mrf/{name}/exact.json", f"{name}/exact.json"], what=f"random fields {name!r}"
-    )
-    instances = _read_exact(path)
-    filenames = [str(path.with_name(f"{stem}.uai")) for _, stem, _, _ in instances]
-    mrfs = [PairwiseMRF.from_uai(file) for file in filenames]
-    for (_, stem, _, marginals), mrf in zip(instances, mrfs):
-        if marginals.shape != (2 * mrf.n_variables,):
-            raise ValueError(
-                f"node_marginals of {stem!r} in {path} must have two numbers for each of "
-                f"{mrf.n_variables} variables, got {marginals.shape}"
-            )
+    names = [f"mrf/{name}/exact.json", f"{name}/exact.json"]
+    path = find_file(data_home, names, what=f"random fields {name!r}", origin=ORIGIN)
+    with ORIGIN.explains():
+        instances = _read_exact(path)
+        filenames = [str(path.with_name(f"{stem}.uai")) for _, stem, _, _ in instances]
+        mrfs = [PairwiseMRF.from_uai(file) for file in filenames]
+        for (_, stem, _, marginals), mrf in zip(instances, mrfs):
+            if marginals.shape != (2 * mrf.n_variables,):
+                raise ValueError(
+                    f"node_marginals of {stem!r} in {path} must have two numbers for each of "
+                    f"{mrf.n_variables} variables, got {marginals.shape}"
+                )
     title, text = _INSTANCES[name]
     couplings = np.full(len(mrfs), 4.0)
     if name == "cliques":  # a hundred numbers for each coupling, from 1
@@ -332,7 +345,8 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
             text=text,
             n=len(mrfs),
             n_variables=mrfs[0].n_variables,
-        ),
+        )
+        + str(ORIGIN),
     )
 
 

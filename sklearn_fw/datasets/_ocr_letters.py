@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._packed import Packed
-from ._files import find_file, read_bytes
+from ._files import Origin, find_file, read_bytes
 
 __all__ = ["load_ocr_letters"]
 
@@ -22,11 +22,17 @@ word, which was often a capital, had been left out by those who made the set.
 :Features of a letter: 128 pixels, 0 or 1 (16 rows of 8)
 :Labels: 0 to 25 for a to z
 
-Source: collected by R. Kassel, MIT Spoken Language Systems Group; normalised and
-distributed by B. Taskar with "Max-Margin Markov Networks" (B. Taskar, C. Guestrin and
-D. Koller, NIPS 2003).  Terms: published for research; the set stays under the terms of its
-publisher and is not part of this package.  Cite the paper above when you use it.
 """
+ORIGIN = Origin(
+    source="""collected by R. Kassel, MIT Spoken Language Systems Group; normalised and
+distributed (letter.data.gz) by B. Taskar with "Max-Margin Markov Networks" (B. Taskar,
+C. Guestrin and D. Koller, NIPS 2003).  letters.npz is a compact form of it.""",
+    terms="""published for research, without a licence of its own; the set stays under the terms
+of its publisher and is not part of this package.  Cite the paper above when you use it.""",
+    checksums={
+        "letters.npz": "b331d5b0ac85db89ed530eff55f7842920fd4929d325eb841379643176e288fa",
+    },
+)
 
 # The rows of the original file: id, letter, next_id, word_id, position, fold, 128 pixels.
 _N_FIELDS = 6
@@ -97,16 +103,17 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     if split not in _NAMES:
         raise ValueError(f"split must be None, 'small', 'large' or 'half', got {split!r}")
     what = "OCR letters" if split is None else f"OCR letters for split={split!r}"
-    path = find_file(data_home, _NAMES[split], what=what)
+    path = find_file(data_home, _NAMES[split], what=what, origin=ORIGIN)
     read = _read_compact if path.suffix == ".npz" else _read_original
-    pixels, labels, offsets, fold, test = read(path)
+    with ORIGIN.explains():
+        pixels, labels, offsets, fold, test = read(path)
     X = Packed(pixels.astype(dtype, copy=False), offsets)
     y = Packed(labels.astype(np.int64), offsets)
     about = {
         "target_names": np.array(list("abcdefghijklmnopqrstuvwxyz")),
         "image_shape": IMAGE_SHAPE,
         "filename": str(path),
-        "DESCR": DESCR,
+        "DESCR": f"{DESCR}{ORIGIN}",
     }
     if split is None:
         return (X, y) if return_X_y else Bunch(X=X, y=y, fold=fold, test=test, **about)

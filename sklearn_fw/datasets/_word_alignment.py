@@ -5,7 +5,7 @@ import operator
 
 from sklearn.utils import Bunch
 
-from ._files import find_file, read_bytes
+from ._files import Origin, find_file, read_bytes
 
 __all__ = ["load_word_alignment"]
 
@@ -23,12 +23,29 @@ matchings.
 :Europarl: 90 training and 10 test pairs of up to 21 words, proceedings of the European
            parliament
 
-Sources: F. J. Och and H. Ney, "A systematic comparison of various statistical alignment
+"""
+ORIGIN = Origin(
+    source="""F. J. Och and H. Ney, "A systematic comparison of various statistical alignment
 models", Computational Linguistics 29, 2003 (Hansards).  J. Graca, J. P. Pardal, L. Coheur
 and D. Caseiro, "Building a golden collection of parallel multi-language word alignment",
-LREC 2008 (Europarl).  Terms: published for research; the sets stay under the terms of their
-publishers and are not part of this package.
-"""
+LREC 2008 (Europarl).  The files are their sure links as JSON lines.""",
+    terms="""published for research; the sets stay under the terms of their publishers and are not
+part of this package.""",
+    checksums={
+        "en-fr_hansards_train.jsonl": (
+            "95c761b25ddb473ec0b1b77e1b4137025f56eb19e4f33c535653b1ec1b611243"
+        ),
+        "en-fr_hansards_valid.jsonl": (
+            "2c84850ea85d1fe56ae29ae5566768683ed7e4ed96111f4e6822dc2638b8d426"
+        ),
+        "en-fr_fr_golden_train.jsonl": (
+            "46e9ba730b933fe4c9345a21f7777eee72413091f5dccd9724e71d3e75a511d4"
+        ),
+        "en-fr_fr_golden_valid.jsonl": (
+            "7a1d817307bf0234cdd549a998d0b1d44ec12be15af7774881f8ec8ced815090"
+        ),
+    },
+)
 
 _NAMES = {"hansards": "en-fr_hansards", "europarl": "en-fr_fr_golden"}
 _FIELDS = {"src_words", "tgt_words", "alignment"}
@@ -92,13 +109,15 @@ def load_word_alignment(data_home=None, *, corpus="hansards"):
     """
     if corpus not in _NAMES:
         raise ValueError(f"corpus must be 'hansards' or 'europarl', got {corpus!r}")
-    bunch = Bunch(filenames=[], DESCR=DESCR)
+    bunch = Bunch(filenames=[], DESCR=f"{DESCR}{ORIGIN}")
     for part, suffix in (("train", "train"), ("test", "valid")):
         name = f"{_NAMES[corpus]}_{suffix}.jsonl"
         names = [f"word_alignment/{name}", name]
-        path = find_file(data_home, names, what=f"word alignments ({corpus}, {part} pairs)")
+        what = f"word alignments ({corpus}, {part} pairs)"
+        path = find_file(data_home, names, what=what, origin=ORIGIN)
         bunch.filenames.append(str(path))
-        columns = zip(*_read(path))
+        with ORIGIN.explains():
+            columns = zip(*_read(path))
         for field, column in zip(("source", "target", "sure", "possible"), columns):
             bunch[f"{field}_{part}"] = list(column)
     return bunch

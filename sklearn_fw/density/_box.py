@@ -13,6 +13,8 @@ MAX_POINTS = 2_000_000
 IMPORTANCE_DRAWS = 20_000
 SCALES = (1.0, 0.5, 0.25)  # of the length scale, for proposals around data
 GRID = {1: 4096, 2: 256}  # points per axis
+RESAMPLED_DRAWS = 10_000
+RESAMPLED_SIZE = 50  # effective draws for each one that is kept
 WARM_UP, THIN, LEAPFROG, MAX_CHAINS = 500, 10, 20, 64
 
 
@@ -83,10 +85,13 @@ def log_integral(method, log_density, box, rows, length_scale, rng):
 
 
 def sample_box(log_density, gradient, box, rows, length_scale, n_samples, rng):
-    """Draw rows inside the box: from a grid for one or two features, else by Markov chains."""
+    """Draw rows inside the box: from a grid, by resampling, or else by Markov chains."""
     if rows.shape[1] <= 2:
         return sample_grid(log_density, box, n_samples, rng)
     scale = reach(rows, length_scale)
+    drawn = resample(log_density, box, rows, scale, n_samples, rng)
+    if drawn is not None:
+        return drawn
     return sample_hybrid(log_density, gradient, box, rows, scale, n_samples, rng)
 
 
@@ -161,13 +166,29 @@ class Proposal:
         return logsumexp(logs, axis=0) - np.log(2.0)
 
 
-def importance_normalizer(log_density, box, rows, length_scale, rng):
-    """Log integral by importance sampling; warns when few draws carry it."""
+def weighted_draws(log_density, box, rows, length_scale, n, rng):
+    """Return (draws of the proposal in the box, log weights, effective number of draws)."""
     proposal = Proposal(box, rows, length_scale)
-    draws = proposal.sample(IMPORTANCE_DRAWS, rng)
+    draws = proposal.sample(n, rng)
     draws = draws[box.contains(draws)]
     log_ratio = log_density(draws) - proposal.log_density(draws)
-    size = np.exp(2 * logsumexp(log_ratio) - logsumexp(2 * log_ratio))
+    return draws, log_ratio, np.exp(2 * logsumexp(log_ratio) - logsumexp(2 * log_ratio))
+
+
+def resample(log_density, box, rows, length_scale, n_samples, rng):
+    """Rows chosen by weight among draws of the proposal; None if too few of these carry weight."""
+    draws, log_ratio, size = weighted_draws(
+        log_density, box, rows, length_scale, RESAMPLED_DRAWS, rng
+    )
+    if size < RESAMPLED_SIZE * n_samples:
+        return None
+    weight = np.exp(log_ratio - log_ratio.max())
+    return draws[rng.choice(len(draws), size=n_samples, p=weight / weight.sum())]
+
+
+def importance_normalizer(log_density, box, rows, length_scale, rng):
+    """Log integral by importance sampling; warns when few draws carry it."""
+    _, log_ratio, size = weighted_draws(log_density, box, rows, length_scale, IMPORTANCE_DRAWS, rng)
     if size < 100:
         warnings.warn(
             f"normalize='importance' rests on an effective sample of {size:.0f} draws: raise "

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import roc_auc_score
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -11,19 +10,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_positive, check_sample_weight
 from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
-from ._length_scale import (
-    MAX_ROWS,
-    MIN_ROWS,
-    best_length_scale,
-    distinct_rows,
-    median_distance,
-)
+from ._label_scores import label_log_probability, left_out_label_scores
+from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
 from ._model import block_rows, make_model
 from ._posterior import ExactPosterior
 from ._resolve import check_parameters, log_volume, resolve_kernel
 from ._student_t import KernelStudentTDensity
 
 __all__ = ["KernelStudentTClassifier"]
+
+MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
+TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
 class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
@@ -78,12 +75,18 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A length scale "auto" is chosen with the labels: of 1/4, 1/2, 1 and 2 times the median distance,
-    the one whose joint scores tell right from wrong labels best, when at most 500 distinct rows are
-    split in two halves.
+    A length scale "auto" is chosen with the labels: of 1/4, 1/2, 1, 2 and 4 times the median
+    distance, the one under which the left-out labels of at most 500 distinct rows are most
+    probable, each candidate with the temperature that suits it best. As in `KernelStudentTDensity`
+    features are measured in units of their own where that gains likelihood.
+
+    Wrong labels are found by the conditional score, `leave_one_out_scores`: with P = B^-1 of the
+    joint kernel matrix and u the joint kernel of row i under label c with the others, the variance
+    without row i has ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``.
 
     ``fit`` is one factorization of the n x n joint kernel matrix; a prediction costs one triangular
-    solve per class and row, O(n_classes n^2), in blocks within ``working_memory``.
+    solve per class and row, O(n_classes n^2), in blocks within ``working_memory``. Leaving out
+    every row under every label costs O(n^3 + n_classes n^2).
 
     References
     ----------
@@ -154,21 +157,23 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         return float(np.exp(-1.0 / self.label_length_scale**2))
 
     def _choose_length_scale(self, X, y):
-        """The one that tells right from wrong labels best: fitted on every other distinct row."""
+        """The one under which left-out labels are most probable, at a temperature that suits it."""
+        unit = likely_unit(X)
         joint = distinct_rows(np.column_stack([X, y]), MAX_ROWS)
-        X, y = joint[:, :-1], joint[:, -1].astype(int)
+        X, y = joint[:, :-1] / unit, joint[:, -1].astype(int)
         median = median_distance(X)
         if len(X) < MIN_ROWS:
-            return median
-        right = np.arange(len(self.classes_)) == y[1::2, None]
+            return median * unit
 
-        def area(length_scale):
-            kernel = RadialKernel(self.density_.kernel, length_scale, X.mean(axis=0))
-            model = self._joint_model(kernel, X[::2], y[::2], np.ones(len(X[::2])))
-            variance = self._joint_variance(model, kernel, X[::2], y[::2], X[1::2])
-            return roc_auc_score(right.ravel(), -variance.ravel())
+        def likelihood(multiple):
+            kernel = RadialKernel(self.density_.kernel, multiple * median, X.mean(axis=0))
+            model = self._joint_model(kernel, X, y, np.ones(len(X)))
+            scores = left_out_label_scores(
+                model, kernel(X, X), y, len(self.classes_), self._mismatch
+            )
+            return max(label_log_probability(scores / T, y).mean() for T in TEMPERATURES)
 
-        return best_length_scale(median, area)
+        return max(MULTIPLES, key=likelihood) * median * unit
 
     def _joint_variance(self, model, kernel, X_fit, y_fit, X):
         """Variance of each row with each label."""
@@ -217,7 +222,9 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         return self._model.log_score(variance) + self._log_volume(X)[:, None]
 
     def score_joint(self, X, y):
-        """``log q(x, y)`` of rows with given labels: low for rows that are mislabelled.
+        """``log q(x, y)`` of rows with given labels: low for unusual rows and for wrong labels.
+
+        `score_label` finds wrong labels only.
 
         Parameters
         ----------
@@ -232,27 +239,80 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
             Up to one constant for the whole model.
         """
         scores = self.joint_log_scores(X)
-        y = np.asarray(y)
-        if y.shape != (len(scores),):
-            raise ValueError(f"y has shape {y.shape}, expected ({len(scores)},): a label per row")
-        place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        if np.any(self.classes_[place] != y):
-            unseen = np.unique(y[self.classes_[place] != y])
-            raise ValueError(f"y holds labels unseen in fit: {unseen}")
-        return scores[np.arange(len(scores)), place]
+        return scores[np.arange(len(scores)), self._places(y, len(scores))]
 
-    def leave_one_out_scores(self):
-        """`score_joint` of each training row with its label, in the model without it.
+    def score_label(self, X, y):
+        """``log p(y | x)`` of rows with given labels, at ``temperature``: low for wrong labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels, all from ``classes_``.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            In the order of the training rows of positive weight.
+            At most 0.
+        """
+        scores = self.joint_log_scores(X) / self.temperature
+        return label_log_probability(scores, self._places(y, len(scores)))
+
+    def _places(self, y, n_rows):
+        """Positions of given labels in ``classes_``."""
+        y = np.asarray(y)
+        if y.shape != (n_rows,):
+            raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
+        place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        if np.any(self.classes_[place] != y):
+            unseen = np.unique(y[self.classes_[place] != y])
+            raise ValueError(f"y holds labels unseen in fit: {unseen}")
+        return place
+
+    def leave_one_out_scores(self):
+        """*The* score of wrong labels: ``log p(y_i | x_i)`` in the model without row i.
+
+        At ``temperature``. A joint score would also be low for every unusual input, whatever its
+        label.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            At most 0, low for rows that are mislabelled; in the order of the training rows of
+            positive weight.
+        """
+        scores = self.leave_one_out_joint_log_scores() / self.temperature
+        return label_log_probability(scores, self.y_fit_)
+
+    def leave_one_out_predict(self):
+        """Most probable label of each training row, in the model without the row.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels, in the order of the training rows of positive weight.
+        """
+        scores = self.leave_one_out_joint_log_scores()
+        return self.classes_[scores.argmax(axis=1)]
+
+    def leave_one_out_joint_log_scores(self):
+        """`joint_log_scores` of each training row, in the model without it, in closed form.
+
+        A row of weight above one loses one unit of it. Costs O(n^3) once, as `fit` does.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            Up to one constant for the whole model; in the order of the training rows of positive
+            weight.
         """
         check_is_fitted(self)
-        variance, exponent = self._model.leave_one_out()
-        scores = self._model.log_score(variance, exponent)
-        return scores + self._log_volume(self.X_fit_)
+        K = self.kernel_(self.X_fit_, self.X_fit_)
+        scores = left_out_label_scores(
+            self._model, K, self.y_fit_, len(self.classes_), self._mismatch
+        )
+        return scores + self._log_volume(self.X_fit_)[:, None]
 
     def predict(self, X):
         """Most probable label of each row.

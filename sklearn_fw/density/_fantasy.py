@@ -64,8 +64,9 @@ def kernel_student_t_fantasy(
 
     Notes
     -----
-    With up to two columns each row costs a grid of 4,096 or 65,536 scores, above that 500 sweeps of
-    hybrid Monte Carlo.
+    With up to two columns each row costs a grid of 4,096 or 65,536 scores, above that 10,000
+    scores of independent proposals, or 500 sweeps of hybrid Monte Carlo where too few of these
+    count.
 
     References
     ----------

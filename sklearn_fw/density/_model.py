@@ -69,12 +69,8 @@ class StudentTModel:
         return self.s + residual + extra + (centre - share) ** 2 / information
 
     def held_out_variance(self, kept):
-        """V of every training row when its weight is lowered to ``kept``, in closed form.
-
-        Zero leaves the row out, its own weight gives the score in the fitted model.
-        """
-        residual, gap = self.posterior.held_out()
-        left = self.posterior.information - gap * gap * self.posterior.precision
+        """V of every training row when its weight is lowered to ``kept``, in closed form."""
+        residual, remainder, gap, left = self.posterior.held_out(kept <= 0)
         # The other rows see row i with (residual, gap); putting it back with weight `kept` shrinks
         # both by one factor and adds its share to the information about the mean.
         shrink = self.s / (kept * residual + self.s)
@@ -82,7 +78,7 @@ class StudentTModel:
         W = self.total_weight - self.weight + kept
         extra, centre, information = self.constants(W, information)
         mean = (centre - 1.0 + gap * shrink) ** 2 / information
-        return self.s + residual * shrink + self.posterior.remainder + extra + mean
+        return self.s + residual * shrink + remainder + extra + mean
 
     def log_score(self, variance, exponent=None):
         """``-(exponent) log(V / s)``."""

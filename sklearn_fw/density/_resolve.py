@@ -110,9 +110,7 @@ def resolve_length_scale(estimator, X, backend):
         if value == "median":
             return median_distance(backend.to_host(X))
         if value == "auto":
-            return choose_length_scale(
-                backend.to_host(X), estimator.kernel, sigma0=estimator.sigma0, beta=estimator.beta
-            )
+            return choose_length_scale(backend.to_host(X))
         raise ValueError(
             f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"
         )

@@ -37,10 +37,12 @@ and a function ``scores -> labels`` is turned into one by `resolve_oracle`. Deri
 ``sklearn.base.BaseEstimator`` to have parameters that a grid search can set.
 """
 
+from ._deadline import time_left
 from ._scores import PairwiseScores
 from .marginals import (
     ExactMarginals,
     LoopyBPMarginals,
+    MAPResult,
     MarginalsDisplay,
     MeanFieldMarginals,
     PairwiseMRF,
@@ -70,6 +72,7 @@ from .oracles import (
     Elimination,
     Enumeration,
     GraphCut,
+    IteratedLocalSearch,
     LPRelaxation,
     Toulbar2,
     TreeMaxProduct,
@@ -90,8 +93,10 @@ __all__ = [
     "Enumeration",
     "ExactMarginals",
     "GraphCut",
+    "IteratedLocalSearch",
     "LPRelaxation",
     "LoopyBPMarginals",
+    "MAPResult",
     "MarginalsDisplay",
     "MeanFieldMarginals",
     "PairwiseMRF",
@@ -111,6 +116,7 @@ __all__ = [
     "resolve_oracle",
     "sampled_edge_probabilities",
     "save_uai",
+    "time_left",
     "trw_gradient",
     "trw_objective",
 ]

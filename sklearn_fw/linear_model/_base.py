@@ -15,8 +15,9 @@ from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_cal
 from .._result import Status
 from .._threads import count_workers
 from .._validation import check_integer, check_not_negative, check_sample_weight, check_time_limit
+from ..optim._auto import Auto, choose_solver
 from ..optim._finite_sum import FiniteSum
-from ..optim._incremental import Start
+from ..optim._incremental import Asaga, Start
 from ..optim._minimize_saga import ROWS, check_rows, convergence_advice, solve
 from ..optim._solvers import resolve_incremental_solver
 from ..penalties import resolve_penalty
@@ -26,6 +27,8 @@ __all__ = ["AsagaModel"]
 
 # Frames from `fit` to who called it; the decorator for callbacks is one of them.
 CALLER = 2 + HAS_CALLBACKS
+# Why a solver was taken that was not chosen here.
+GIVEN = "it was given"
 
 
 def _keeps_memory(estimator):
@@ -62,6 +65,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         X, y, weight = self._check(X, y, sample_weight)
         settings = self._settings()
         problems = self._problems(X, y, weight)
+        self._choose(problems[0])
         starts = self._starts(problems)
         rng = check_random_state(self.random_state)
         tasks = FitTasks(
@@ -77,6 +81,18 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         self._store(solved)
         tasks.finish()
         return self
+
+    def _choose(self, problem):
+        """What "auto" takes, the same for all problems of a fit, which share rows and penalty."""
+        self.solver_reason_ = GIVEN
+        if isinstance(self.solver_, Auto):
+            self.solver_, self.solver_reason_ = choose_solver(problem)
+
+    def _choose_for_parts(self):
+        """The same for fits by parts, which need a memory of rows."""
+        self.solver_reason_ = GIVEN
+        if isinstance(self.solver_, Auto):
+            self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
 
     def _solve(self, problems, starts, rng, settings, begin=None, end=None):
         """Run, status, number of iterations and history of every problem.
@@ -191,7 +207,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def _store(self, solved):
         runs, statuses, n_iters, histories = zip(*solved, strict=True)
         bests = [run.best for run in runs]
-        self._set_points([(best.coef, best.intercept) for best in bests])
+        self._set_points([(best.coef, best.intercept) for best in bests], runs[0].problem.X.dtype)
         self.n_iter_ = max(n_iters)
         self.n_updates_ = sum(run.n_updates for run in runs)
         self.converged_ = all(status is Status.CONVERGED for status in statuses)
@@ -207,8 +223,9 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         if self.warm_start:
             self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
 
-    def _set_points(self, points):
-        self.coef_, self.intercept_ = self._stacked(points)
+    def _set_points(self, points, dtype):
+        coef, self.intercept_ = self._stacked(points)
+        self.coef_ = coef.astype(dtype, copy=False)
 
     def _stacked(self, points):
         """``coef_`` and ``intercept_`` of one or more problems."""

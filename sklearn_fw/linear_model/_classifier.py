@@ -22,15 +22,15 @@ def _has_probabilities(estimator):
 
 
 class AsagaClassifier(ClassifierMixin, AsagaModel):
-    """Linear classifier trained by asynchronous sparse SAGA to a certified duality gap.
+    """Linear classifier, trained to a certified duality gap by the solver that fits the table.
 
     Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
         C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
 
-    which for the default loss is the objective of scikit-learn's LogisticRegression. Choose it for
-    many rows with few entries each, when the answer has to be accurate, when the features are
-    badly scaled, or for penalties of groups and constraints.
+    which for the default loss is the objective of scikit-learn's LogisticRegression. Tables of some
+    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns and
+    penalties of groups by asynchronous sparse SAGA.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         "log_loss", "multinomial", "squared_hinge" (the loss of LinearSVC), "smooth_hinge",
         "modified_huber", or an object of `sklearn_fw.losses`.
     C : float, default=1.0
-        Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``.
+        Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``. Infinity
+        means no penalty.
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -48,24 +49,29 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         For more than two classes: one problem per class against the rest, or one problem with the
         loss "multinomial". "auto" is "multinomial" for "log_loss", as in LogisticRegression, and
         "ovr" for the other losses.
-    solver : str or solver object, default="asaga"
-        "asaga" (all of ``n_jobs`` threads), "sparse_saga" (the same with one thread), "saga",
-        "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", "hogwild", "q_saga", "n_saga",
-        "shared_n_saga", "epsilon_n_saga", "fista", "asyspcd"; an object of `sklearn_fw.optim` for
-        other settings, which are then grid keys ``solver__step_size``.
+    solver : str or solver object, default="auto"
+        "auto" takes "newton" or "newton_cg" for dense tables and some hundred sparse columns where
+        the penalty allows it, else "asaga"; ``solver_reason_`` says why. By name: "asaga" (all of
+        ``n_jobs`` threads), "sparse_saga" (the same with one thread), "newton", "newton_cg",
+        "saga", "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", "hogwild", "q_saga",
+        "n_saga", "shared_n_saga", "epsilon_n_saga", "fista", "asyspcd"; an object of
+        `sklearn_fw.optim` for other settings, which are then grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalised.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=100
-        Largest number of epochs, of n_samples steps each, all threads together.
+        Largest number of iterations: epochs of n_samples steps, all threads together, or steps of
+        Newton's method.
     tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the objective at w = 0; for penalties
-        without a dual, when ``gradient_mapping_`` is at most ``tol`` times its value there.
+        Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
+        ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
+        the suboptimality, see ``history_``, at most ``tol`` times the objective.
     time_limit : float or None, default=None
-        Seconds per problem after which no new epoch begins.
+        Seconds per problem after which no new iteration begins.
     n_jobs : int or None, default=None
-        Threads; None means 1 and -1 all that this process may use, which is also the most.
+        Threads of the incremental methods; None means 1 and -1 all that this process may use, which
+        is also the most.
     warm_start : bool, default=False
         Begin where the last fit ended, with its memory of slopes.
     random_state : int, RandomState or None, default=None
@@ -76,7 +82,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     Attributes
     ----------
     coef_ : ndarray or CSR matrix of shape (1, n_features) or (n_classes, n_features)
-        Weights; sparse after `sparsify`.
+        Weights, in the dtype of X; sparse after `sparsify`.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
@@ -87,6 +93,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         Their names, when X had names that are all strings.
     solver_ : solver object
         The solver that was used.
+    solver_reason_ : str
+        Why "auto" took it.
     dual_gap_ : float or None
         How far the mean form of the objective, ``mean loss + penalty / (C sum_i s_i)``, can be
         from its optimum; computed at ``coef_``. The largest of several problems, None where the
@@ -100,17 +108,19 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     status_ : str
         How the fit ended.
     n_iter_ : int
-        Epochs made (the most of several problems).
+        Iterations made (the most of several problems).
     n_updates_ : int
-        Steps made.
+        Rows visited.
     step_size_ : float or ndarray of shape (n_classes,)
-        Step size of the columns.
+        Step size of the columns, or the length of the last step of Newton's method.
     memory_drift_ : float
         How far the running sum of the memory was from the memory before its last repair.
     history_ : dict of str to ndarray
-        One row per epoch: "n_iter", "time" (seconds), "objective", "dual_gap" (or
-        "gradient_mapping" alone) and "certified": estimates made from the memory are not, rows
-        computed from X are, and the last row always is. "output" numbers several problems.
+        One row per iteration: "n_iter", "time" (seconds), "objective", "dual_gap" and "certified":
+        estimates made on the way are not, rows computed from X are, and the last row always is.
+        Without a dual "gradient_mapping" and "suboptimality" in the place of "dual_gap"; the latter
+        is a bound in the last row, if one could be proven, and the objective itself before.
+        "output" numbers several problems.
 
     Raises
     ------
@@ -130,7 +140,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     Notes
     -----
-    An epoch costs O(nnz); memory beyond X is about 3 n + 6 d numbers for two classes. With several
+    An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for two classes. With several
     threads, or more than 260,000 sparse columns, a renumbered copy of the column indices of X comes
     on top (4 bytes per entry), which keeps together what is used together.
 
@@ -166,7 +176,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         l1_ratio=0.0,
         penalty="elasticnet",
         multi_class="auto",
-        solver="asaga",
+        solver="auto",
         fit_intercept=True,
         class_weight=None,
         max_iter=100,
@@ -260,7 +270,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _class_problems(self, X, codes, weight):
         loss = resolve_loss(self.loss, "classification")
         check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
-        strength = 1.0 / check_positive(self.C, "C")
+        # Infinity is a number for this: no penalty.
+        strength = 0.0 if self.C == np.inf else 1.0 / check_positive(self.C, "C")
         n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()

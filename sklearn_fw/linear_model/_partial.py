@@ -22,6 +22,7 @@ class Stream:
     def __init__(self, random_state):
         self.starts = None  # a `Start` with the memory of all rows, per problem
         self.n_rows, self.weight = 0, 0.0
+        self.strength = None  # of the penalty of a regressor
         self.rng = check_random_state(random_state)
 
     def places(self, rows, n_samples):
@@ -52,6 +53,7 @@ class Stream:
 def partial_fit(model, X, y, classes, sample_weight, rows):
     """See `AsagaModel.partial_fit`."""
     model.solver_ = resolve_incremental_solver(model.solver)
+    model._choose_for_parts()
     stream = getattr(model, "_stream", None)
     first = stream is None
     X, y, weight = model._check(X, y, sample_weight, reset=first)
@@ -63,6 +65,8 @@ def partial_fit(model, X, y, classes, sample_weight, rows):
     if adds:
         total_weight += float(X.shape[0] if weight is None else weight.sum())
     problems = model._part_problems(X, y, weight, total_weight)
+    if hasattr(model, "alpha_"):
+        stream.strength = model.alpha_ * total_weight
     starts = [None] * len(problems) if first else stream.starts
     stream.starts = [
         _visit(model, problem, start, rows, adds, stream.rng)
@@ -74,7 +78,7 @@ def partial_fit(model, X, y, classes, sample_weight, rows):
         for name in CERTIFIED:
             vars(model).pop(name, None)
     model._stream = stream
-    model._set_points([(start.coef, start.intercept) for start in stream.starts])
+    model._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
     return model
 
 

@@ -133,6 +133,7 @@ def linear_path(
     setattr(model, name, 1.0)  # the strength 1, by which others are multiplied
     units = model._problems(X, y, weight)
     setattr(model, name, getattr(estimator, name))
+    model._choose(units[0])
     if not _has_strength(units[0].penalty):
         raise ValueError(
             f"there is no path over {name}, which changes nothing for penalty={estimator.penalty!r}"
@@ -227,8 +228,8 @@ def _zero_strength(problem):
 
 def _excess(run):
     """How many times the certificate is larger than it should be."""
-    value = run.best.dual_gap if run.has_dual else run.best.gradient_mapping
-    return value / max(run.threshold, np.finfo(float).tiny)
+    _, value, limit = run.shortfall
+    return value / max(limit, np.finfo(float).tiny)
 
 
 def _warn(missed, grid, name):

@@ -3,16 +3,17 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._validation import check_not_negative
+from .._validation import check_choice, check_not_negative
 from ..losses import resolve_loss
 from ..optim._minimize_saga import check_magnitude
+from ._alpha import automatic_strength
 from ._base import AsagaModel
 
 __all__ = ["AsagaRegressor"]
 
 
 class AsagaRegressor(RegressorMixin, AsagaModel):
-    """Linear regression trained by asynchronous sparse SAGA to a certified duality gap.
+    """Linear regression, trained to a certified duality gap by the solver that fits the table.
 
     Minimises, with weights s_i (``sample_weight``, one by default)::
 
@@ -21,33 +22,41 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
 
     which for the default loss ``(y - z)^2 / 2`` is the objective of scikit-learn's ElasticNet, of
     Lasso (``l1_ratio=1``), and of Ridge with ``alpha`` n times as large. Choose it for many rows
-    with few entries each, robust losses, or penalties of groups and constraints.
+    with few entries each, robust losses, or penalties of groups and constraints. Tables of some
+    hundred columns, however badly scaled, are solved by Newton's method, the others by asynchronous
+    sparse SAGA.
 
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
         "squared_error", "huber", "squared_epsilon_insensitive", or an object of
         `sklearn_fw.losses`.
-    alpha : float, default=1.0
-        Weight of the penalty, not negative.
+    alpha : float or "auto", default="auto"
+        Weight of the penalty, not negative. For a ridge "auto" minimises the generalised
+        cross-validation error of the squared loss [2]_, so that neither the units of X and y nor
+        the number of rows matter; where the columns are too many for "newton", it is the sum of
+        their variances divided by n. For other penalties it is 1, as in ElasticNet.
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
         In the place of the elastic net: an object of `sklearn_fw.penalties` (groups, bounds, ball,
         simplex, your own), with factor ``alpha`` as well.
-    solver : str or solver object, default="asaga"
+    solver : str or solver object, default="auto"
         As `AsagaClassifier`.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalised.
     max_iter : int, default=100
-        Largest number of epochs, of n_samples steps each, all threads together.
+        Largest number of iterations: epochs of n_samples steps, all threads together, or steps of
+        Newton's method.
     tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the objective at w = 0; for penalties
-        without a dual, when ``gradient_mapping_`` is at most ``tol`` times its value there.
+        Stop when ``dual_gap_`` is at most ``tol`` times the objective. For penalties without a dual
+        ``gradient_mapping_`` must be at most ``tol`` times its value at w = 0 as well as a bound on
+        the suboptimality, see ``history_``, at most ``tol`` times the objective.
     time_limit : float or None, default=None
-        Seconds per target after which no new epoch begins.
+        Seconds per target after which no new iteration begins.
     n_jobs : int or None, default=None
-        Threads; None means 1 and -1 all that this process may use, which is also the most.
+        Threads of the incremental methods; None means 1 and -1 all that this process may use, which
+        is also the most.
     warm_start : bool, default=False
         Begin where the last fit ended, with its memory of slopes.
     random_state : int, RandomState or None, default=None
@@ -58,15 +67,19 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     Attributes
     ----------
     coef_ : ndarray or CSR matrix of shape (n_features,) or (n_targets, n_features)
-        Weights; sparse, with a row per target, after `sparsify`.
+        Weights, in the dtype of X; sparse, with a row per target, after `sparsify`.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercepts.
+    alpha_ : float
+        Weight of the penalty that was used.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, when X had names that are all strings.
     solver_ : solver object
         The solver that was used.
+    solver_reason_ : str
+        Why "auto" took it.
     dual_gap_ : float or None
         How far the objective can be from its optimum; computed at ``coef_``. The largest of
         several targets, None where the penalty has no dual.
@@ -79,11 +92,11 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     status_ : str
         How the fit ended.
     n_iter_ : int
-        Epochs made (the most of several targets).
+        Iterations made (the most of several targets).
     n_updates_ : int
-        Steps made.
+        Rows visited.
     step_size_ : float or ndarray of shape (n_targets,)
-        Step size of the columns.
+        Step size of the columns, or the length of the last step of Newton's method.
     memory_drift_ : float
         How far the running sum of the memory was from the memory before its last repair.
     history_ : dict of str to ndarray
@@ -114,6 +127,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     .. [1] F. Pedregosa, R. Leblond, S. Lacoste-Julien, "Breaking the nonsmooth barrier: a scalable
        parallel method for composite optimization", NIPS 2017: eq. (SPS), Algorithm 2. The ridge is
        in the prox here, which keeps rare columns stable.
+    .. [2] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
+       good ridge parameter", Technometrics 21, 1979.
 
     Examples
     --------
@@ -131,10 +146,10 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         self,
         loss="squared_error",
         *,
-        alpha=1.0,
+        alpha="auto",
         l1_ratio=0.0,
         penalty="elasticnet",
-        solver="asaga",
+        solver="auto",
         fit_intercept=True,
         max_iter=100,
         tol=1e-4,
@@ -163,11 +178,23 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
 
     def _part_problems(self, X, y, weight, total_weight):
         loss = resolve_loss(self.loss, "regression")
-        strength = check_not_negative(self.alpha, "alpha") * total_weight
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         check_magnitude(targets, "y")
+        if isinstance(self.alpha, str):
+            check_choice(self.alpha, "alpha", {"auto"})
+            strength = self._auto_strength(X, targets, weight, loss)
+        else:
+            strength = check_not_negative(self.alpha, "alpha") * total_weight
+        self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
+
+    def _auto_strength(self, X, targets, weight, loss):
+        """Strength of the penalty for "auto"; parts of a table keep that of the first part."""
+        stream = getattr(self, "_stream", None)
+        if stream is not None:
+            return stream.strength
+        return automatic_strength(self._problem(X, targets[0], weight, loss, 1.0), targets)
 
     def _name_classes(self, y, classes, first):
         if classes is not None:

@@ -7,6 +7,8 @@ from ._memorization import memorization_rate, memorization_step
 from ._minimize_saga import minimize_saga
 from ._neighbor_saga import NeighborSaga
 from ._neighbors import NeighborGraph, neighbor_graph
+from ._newton import Newton
+from ._newton_cg import NewtonCG
 from ._saddle_point import solve_saddle_point
 from ._saddle_steps import SaddleConstants
 from ._simulate_async import simulate_async
@@ -19,6 +21,8 @@ __all__ = [
     "LaggedSaga",
     "NeighborGraph",
     "NeighborSaga",
+    "Newton",
+    "NewtonCG",
     "SaddleConstants",
     "Sag",
     "Saga",

@@ -74,10 +74,8 @@ class FistaRun(PlainRun):
         ahead = coef + push * (coef - self.before[0])
         raw = self.scores + push * (self.scores - self.before[1])
         scores, self.intercept = self._with_intercept(raw, self.intercept)
-        losses = problem.loss_sum(scores)
         slopes = np.empty_like(scores)
-        for part, values in problem.slopes(scores):
-            slopes[part] = values
+        losses = problem.losses_and_slopes(scores, slopes)
         total = problem.gradient(slopes)
         self.n_updates += problem.active.size
 
@@ -89,14 +87,13 @@ class FistaRun(PlainRun):
 
         # The slopes at the point ahead are a dual point too.
         pair = problem.pair(moved, self.intercept, total, slopes.sum(axis=0))
-        row = {
-            "objective": (moved_losses + pair.value) / problem.total_weight,
-            "gradient_mapping": pair.mapping / problem.total_weight,
-        }
+        row = {"objective": (moved_losses + pair.value) / problem.total_weight}
         if self.has_dual:
             dual = pair.scale * (losses - float(np.sum(total * ahead))) - pair.conjugate
             row["dual_gap"] = (moved_losses + pair.value - dual) / problem.total_weight
-        if row[self.certificate] <= self.threshold:
+        else:
+            row |= self.unproven(row["objective"], pair.mapping / problem.total_weight)
+        if self.may_stop(row):
             return self.certify()
         return self._row(row, certified=False)
 

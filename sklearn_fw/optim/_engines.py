@@ -9,24 +9,15 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
+from ._columns import Columns
 from ._crew import Crew
 from ._finite_sum import Pair
 
 __all__ = ["BlockEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
 
-# Bytes of the state from which on its columns are put in the order of the rows: more than stays in
-# the cache of one processor.
-ROW_BYTES, LARGE = 32, 1 << 23
-
-# Indices that are renumbered at a time.
-MANY = 1 << 18
-
-# Columns that at least one row in HOT touches, the LARGEST most frequent ones at most, have private
-# copies. These meet after PERIOD rows or earlier: what the workers do apart must not add up to more
-# than one step to the minimum along any direction. SAMPLE rows tell how long that takes.
-HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
+# Bytes of the state of a column.
+ROW_BYTES = 32
 
 
 def make_engine(problem, n_workers, *, dense=False):
@@ -157,118 +148,47 @@ class SeparableEngine(Engine):
         super().__init__(problem, n_workers)
         from .._kernels.incremental import Separable
 
-        penalty, n_columns = problem.penalty, problem.n_columns
+        penalty = problem.penalty
         self._bounds = bounds_of(penalty, problem)
         # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
-        self.home, self.numbers, self.team = None, None, None
-        self.hot = np.empty(0, dtype=np.intp)
-        if order_columns and sp.issparse(problem.X) and n_columns * ROW_BYTES > LARGE:
-            self._order_columns()
-        if n_workers > 1:
-            self._gather_team(n_workers)
-        self.state = np.zeros((n_columns + 1 + n_workers * self.hot.size, 2 + n_workers))
-        self.penalty = Separable(float(penalty.l1), float(penalty.l2), self._placed(self._bounds))
-        self._indices = self._renumbered()
+        self.columns = Columns(problem, self.crew, ROW_BYTES if order_columns else 0)
+        self.team = self._gather_team() if n_workers > 1 else None
+        self.state = np.zeros((self.columns.size, 2 + n_workers))
+        bounds = self.columns.placed(self._bounds)
+        self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds)
 
-    def _order_columns(self):
-        """Columns that a row touches lie together: fewer lines to fetch where none stay cached."""
-        from .._kernels.rows import order_of_first_touch
+    @property
+    def hot(self):
+        """Columns of which every worker has a copy."""
+        return self.columns.hot
 
-        n_columns = self.problem.n_columns
-        self.home = np.full(n_columns + 1, -1, dtype=np.int32)
-        order_of_first_touch(self.problem.rows(), self.problem.n_rows, self.home[:-1])
-        self.home[-1] = n_columns
-        self.numbers = self.home
-
-    def _gather_team(self, n_workers):
+    def _gather_team(self):
         from .._kernels.incremental import Team
 
-        n_columns = self.problem.n_columns + 1
-        counts = self.problem.counts
-        hot = np.flatnonzero(counts * HOT >= self.problem.active.size)
-        if hot.size > LARGEST:
-            hot = np.sort(hot[np.argsort(counts[hot])[-LARGEST:]])
-        if self.problem.fit_intercept:
-            hot = np.append(hot, n_columns - 1)
-        home = np.arange(n_columns, dtype=np.int32) if self.home is None else self.home
-        self.numbers = home.copy()
-        self.numbers[hot] = n_columns + np.arange(hot.size)
-        self.hot, self.hot_rows = hot, home[hot]
-        self.team = Team(
-            n_columns, np.zeros(hot.size), np.zeros((n_workers, hot.size)),
-            np.zeros((n_workers, 2, hot.size)), 1,
+        n_hot, n_workers = self.hot.size, self.crew.size
+        return Team(
+            self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
+            np.zeros((n_workers, 2, n_hot)), 1,
         )  # fmt: skip
-
-    def _placed(self, values):
-        """Numbers of the columns, where the kernel looks for them."""
-        if values is None or self.numbers is None:
-            return values
-        placed = np.zeros((self.problem.n_columns + 1 + self.hot.size, *values.shape[1:]))
-        placed[self._columns()] = values
-        placed[self.numbers[:-1]] = values
-        return placed
-
-    def _renumbered(self):
-        """Indices of the data with the numbers of the columns; None if they are those of X."""
-        if self.numbers is None:
-            return None
-        if not sp.issparse(self.problem.X):
-            return self.numbers[:-1]
-        from .._kernels.rows import renumber
-
-        given = self.problem.X.indices
-        indices = np.empty(given.size, dtype=np.int32)
-
-        def work(starts, worker):
-            for start in starts:
-                part = slice(start, start + MANY)
-                renumber(given[part], self.numbers, indices[part])
-            return 0.0
-
-        self.crew.run(work, np.arange(0, given.size, MANY))
-        return indices
 
     def set_step(self, gamma, metric, center):
         super().set_step(gamma, metric, center)
-        self.placed_metric = self._placed(metric)
+        self.placed_metric = self.columns.placed(metric)
         if self.team is not None:
-            self.team = self.team._replace(period=self._period())
-        if self._indices is not None:
-            self.rows = self.rows._replace(indices=self._indices, center=self._placed(center))
-
-    def _period(self):
-        """Rows that a worker may do before it must know what the others did to the hot columns."""
-        problem, hot = self.problem, self.hot[self.hot < self.problem.n_columns]
-        if not hot.size:
-            return PERIOD
-        sample = np.sort(problem.active[:: max(1, problem.active.size // SAMPLE)])
-        rows = problem.X[sample][:, hot].astype(np.float64)
-        rows = rows.toarray() if sp.issparse(rows) else rows
-        if self.center is not None:
-            rows -= self.center[hot]
-        if self.metric is not None:
-            rows *= np.sqrt(self.metric[hot])
-        if problem.weight is not None:
-            rows *= np.sqrt(problem.weight[sample, None])
-        # At most LARGEST columns of SAMPLE rows: some milliseconds.
-        steepest = np.linalg.norm(rows @ rows.T, 2) / sample.size
-        travel = self.gamma[0] * problem.loss.smoothness * steepest * (self.crew.size - 1)
-        return int(np.clip(1.0 / max(travel, 1.0 / PERIOD), 1, PERIOD))
-
-    def _columns(self):
-        """Rows of the state of the columns."""
-        n_columns = self.problem.n_columns
-        return slice(0, n_columns) if self.home is None else self.home[:-1]
+            travel = gamma[0] * self.problem.loss.smoothness
+            period = self.columns.period(travel, self.center, self.metric)
+            self.team = self.team._replace(period=period)
+        self.rows = self.columns.rows(center)
 
     def _write_steps(self):
         shares = self.shares()
-        n_columns = self.problem.n_columns
-        self.state[self._columns(), 1], self.state[n_columns, 1] = shares[:-1], shares[-1]
+        last = self.columns.first - 1
+        self.state[self.columns.place, 1], self.state[last, 1] = shares[:-1], shares[-1]
         self._private()[:, :, 1] = shares[self.hot]
 
     def _private(self):
         """View of the private copies, (n_workers, n_hot, columns of the state)."""
-        copies = self.state[self.problem.n_columns + 1 :]
+        copies = self.state[self.columns.first :]
         return copies.reshape(self.crew.size, self.hot.size, self.state.shape[1])
 
     def run(self, order, refresh=True):
@@ -277,7 +197,7 @@ class SeparableEngine(Engine):
         if self.team is not None:
             self._hand_out()
 
-        last = self.problem.n_columns if self.numbers is None else int(self.numbers[-1])
+        last = self.columns.last
 
         def work(part, worker):
             return epoch(
@@ -291,7 +211,7 @@ class SeparableEngine(Engine):
         return done
 
     def _hand_out(self):
-        team, private, rows = self.team, self._private(), self.hot_rows
+        team, private, rows = self.team, self._private(), self.columns.hot_place
         team.base[:] = self.state[rows, 0]
         team.seen[:] = team.base
         team.published[:, 0] = 0.0
@@ -300,7 +220,7 @@ class SeparableEngine(Engine):
         private[:, :, 2:] = self.state[rows, 2:]
 
     def _collect(self):
-        team, hot, rows = self.team, self.hot, self.hot_rows
+        team, hot, rows = self.team, self.hot, self.columns.hot_place
         self.state[rows, 2 : 2 + self.crew.size] = team.published[:, 1].T
         x = team.base + team.published[:, 0].sum(axis=0)
         # Sums of steps are not exact zeros or bounds: one more proximal step on these columns.
@@ -333,22 +253,22 @@ class SeparableEngine(Engine):
         return replace(penalty, lower=lower, upper=upper)
 
     def _put_point(self, coef, intercept):
-        self.state[self._columns(), 0] = coef
+        self.state[self.columns.place, 0] = coef
         self.state[self.problem.n_columns, 0] = intercept
 
     def _get_point(self):
-        coef = self.state[self._columns(), 0]
+        coef = self.state[self.columns.place, 0]
         return np.array(coef), self.state[self.problem.n_columns, 0].copy()
 
     def _put_total(self, total, mass):
         n_columns = self.problem.n_columns
         self.state[: n_columns + 1, 2:] = 0.0
-        self.state[self._columns(), 2], self.state[n_columns, 2] = total, mass
+        self.state[self.columns.place, 2], self.state[n_columns, 2] = total, mass
 
     def _get_total(self):
         n_columns = self.problem.n_columns
         parts = self.state[: n_columns + 1, 2 : 2 + self.crew.size].sum(axis=1)
-        return parts[self._columns()], parts[n_columns]
+        return parts[self.columns.place], parts[n_columns]
 
 
 class BlockEngine(Engine):

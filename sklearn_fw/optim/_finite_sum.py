@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import root_scalar
 
 from ..losses import MultinomialLogLoss
 
@@ -14,6 +13,8 @@ __all__ = ["Certificate", "FiniteSum", "Pair"]
 
 # A step that ends where a penalty is least.
 LONG = 1e12
+# Most trials for the best intercept.
+SHIFTS = 100
 # Rows that temporary arrays are made for at a time.
 PART = 1 << 13
 
@@ -28,11 +29,16 @@ class Certificate(NamedTuple):
     intercept: np.ndarray
     memory: np.ndarray  # slopes of the losses at the point
     total: np.ndarray  # their sum over the rows, X^T memory
+    bound: float | None = None  # proven without a dual, see `_bound.py`
 
     def row(self):
         """The numbers for the history: one certificate."""
         if self.dual_gap is None:
-            return {"objective": self.objective, "gradient_mapping": self.gradient_mapping}
+            return {
+                "objective": self.objective,
+                "gradient_mapping": self.gradient_mapping,
+                "suboptimality": abs(self.objective) if self.bound is None else self.bound,
+            }
         return {"objective": self.objective, "dual_gap": self.dual_gap}
 
 
@@ -88,7 +94,7 @@ class FiniteSum:
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.active = self.active.copy()  # runs shuffle it
-        for name in ("has_dual", "null"):
+        for name in ("has_dual", "null", "size"):
             vars(other).pop(name, None)
         other.y = self.y if y is None else y
         other.penalty = self.penalty if penalty is None else penalty
@@ -115,6 +121,17 @@ class FiniteSum:
         from .._kernels.incremental import Target
 
         return Target(self.loss.code, float(self.loss.parameter), self.y, self.weight)
+
+    @property
+    def centers(self):
+        """Whether rows can be centred: dense ones, which an intercept then puts right."""
+        return self.fit_intercept and not sp.issparse(self.X)
+
+    @cached_property
+    def column_means(self):
+        """Means of the columns, with the weights."""
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        return self.gradient(weight) / self.total_weight
 
     @cached_property
     def counts(self):
@@ -163,18 +180,25 @@ class FiniteSum:
 
     def loss_sum(self, scores, shift=0.0):
         """Sum of the weighted losses."""
-        return float(
-            sum(
-                self._weighted(self.loss.value(self.y[part], scores[part] + shift), part).sum()
-                for part in self._parts()
-            )
-        )
+        from .._kernels import sums
 
-    def slopes(self, scores, shift=0.0):
-        """Derivatives of the weighted losses, part after part."""
-        for part in self._parts():
-            slopes = self.loss.derivative(self.y[part], scores[part] + shift)
-            yield part, self._weighted(slopes, part)
+        if self.n_outputs is not None:
+            moved = scores + shift
+            return sums.softmax_losses_and_slopes(self.y, moved, self.weight, moved)
+        loss = self.loss
+        shift = float(shift)
+        return sums.sum_losses(loss.code, float(loss.parameter), self.y, scores, shift, self.weight)
+
+    def losses_and_slopes(self, scores, slopes):
+        """Sum of the weighted losses; their derivatives go to ``slopes``, maybe ``scores``."""
+        from .._kernels import sums
+
+        if self.n_outputs is not None:
+            return sums.softmax_losses_and_slopes(self.y, scores, self.weight, slopes)
+        loss = self.loss
+        return sums.losses_and_slopes(
+            loss.code, float(loss.parameter), self.y, scores, self.weight, slopes
+        )
 
     def resting_point(self):
         """Coefficients of least penalty, where columns that no row touches stay."""
@@ -189,6 +213,11 @@ class FiniteSum:
         scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
         objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
         return coef, intercept, objective
+
+    @cached_property
+    def size(self):
+        """Mean loss of zero scores."""
+        return self.loss_sum(np.zeros((self.n_rows, *self.shape[1:]))) / self.total_weight
 
     @cached_property
     def null(self):
@@ -220,10 +249,8 @@ class FiniteSum:
         ``stand(coef, intercept, slopes, total)`` gives the `Pair` if there is a cheaper way.
         """
         scores, intercept = self._best_scores(coef, intercept)
-        losses = self.loss_sum(scores)
         slopes = scores  # the same memory: n numbers are what a certificate may take
-        for part, values in self.slopes(scores):
-            slopes[part] = values
+        losses = self.losses_and_slopes(scores, slopes)
         total = self.gradient(slopes)
         pair = (stand or self._pair)(coef, intercept, slopes, total)
         gap = None
@@ -300,29 +327,33 @@ class FiniteSum:
         """What to add to the intercepts to minimise the objective with w fixed."""
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
+        # The slope grows with the shift: from where both signs are known, between these.
+        from .._kernels.sums import sum_slopes
 
-        # SciPy keeps the function in a cycle of references: it must not keep X alive with it.
-        held = [self, scores]
-
-        def slope(shift):
-            problem, scores = held
-            return float(sum(values.sum() for _, values in problem.slopes(scores, shift)))
-
-        now = slope(0.0)
-        if now == 0.0:
-            return 0.0
-        # The slope grows with the shift: walk downhill until it changes its sign.
-        reach = -np.sign(now) * max(1e-8, abs(now) / (self.loss.smoothness * self.total_weight))
-        for _ in range(200):
-            if slope(reach) * now <= 0.0:
-                break
-            reach *= 4.0
-        else:
-            return 0.0  # flat: losses that no shift lowers
-        bracket = (min(0.0, reach), max(0.0, reach))
-        root = float(root_scalar(slope, bracket=bracket, method="brentq", xtol=1e-300).root)
-        held.clear()
-        return root
+        loss, weight = self.loss, self.weight
+        code, parameter = loss.code, float(loss.parameter)
+        shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
+        stiffness = loss.smoothness * self.total_weight  # the largest that there can be
+        last = None
+        for trials in range(SHIFTS):
+            slope, size = sum_slopes(code, parameter, self.y, scores, shift, weight)
+            if abs(slope) <= 1e-15 * size:
+                return shift
+            below, above = (below, shift) if slope > 0.0 else (shift, above)
+            curvature = stiffness
+            if last is not None and shift != last[0]:
+                curvature = (slope - last[1]) / (shift - last[0])  # secant
+            reach = max(4.0 * reach, abs(slope) / stiffness)
+            move = reach if curvature <= 0.0 or trials > SHIFTS // 4 else abs(slope) / curvature
+            last = shift, slope
+            trial = shift - np.sign(slope) * min(move, reach)
+            if not below < trial < above:
+                trial = 0.5 * (below + above)
+                if trial in (below, above):
+                    return shift
+            shift = trial
+        # Where the losses become flat no shift is the best one.
+        return 0.0 if np.isinf(above - below) else shift
 
     def _best_shifts(self, scores):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""

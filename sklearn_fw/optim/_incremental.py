@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._validation import check_choice, check_positive
+from ._bound import suboptimality_bound
 from ._engines import LaggedEngine, make_engine
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
 INTERCEPT_SHARE = 0.1
 # Squares of column entries below this count as zero: their inverse would be no number.
 TINY = 1e-200
+# Share of the mean loss of zero scores below which a certificate is rounding.
+ROUNDING = 1e-16
 
 
 class Seen(NamedTuple):
@@ -62,7 +65,7 @@ class Solver(BaseEstimator):
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         """Begin on a `FiniteSum`: an object for `_loop.drive` with ``best`` and ``close()``.
 
-        ``tol`` is relative to the objective at zero coefficients.
+        ``tol`` is relative to the objective.
         """
 
 
@@ -159,7 +162,9 @@ class IncrementalSolver(Solver):
 class Run:
     """What the runs of all methods share: certificates, and the decision when to make one.
 
-    ``threshold`` is the value of the certificate at which to stop.
+    Without a dual the certificate is a bound by slopes that are corrected to be feasible, see
+    `_bound.py`. It costs a system of linear equations and is tried when the gradient mapping is
+    small compared with its value at zero; until then the objective itself is all that is known.
 
     An exact certificate costs as much as half an epoch. After an epoch of a method that keeps its
     memory up to date, the memory itself is a dual point, which bounds the optimum for free; the
@@ -176,7 +181,8 @@ class Run:
         self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
         self.order = problem.active  # shuffled in place
         shape = problem.shape
-        self.scale, self.threshold = 0.0, 0.0
+        self.tol, self.scale, self.rounding = tol, 0.0, 0.0
+        self.unproven_at = np.inf  # gradient mapping of the last point with too large a bound
         if start is not None and start.seen is not None:
             # A part of the rows: nothing can be certified.
             coef = self._rested(start.coef)
@@ -184,7 +190,7 @@ class Run:
             return
         coef, intercept, objective = problem.origin()
         self.scale = objective * problem.total_weight
-        self.threshold = tol * (objective if self.has_dual else problem.null.gradient_mapping)
+        self.rounding = ROUNDING * problem.size
         total, memory = None, None
         if start is not None:
             coef, intercept, memory = self._rested(start.coef), start.intercept, start.memory
@@ -216,8 +222,46 @@ class Run:
         """Exact certificate of the present point, which then is what the engine stands on."""
         self.best = None  # its arrays may be as large as all others
         coef, intercept = self.engine.point()
-        self.best = self.problem.certify(coef, intercept, self._stand)
-        return self._row(self.best.row(), certified=True)
+        best = self.problem.certify(coef, intercept, self._stand)
+        if not self.has_dual and best.gradient_mapping <= self._flat:
+            bound = suboptimality_bound(self.problem, best)
+            best = best._replace(bound=bound)
+            if bound is None or bound > self.tol * abs(best.objective):
+                self.unproven_at = best.gradient_mapping
+        self.best = best
+        return self._row(best.row(), certified=True)
+
+    @property
+    def _flat(self):
+        """Gradient mapping at which a run without dual may be at its end.
+
+        Where a bound was too large a better point is worth the next one, not the next point.
+        """
+        return min(self.tol * self.problem.null.gradient_mapping, 0.5 * self.unproven_at)
+
+    def may_stop(self, row):
+        """Whether an estimate asks for an exact certificate."""
+        if self.has_dual:
+            return row["dual_gap"] <= max(self.tol * abs(row["objective"]), self.rounding)
+        return row["gradient_mapping"] <= self._flat
+
+    @property
+    def shortfall(self):
+        """Name and value of the certificate of the last exact check, and where it should be."""
+        best = self.best
+        limit = self.tol * abs(best.objective)
+        if self.has_dual:
+            return "duality gap", best.dual_gap, limit
+        flat = self.tol * self.problem.null.gradient_mapping
+        if best.bound is None and best.gradient_mapping > flat:
+            return "gradient mapping", best.gradient_mapping, flat
+        if best.bound is None:
+            return "unproven suboptimality, at most", abs(best.objective), limit
+        return "bound on the suboptimality", best.bound, limit
+
+    def unproven(self, objective, mapping):
+        """Columns of a row without dual, before anything is proven."""
+        return {"gradient_mapping": mapping, "suboptimality": abs(objective)}
 
     def _stand(self, coef, intercept, slopes, total):
         """Take the point with its slopes as memory, and say what the penalty is there."""
@@ -240,7 +284,7 @@ class Run:
     @property
     def certificate(self):
         """Name of the number that `tol` stops."""
-        return "dual_gap" if self.has_dual else "gradient_mapping"
+        return "dual_gap" if self.has_dual else "suboptimality"
 
     def close(self):
         """End threads."""
@@ -271,7 +315,7 @@ class SagaRun(Run):
         """An epoch; its certificate is exact if it may be the last."""
         concave = self.advance(self.draw())
         row = self._estimate(concave)
-        if row[self.certificate] <= self.threshold:
+        if self.may_stop(row):
             return self.certify()
         return self._row(row, certified=False)
 
@@ -287,10 +331,11 @@ class SagaRun(Run):
     def _estimate(self, concave):
         pair = self.engine.fenchel(mapping=not self.has_dual)
         scale = self.problem.total_weight
-        model = concave + pair.product + pair.value
+        # Losses are not negative, whatever a sum over slopes of several points may say.
+        model = max(concave + pair.product, 0.0) + pair.value
         row = {"objective": model / scale}
         if not self.has_dual:
-            return row | {"gradient_mapping": pair.mapping / scale}
+            return row | self.unproven(row["objective"], pair.mapping / scale)
         # Scaled slopes: the conjugates of the losses are convex and at most zero at zero.
         dual = pair.scale * concave - pair.conjugate
         row["dual_gap"] = (model - dual + self._behind(dual)) / scale

@@ -86,8 +86,9 @@ def minimize_saga(
     max_iter : int, default=100
         Largest number of epochs (steps on n_samples rows, all threads together).
     tol : float, default=1e-4
-        Stop when the certificate is at most ``tol`` times what it is at w = 0: the duality gap
-        against the objective there, or without a dual the gradient mapping.
+        Stop when the duality gap is at most ``tol`` times the objective; without a dual when the
+        gradient mapping is at most ``tol`` times what it is at w = 0 and a bound on the
+        suboptimality at most ``tol`` times the objective.
     time_limit : float or None, default=None
         Seconds after which no new epoch begins.
     n_jobs : int or None, default=None
@@ -238,14 +239,13 @@ def solve(
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
     with closing(run):
         status, n_iter, history = drive(
-            run, tol=run.threshold, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-            begin=begin, end=None if end is None else lambda: end(run),
+            run, tol=tol, relative_to="objective", max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, begin=begin, end=None if end is None else lambda: end(run),
         )  # fmt: skip
     return run, status, n_iter, history
 
 
 def convergence_advice(run, status, n_iter):
     """Why a run is not as accurate as asked, in numbers, and what to do."""
-    value = run.best.dual_gap if run.has_dual else run.best.gradient_mapping
-    name = "duality gap" if run.has_dual else "gradient mapping"
-    return f"{name} {value:.3g} > {run.threshold:.3g} after {n_iter} epochs: {status.value}"
+    name, value, limit = run.shortfall
+    return f"{name} {value:.3g} > {limit:.3g} after {n_iter} epochs: {status.value}"

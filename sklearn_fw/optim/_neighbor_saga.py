@@ -109,9 +109,8 @@ class NeighborRun(SagaRun):
         self.best = None  # as large as the next one
         self.best = self.problem.certify(*self.engine.point())
         row = self.best.row()
-        value = row[self.certificate]
-        self._switch(np.inf if value is None else value)
-        if value is not None and value <= self.threshold:
+        self._switch(row["dual_gap" if self.has_dual else "gradient_mapping"])
+        if self.may_stop(row):
             return self.certify()
         return self._row(row, certified=True)
 

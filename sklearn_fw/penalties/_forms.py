@@ -47,7 +47,10 @@ class SeparableForm:
     def conjugate(self, v):
         v = np.asarray(v, np.float64)
         lower, upper = _per_feature(self.lower, v), _per_feature(self.upper, v)
-        slope = _soft(v, self.l1)
+        slope = v if self.l1 == 0.0 else _soft(v, self.l1)
+        if self.l2 > 0.0 and np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
+            slope = slope.ravel()
+            return float(slope @ slope) / (2.0 * self.l2)
         flat = np.abs(slope) <= TOLERANCE * self.l1
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.clip(np.where(flat, 0.0, slope / self.l2), lower, upper)

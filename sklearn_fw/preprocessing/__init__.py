@@ -1,6 +1,14 @@
 """Transformers of the nodes of structured samples."""
 
 from ._nodes import NodeTransformer
+from ._templates import tagging_templates
+from ._token_features import TokenFeatures
 from ._token_templates import ChunkingFeatures, crfsuite_chunking_attributes
 
-__all__ = ["ChunkingFeatures", "NodeTransformer", "crfsuite_chunking_attributes"]
+__all__ = [
+    "ChunkingFeatures",
+    "NodeTransformer",
+    "TokenFeatures",
+    "crfsuite_chunking_attributes",
+    "tagging_templates",
+]

@@ -6,22 +6,45 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._result import Status
-from ._natural_c import natural_C
+from ._choice_of_c import FACTORS, natural_C
 from .models._pairwise import has_parts
 from .solvers import BlockFrankWolfe
 
-LARGE_C = 10.0  # times the natural one
+LARGE_C = 50.0  # times the natural one
 UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
 FAR = 0.5  # of the objective
 
 
+def warn_of_oracle(blocks, stacklevel):
+    """A RuntimeWarning when the oracle turned out not to be exact."""
+    from .._kernels.block_rules import WORSE
+
+    n_worse = blocks.counts[WORSE]
+    faults = []
+    if n_worse:
+        faults.append(
+            f"answered {n_worse} times with an output worse than the true "
+            f"one, which was used instead"
+        )
+    if blocks.n_unbounded:
+        faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
+    if faults:
+        void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
+        warnings.warn(
+            f"the oracle {' and '.join(faults)}: it is not exact"
+            + ("" if blocks.certified else void),
+            RuntimeWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
 def warn_of_budget(svm, blocks, status, stacklevel):
     """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
-    if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol == 0:
+    if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
         return
     gap, objective = svm.dual_gap_, abs(svm.objective_)
     share = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
-    n_iter, limit = svm.n_iter_, f"more than tol={svm.tol:.3g}"
+    n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
     if status is Status.TIME_LIMIT:
         ended = f"time_limit={svm.time_limit:.3g} ended the fit after {n_iter} passes"
         helps = "a larger time_limit"
@@ -30,10 +53,14 @@ def warn_of_budget(svm, blocks, status, stacklevel):
     helps = [helps, *_other_help(svm, blocks, gap / objective if objective > 0 else np.inf)]
     warnings.warn(
         f"{ended} and the duality gap is {gap:.3g}{share}, {limit}. What helps: "
-        f"{'; '.join(helps)}; or accept it with a larger tol",
+        f"{'; '.join(helps)}{_looser(svm)}",
         ConvergenceWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def _looser(svm):
+    return "; or accept it with a larger tol" if svm.tol_ < 0.1 else ""
 
 
 def _other_help(svm, blocks, share):
@@ -42,8 +69,9 @@ def _other_help(svm, blocks, share):
     if isinstance(solver, BlockFrankWolfe) and solver.step == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
     natural = natural_C(blocks)
-    if getattr(solver, "radius", None) is None and svm.C_ > LARGE_C * natural:
-        yield f"a smaller C (C='auto' starts at {natural:.3g}, this is {svm.C_:.3g})"
+    low, high = FACTORS[0] * natural, FACTORS[-1] * natural
+    if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
+        yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
     ratio = _inequality(svm, blocks)
     if ratio > UNEQUAL:
         yield f"columns of X on one scale (the largest is {ratio:.0f} times the median one)"

@@ -70,6 +70,7 @@ class Blocks(ABC):
         self.n_weights = n_weights
         self.max_loss = max_loss
         self.relative_tol = False  # whether a tolerance counts in units of the objective
+        self.is_compiled = False  # whether passes are
         self.exact = True  # whether the oracle promises to be
 
     def reset(self, lam, *, capacity=0, averaging=False, bounds=None):

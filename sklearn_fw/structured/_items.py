@@ -3,12 +3,35 @@
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from .._packed import Packed
+
 
 def length_of(items, name):
     """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
     return items.shape[0] if hasattr(items, "shape") else len(items)
+
+
+def without_empty(X, y, weight):
+    """Weights that are zero for samples without elements, which teach nothing."""
+    weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)
+    if not np.any(weight):
+        raise ValueError("X holds no element: all sequences of positive weight are empty")
+    return weight
+
+
+def _are_empty(items):
+    if isinstance(items, Packed):
+        return items.lengths == 0
+    return np.array([_has_none(item) for item in items], dtype=bool)
+
+
+def _has_none(item):
+    shape = getattr(item, "shape", None)
+    if shape is None:
+        return hasattr(item, "__len__") and len(item) == 0
+    return len(shape) > 0 and shape[0] == 0
 
 
 def take(items, index):

@@ -21,7 +21,8 @@ from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value
 from .._threads import chunks, n_threads
 from ..inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
-from .models._pairwise import Graph, augmented_argmax, pairwise_scores
+from .models._pairwise import augmented_argmax
+from .models._part_scores import Graph, pairwise_scores
 
 # Oracles whose loop is inside the compiled pass; any other object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)
@@ -58,6 +59,7 @@ class PartBlocks(Blocks):
         self._oracle = None if compiled else oracle
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
         self.single = of_one_node and compiled and parts.whole_cost == 0.0
+        self.is_compiled = compiled
         self.exact = bool(getattr(oracle, "exact", False))
         self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
@@ -134,6 +136,15 @@ class PartBlocks(Blocks):
             *(np.pad(a, ((0, 0), (0, extra))) for a in (old.labels, old.alpha, old.loss)), old.size
         )
         self._scratch = self._make_scratch()
+
+    @property
+    def n_nodes(self):
+        """Nodes of all samples."""
+        return len(self._parts.truth)
+
+    def first_labels(self):
+        """State of the first node of every sample in the truth."""
+        return self._parts.truth[self._parts.node_start[:-1]]
 
     # ---- visits ----------------------------------------------------------------------------------
 
@@ -328,8 +339,7 @@ class PartBlocks(Blocks):
         """Joint steps of one block and of w in a norm ball."""
         if self._oracle is not None:
             raise NotImplementedError(
-                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto', or "
-                "solver='sp_fw'"
+                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto', or solver='sp_fw'"
             )
         from .._kernels.block_saddle import saddle_visits
 

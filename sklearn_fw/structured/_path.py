@@ -15,6 +15,7 @@ from .._loop import drive
 from .._result import Status
 from .._validation import check_choice, check_integer, check_positive, check_time_limit
 from ..model_selection import RegularizationPath
+from ._choice_of_c import most_passes
 from ._path_pieces import Breakpoint, Piece
 from .solvers import BlockFrankWolfe, resolve_solver
 
@@ -282,6 +283,7 @@ def structured_path(
     if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
         fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
+    max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
     eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
@@ -292,15 +294,14 @@ def structured_path(
         lam_start = min(lam_start, 1.0 / (C_min * scale))
     walk = _Walk(
         _Trusting(method) if mode == "heuristic" else method, eps,
-        lam_start=lam_start, lam_min=lam_min,
-        max_iter=estimator.max_iter, verbose=estimator.verbose,
+        lam_start=lam_start, lam_min=lam_min, max_iter=max_iter, verbose=estimator.verbose,
         max_breakpoints=max_breakpoints, deadline=deadline,
     )  # fmt: skip
     walk.run()
     if walk.ended == "max_iter":
         warnings.warn(
             f"the path ends at C = {1.0 / (walk.solved[-1].lam * scale):.3g}: "
-            f"{estimator.max_iter} passes missed a gap of kappa * eps = {kappa * eps:.3g} at the "
+            f"{max_iter} passes missed a gap of kappa * eps = {kappa * eps:.3g} at the "
             f"next C; increase max_iter or eps",
             ConvergenceWarning,
             stacklevel=CALLER,

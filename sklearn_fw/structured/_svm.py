@@ -4,8 +4,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,14 +14,16 @@ from .._loop import drive
 from .._result import Status
 from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
 from ..inference import resolve_oracle
-from ._advice import warn_of_budget
-from ._items import collect, length_of, take
-from ._natural_c import natural_C
+from ._advice import warn_of_budget, warn_of_oracle
+from ._answers import Answers
+from ._choice_of_c import OF_BLACK_BOX, choose_C, most_passes, natural_C
+from ._items import collect, length_of, take, without_empty
+from ._named_parts import NamedParts
 from ._path import structured_path
-from .models import MulticlassModel, MultilabelModel
+from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver, suitable_solver
+from .solvers import resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
@@ -41,16 +42,7 @@ def _is_multiclass(estimator):
     raise AttributeError("decision_function exists for multiclass models only; see score_samples")
 
 
-def _has_marginals(estimator):
-    model = getattr(estimator, "model_", estimator.model)
-    if isinstance(model, str | MulticlassModel) or has_parts(model):  # a name is resolved in fit
-        return True
-    raise AttributeError(
-        f"predict_marginals needs a model with part scores, which {type(model).__name__} lacks"
-    )
-
-
-class StructuredSVM(CallbackSupportMixin, BaseEstimator):
+class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -73,19 +65,21 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
         without part scores brings its own inference and needs "auto".
     solver : str or solver object, default="auto"
-        "auto" is "bcfw" with ``averaging="auto"``. "bcfw", "bcpfw", "bcafw", "bchybrid", "cached" (see `BlockFrankWolfe`), "fw",
-        "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`)
-        bound the norm of w instead of the penalty; an object for other settings, which are then
-        grid keys ``solver__sampling``.
+        "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
+        fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",
+        "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "extragradient", "subgradient",
+        "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of w instead of
+        the penalty; an object for other settings, which are then grid keys ``solver__sampling``.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
-        suits the scale of features and loss, see the notes. Solvers with a ``radius`` do not use
-        it.
-    tol : float, default=0.05
+        chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
+    tol : float or "auto", default="auto"
         Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
-        abs(objective_)`` ends the fit.
-    max_iter : int, default=200
-        Passes over the data, each of n_samples visits.
+        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
+        else, where predictions stop changing before.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
+        compiled and short.
     time_limit : float or None, default=None
         Seconds after which no new pass starts.
     n_jobs : int or None, default=None
@@ -99,8 +93,10 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_weights,)
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
         Weights of the joint feature; `feature_weights` names their parts.
+    temperature_ : float
+        What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
     model_, oracle_, solver_ : object
         The model, oracle (None if the model's own) and solver used.
     classes_ : ndarray
@@ -109,8 +105,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         Number of features, if the model has them.
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns, when X is a data frame with string names.
-    C_ : float
-        The C that was used.
+    C_, tol_ : float
+        The values that were used.
     task_loss_ : str or array-like
         The loss of the training, if the model says it.
     lam_ : float
@@ -134,7 +130,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     cache_stats_ : dict of str to int
         "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
     converged_ : bool
-        Whether ``dual_gap_ <= min(tol, 0.1) * abs(objective_)``.
+        Whether ``dual_gap_ <= min(tol_, 0.1) * abs(objective_)``.
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
@@ -168,6 +164,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
 
     Notes
     -----
+    ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
+    both means over samples (the norms of all nodes added up), with a part of the samples held out,
+    and takes the smallest value within half a standard error of the best mean loss; larger values
+    are left out once two are clearly worse. Where fewer than 20 samples or mostly copies of nodes
+    could be held out, or passes are not compiled, the factor is 1, and 4 for a black box. Calls of
+    the oracle for this choice are not counted.
+
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
     workers of a grid search. Runs are reproducible bit by bit for a given ``random_state``.
@@ -190,7 +193,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     >>> svm = StructuredSVM(random_state=0).fit(X, y)
     >>> [labels.tolist() for labels in svm.predict(X)]
     [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
-    >>> bool(svm.dual_gap_ <= svm.tol * svm.objective_)
+    >>> bool(svm.dual_gap_ <= svm.tol_ * svm.objective_)
     True
     """
 
@@ -202,8 +205,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         oracle="auto",
         solver="auto",
         C="auto",
-        tol=0.05,
-        max_iter=200,
+        tol="auto",
+        max_iter="auto",
         time_limit=None,
         n_jobs=None,
         warm_start=False,
@@ -243,11 +246,16 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         """
         if not _is_auto(self.C):
             check_positive(self.C, "C")
-        if not isinstance(self.tol, Real) or not self.tol >= 0:
-            raise ValueError(f"tol must be a number that is not negative, got {self.tol!r}")
-        check_integer(self.max_iter, "max_iter", 1)
+        if not _is_auto(self.tol) and (not isinstance(self.tol, Real) or not self.tol >= 0):
+            raise ValueError(
+                f"tol must be 'auto' or a number that is not negative, got {self.tol!r}"
+            )
+        if not _is_auto(self.max_iter):
+            check_integer(self.max_iter, "max_iter", 1)
         time_limit = check_time_limit(self.time_limit)
         blocks, lam = self._make_blocks(X, y, sample_weight)
+        self.tol_ = self._resolve_tol()
+        max_iter = most_passes(blocks) if _is_auto(self.max_iter) else self.max_iter
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
         if getattr(self.solver_, "radius", None) is not None and not _is_auto(self.C):
@@ -257,13 +265,13 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=CALLER - 1,
             )
-        method = self.solver_.start(blocks, lam=lam, tol=self.tol, rng=rng, warm=warm)
         blocks.relative_tol = True
-        tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
+        method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
+        tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            tol=self.tol_,
+            max_iter=max_iter,
             relative_to="objective",
             time_limit=time_limit,
             verbose=self.verbose,
@@ -290,10 +298,12 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         if n_samples == 0:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         weight = check_sample_weight(sample_weight, n_samples)
-        total = weight.sum()
+        if isinstance(self.model_, ChainModel):
+            weight = without_empty(X, y, weight)
         if np.any(weight == 0):
             kept = np.flatnonzero(weight)
             X, y, weight = take(X, kept), take(y, kept), weight[kept]
+        total = weight.sum()
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
@@ -301,10 +311,25 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         blocks = self._blocks_of(X, y, weight / total)
         if _is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
-        self.solver_ = _with_declared_bounds(self.solver_, self.model_)
-        self.C_ = natural_C(blocks) if _is_auto(self.C) else float(self.C)
+        self.solver_ = with_bounds_of(self.solver_, self.model_)
+        self.C_ = float(self.C) if not _is_auto(self.C) else self._choose_C(blocks, X, y, weight)
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
+
+    def _resolve_tol(self):
+        if not _is_auto(self.tol):
+            return float(self.tol)
+        return 0.01 if isinstance(self.model_, MulticlassModel) else LOOSEST
+
+    def _choose_C(self, blocks, X, y, weight):
+        if self.warm_start and hasattr(self, "_warm"):
+            return self.C_  # that of the fit to go on from
+        if not has_parts(self.model_):
+            return OF_BLACK_BOX * natural_C(blocks)
+        return choose_C(
+            self.model_, self._blocks_of, None if self._compiled else self.oracle_, blocks, X, y,
+            weight, self.random_state,
+        )  # fmt: skip
 
     def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):
@@ -344,7 +369,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         certified = self.solver_.certified and blocks.certified
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
-        self.coef_ = solution.w
+        self.coef_, self.temperature_ = solution.w, 1.0
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
         self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
@@ -366,24 +391,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         self.history_ = {name: np.array(values) for name, values in history.items()}
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
-        faults = []
-        if counts[block_rules.WORSE]:
-            faults.append(
-                f"answered {counts[block_rules.WORSE]} times with an output worse than the true "
-                f"one, which was used instead"
-            )
-        if blocks.n_unbounded:
-            faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
-        if faults:
-            void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
-            warnings.warn(
-                f"the oracle {' and '.join(faults)}: it is not exact"
-                + ("" if blocks.certified else void),
-                RuntimeWarning,
-                stacklevel=CALLER,
-            )
+        warn_of_oracle(blocks, stacklevel=CALLER)
         if certified:
-            warn_of_budget(self, blocks, status, stacklevel=CALLER + 1)
+            warn_of_budget(self, blocks, status, stacklevel=CALLER)
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -402,7 +412,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
     # ---- prediction ------------------------------------------------------------------------------
 
     def _check_X(self, X):
-        check_is_fitted(self)
+        if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
+            check_is_fitted(self)
         if _is_tabular(self.model_):
             X = validate_data(
                 self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
@@ -414,7 +425,8 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         X = self._check_X(X)
         if has_parts(self.model_):
             return self.model_._predict(X, self.coef_, None if self._compiled else self.oracle_)
-        return collect([self.model_.inference(x, self.coef_) for x in X]), None
+        coef = self._dense_coef()
+        return collect([self.model_.inference(x, coef) for x in X]), None
 
     def predict(self, X):
         """Outputs of highest score.
@@ -446,42 +458,9 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         """
         outputs, scores = self._predict(X)
         if scores is None:  # a black-box model
-            pairs = zip(X, outputs, strict=True)
-            scores = [(self.model_.joint_feature(x, y) @ self.coef_).item() for x, y in pairs]
+            pairs, coef = zip(X, outputs, strict=True), self._dense_coef()
+            scores = [(self.model_.joint_feature(x, y) @ coef).item() for x, y in pairs]
         return np.asarray(scores)
-
-    @available_if(_has_marginals)
-    def predict_marginals(self, X):
-        """Probabilities of the states of all nodes if ``p(y) ~ exp(<coef_, phi(x, y)>)``.
-
-        Training does not fit these probabilities: they rank the states of a node by what the whole
-        sample says about them, and need calibration where their size matters.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
-            Class or label probabilities in the order of ``classes_``; for sequences an object array
-            of arrays of shape (T, n_classes).
-
-        Raises
-        ------
-        TypeError
-            When the oracle has no method ``marginals``.
-        """
-        X = self._check_X(X)
-        if isinstance(self.model_, MulticlassModel):
-            return softmax(self.model_.decision_function(X, self.coef_), axis=1)
-        if not callable(getattr(self.oracle_, "marginals", None)):
-            raise TypeError(
-                f"predict_marginals needs an oracle with the method marginals, which "
-                f"{type(self.oracle_).__name__} lacks: fit with another oracle"
-            )
-        return self.model_._predict_marginals(X, self.coef_, self.oracle_)
 
     @available_if(_is_multiclass)
     def decision_function(self, X):
@@ -558,7 +537,7 @@ class StructuredSVM(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self.model_, "unpack"):
             raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
-        return self.model_.unpack(self.coef_)
+        return self.model_.unpack(self._dense_coef())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -594,20 +573,3 @@ def _is_auto(value):
 
 def _is_tabular(model):
     return isinstance(model, MulticlassModel | MultilabelModel)
-
-
-def _with_declared_bounds(solver, model):
-    """The solver, with the box that the model declares unless it has one of its own."""
-    lower, upper = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
-    is_free = lower is None or np.all(np.isneginf(lower))
-    if is_free and (upper is None or np.all(np.isposinf(upper))):
-        return solver
-    if not hasattr(solver, "lower_bounds"):
-        raise ValueError(
-            f"{type(model).__name__} has bounds on the weights, which solver "
-            f"{type(solver).__name__} cannot keep: use BlockFrankWolfe ('bcfw'), FrankWolfe ('fw') "
-            f"or Extragradient ('extragradient'), or a model without bounds()"
-        )
-    if solver.lower_bounds is not None or solver.upper_bounds is not None:
-        return solver
-    return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)

@@ -64,6 +64,29 @@ def test_words_are_what_the_description_says():
     assert "600 training and 600 test words of 4 to 11 digits" in words.DESCR
 
 
+def test_validation_words_have_images_of_their_own():
+    images, digits = load_digits(return_X_y=True)
+    words = make_digit_words(30, 50, noise=0, bias=False, n_valid=40, random_state=0)
+    parts = (words.X_train, words.X_valid, words.X_test)
+    assert [len(part) for part in parts] == [30, 40, 50]
+    assert [len(part) for part in (words.y_train, words.y_valid, words.y_test)] == [30, 40, 50]
+    order = {row.tobytes(): i for i, row in enumerate(images / 16)}
+    used = [{order[row.tobytes()] for x in part for row in x} for part in parts]
+    assert not used[0] & used[1]
+    assert not used[0] & used[2]
+    assert not used[1] & used[2]
+    for x, y in zip(words.X_valid, words.y_valid):
+        assert [digits[order[row.tobytes()]] for row in x] == y.tolist()
+    # The training words are those of a set without validation.
+    without = make_digit_words(30, 50, noise=0, bias=False, random_state=0)
+    np.testing.assert_array_equal(np.concatenate(words.X_train), np.concatenate(without.X_train))
+    assert "30 training, 40 validation and 50 test words" in words.DESCR
+    names = ("X_train", "y_train", "X_valid", "y_valid", "X_test", "y_test")
+    parts = make_digit_words(3, 2, n_valid=4, return_X_y=True)
+    assert [len(part) for part in parts] == [3, 3, 4, 4, 2, 2]
+    assert list(words)[: len(names)] == list(names)
+
+
 def test_options():
     words = make_digit_words(3, 2, noise=0, min_length=2, max_length=2, bias=False)
     assert [x.shape for x in words.X_train] == [(2, 64)] * 3
@@ -93,6 +116,7 @@ def test_random_state():
     [
         ({"n_train": 0}, "n_train == 0, must be >= 1"),
         ({"n_test": 0}, "n_test == 0"),
+        ({"n_valid": -1}, "n_valid == -1"),
         ({"noise": -0.1}, "noise == -0.1"),
         ({"min_length": 0}, "min_length == 0"),
         ({"min_length": 5, "max_length": 4}, "max_length == 4, must be >= 5"),

@@ -151,3 +151,24 @@ def test_fantasy_is_drawn_row_by_row():
                     kernel_student_t_fantasy(3, random_state=1))  # fmt: skip
     with pytest.raises(ValueError, match="contain zero"):
         kernel_student_t_fantasy(3, support=(1, 2))
+
+
+def test_resampled_rows_have_the_moments_of_the_density(rng):
+    X = rng.normal(size=(10, 3))
+    density = KernelStudentTDensity(length_scale=1.0, sigma0=0.7, support=(-3, 3)).fit(X)
+    drawn = np.concatenate([density.sample(50, random_state=seed) for seed in range(40)])
+    uniform = rng.uniform(-3, 3, size=(200_000, 3))
+    weight = np.exp(density.score_samples(uniform))
+    mean = weight @ uniform / weight.sum()
+    assert_allclose(drawn.mean(axis=0), mean, rtol=0, atol=0.15)
+    square = weight @ uniform**2 / weight.sum()
+    assert_allclose((drawn**2).mean(axis=0), square, rtol=0.1)
+
+
+def test_fantasies_in_three_dimensions_are_quick_and_silent():
+    import time
+
+    started = time.process_time()
+    X = kernel_student_t_fantasy(20, 3, random_state=0)  # warnings are errors here
+    assert time.process_time() - started < 2
+    assert len(np.unique(X, axis=0)) == 20

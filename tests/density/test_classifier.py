@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_digits
+from scipy.special import logsumexp
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw import KernelStudentTDensity
 from sklearn_fw.density import KernelStudentTClassifier
@@ -34,7 +36,52 @@ def test_joint_score_is_the_density_of_input_and_label(scale, rng):
     joint.fit(np.column_stack([X / 2, one_hot(y, scale)]), sample_weight=weight)
     expected = joint.score_samples(np.column_stack([new / 2, one_hot(labels, scale)]))
     assert_allclose(classifier.score_joint(new, labels), expected, rtol=1e-9)
-    assert_allclose(classifier.leave_one_out_scores(), joint.leave_one_out_scores(), rtol=1e-9)
+    left_out = classifier.leave_one_out_joint_log_scores()[np.arange(30), y]
+    assert_allclose(left_out, joint.leave_one_out_scores(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+@pytest.mark.parametrize("beta", [0.0, 0.4, np.inf])
+def test_left_out_labels_are_those_of_refits(beta, formula, rng):
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 3
+    X[3], y[3] = X[4], y[4]
+    weight = rng.uniform(0.5, 3, size=20)
+    prototype = KernelStudentTDensity(length_scale=1.2, beta=beta, formula=formula)
+    classifier = KernelStudentTClassifier(prototype, temperature=2.0)
+    expected = np.empty((20, 3))
+    for i in range(20):
+        kept = weight.copy()
+        kept[i] = max(weight[i] - 1.0, 0.0)
+        expected[i] = classifier.fit(X, y, sample_weight=kept).joint_log_scores(X[i : i + 1])[0]
+    classifier.fit(X, y, sample_weight=weight)
+    assert_allclose(classifier.leave_one_out_joint_log_scores(), expected, rtol=1e-8, atol=1e-8)
+    assert np.all(classifier.leave_one_out_predict() == expected.argmax(axis=1))
+    conditional = expected / 2.0 - logsumexp(expected / 2.0, axis=1, keepdims=True)
+    given = conditional[np.arange(20), y]
+    assert_allclose(classifier.leave_one_out_scores(), given, rtol=1e-7, atol=1e-9)
+
+
+def test_scores_of_labels_are_their_log_probabilities(rng):
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 3, size=40)
+    classifier = KernelStudentTClassifier(temperature=3.0).fit(X, y)
+    expected = classifier.predict_log_proba(X)[np.arange(40), y]
+    assert_allclose(classifier.score_label(X, y), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(
+    ("load", "limit"), [(load_breast_cancer, 0.95), (load_wine, 0.95), (load_iris, 0.97)]
+)
+def test_flipped_labels_are_found(load, limit, scaled):
+    X, y = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X) if scaled else X
+    rng = np.random.RandomState(0)
+    wrong = rng.uniform(size=len(y)) < 0.2
+    n_classes = y.max() + 1
+    given = np.where(wrong, (y + rng.randint(1, n_classes, size=len(y))) % n_classes, y)
+    classifier = KernelStudentTClassifier().fit(X, given)
+    assert roc_auc_score(wrong, -classifier.leave_one_out_scores()) > limit
+    assert np.mean(classifier.leave_one_out_predict() == y) > 0.86
 
 
 def test_digits_are_reconstructed():

@@ -20,19 +20,28 @@ def half_of_the_normal_rows(path, seed=0):
     return scaler.transform(X[train]), scaler.transform(X[test]), y[test]
 
 
-def test_default_settings_are_as_good_as_the_simple_detectors(data_file):
-    areas = {"density": [], "KernelDensity": [], "1-NN": [], "OneClassSVM": []}
-    for name in ("4_breastw", "6_cardio", "38_thyroid"):
+SETS = (
+    "12_fault", "14_glass", "18_Ionosphere", "19_landsat", "26_optdigits", "27_PageBlocks",
+    "28_pendigits", "29_Pima", "2_annthyroid", "31_satimage-2", "37_Stamps", "38_thyroid",
+    "40_vowels", "41_Waveform", "42_WBC", "44_Wilt", "46_WPBC", "4_breastw", "6_cardio",
+)  # fmt: skip
+
+
+def test_default_settings_are_better_than_the_simple_detectors(data_file):
+    areas = {"density": [], "KernelDensity": [], "1-NN": [], "5-NN": [], "OneClassSVM": []}
+    for name in SETS:
         train, test, novel = half_of_the_normal_rows(data_file(f"novelty/{name}.npz"))
-        neighbors = NearestNeighbors(n_neighbors=1).fit(train)
+        train = train[:500]
+        distances = NearestNeighbors(n_neighbors=5).fit(train).kneighbors(test)[0]
         scores = {
             "density": KernelStudentTDensity().fit(train).score_samples(test),
             "KernelDensity": KernelDensity(bandwidth="scott").fit(train).score_samples(test),
-            "1-NN": -neighbors.kneighbors(test)[0][:, 0],
+            "1-NN": -distances[:, 0],
+            "5-NN": -distances[:, 4],
             "OneClassSVM": OneClassSVM().fit(train).score_samples(test),
         }
         for detector, values in scores.items():
             areas[detector].append(roc_auc_score(novel, -values))
     mean = {detector: np.mean(values) for detector, values in areas.items()}
     assert max(mean, key=mean.get) == "density"
-    assert mean["density"] > 0.98
+    assert mean["density"] > 0.88

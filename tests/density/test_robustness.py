@@ -130,40 +130,16 @@ def test_the_model_keeps_rows_of_its_own(rng):
     assert_allclose(density.score_samples(new), scores, rtol=0)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
-def test_contamination_is_the_share_of_the_training_rows(share, rng):
-    X = rng.normal(size=(200, 3))
-    labels = KernelStudentTDensity(contamination=share).fit_predict(X)
-    assert (labels == -1).sum() == round(share * 200)
-
-
-def test_automatic_threshold_flags_a_share_of_new_rows(rng):
-    X, new = rng.normal(size=(500, 3)), rng.normal(size=(4000, 3))
-    share = (KernelStudentTDensity().fit(X).predict(new) == -1).mean()
-    assert 0.03 < share < 0.08
-
-
 def test_length_scale_choices(rng):
     X = rng.normal(size=(100, 3))
     median = KernelStudentTDensity(length_scale="median").fit(X).length_scale_
     from scipy.spatial.distance import pdist
 
     assert median == pytest.approx(np.median(pdist(X)))
-    chosen = KernelStudentTDensity().fit(X).length_scale_
-    assert min(abs(chosen / median - np.array([0.25, 0.5, 1, 2]))) < 1e-12
     scaled = KernelStudentTDensity(length_scale=[1.0, 2.0, 4.0]).fit(X * [1, 2, 4])
     plain = KernelStudentTDensity(length_scale=1.0).fit(X)
     difference = scaled.score_samples(X * [1, 2, 4]) - plain.score_samples(X)
     assert_allclose(difference, -np.log(8.0), rtol=1e-9)  # the volume element
-
-
-def test_structure_chooses_the_length_scale(rng):
-    # Clusters far apart at the corners of a cube: the median distance jumps over all of them.
-    corners = rng.integers(0, 2, size=(300, 8)) * 2.0
-    kept = corners[corners.sum(axis=1) % 4 == 0]
-    X = kept + 0.05 * rng.normal(size=kept.shape)
-    median = KernelStudentTDensity(length_scale="median").fit(X).length_scale_
-    assert KernelStudentTDensity().fit(X).length_scale_ < median
 
 
 @pytest.mark.parametrize(

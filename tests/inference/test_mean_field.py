@@ -133,8 +133,15 @@ def test_colouring_is_found():
 def test_no_allowed_product():
     different = np.where(np.eye(2), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], different)
-    with pytest.warns(ConvergenceWarning, match="all of 3 starts end .* increase n_init"):
-        mean_field = MeanFieldMarginals(n_init=3, random_state=0).fit(triangle)
+    with pytest.raises(ValueError, match="potentials of -inf forbid every labelling"):
+        MeanFieldMarginals(n_init=3, random_state=0).fit(triangle)
+
+
+def test_no_allowed_product_is_found():
+    different = np.where(np.eye(3), -np.inf, 0.0)
+    triangle = PairwiseMRF(np.zeros((3, 3)), [(0, 1), (1, 2), (0, 2)], different)
+    with pytest.warns(ConvergenceWarning, match="all of 1 starts end .* increase n_init"):
+        mean_field = MeanFieldMarginals(n_init=1).fit(triangle)
     assert mean_field.log_partition_lower_ == -np.inf
 
 

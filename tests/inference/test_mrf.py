@@ -58,6 +58,35 @@ def test_condition_keeps_the_labellings_that_agree(rng):
         np.testing.assert_allclose(rest.score(X[:, [0, 2]]), mrf.score(X), rtol=0, atol=1e-12)
 
 
+def test_evidence_goes_back_to_the_first_field_and_takes_names(rng):
+    mrf = random_mrf(rng, (2, 3, 2, 4, 3))
+    mrf.names = list("abcde")
+    rest = mrf.condition({"b": 2, 3: 1}).condition({"c": 0})
+    assert rest.names == ["a", "e"]
+    assert rest.variables.tolist() == [0, 4]
+    assert rest.evidence == {1: 2, 3: 1, 2: 0}
+    assert rest.complete([1, 2]).tolist() == [1, 2, 0, 1, 2]
+    X = labellings(rest.n_states)
+    np.testing.assert_allclose(rest.score(X), mrf.score(rest.complete(X)), rtol=0, atol=1e-12)
+    assert mrf.evidence == {}
+    assert mrf.variables.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "names, observed, message",
+    [
+        (None, {"a": 0}, "observed names 'a', but the variables have no names"),
+        (["a", "b"], {"c": 0}, "observed names 'c', and no variables have this name"),
+        (["a", "a"], {"a": 0}, "observed names 'a', and several variables have this name"),
+        (["a", "b"], {"a": 2}, r"observed\['a'\] = 2 is no state"),
+        (["a", "b"], {"a": 0, 0: 1}, "observed gives variable 0 the states 0, 1"),
+    ],
+)
+def test_bad_evidence_by_name(names, observed, message):
+    with pytest.raises(ValueError, match=message):
+        PairwiseMRF(np.zeros((2, 2)), names=names).condition(observed)
+
+
 def test_ising_there_and_back(rng):
     h, edges = rng.normal(size=4), [(0, 1), (3, 1), (2, 3)]
     J = rng.normal(size=3)

@@ -249,10 +249,12 @@ class Helpless:
 def test_oracles_that_find_nothing():
     different = np.where(np.eye(2), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], different)
+    with pytest.raises(ValueError, match="potentials of -inf forbid every labelling"):
+        PerturbAndMAPMarginals().fit(triangle)
+    allowed = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], different)
     message = "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
-    for oracle in ("auto", Helpless()):
-        with pytest.raises(ValueError, match=message):
-            PerturbAndMAPMarginals(oracle).fit(triangle)
+    with pytest.raises(ValueError, match=message):
+        PerturbAndMAPMarginals(Helpless()).fit(allowed)
 
 
 def test_oracles_that_lose_what_they_found():

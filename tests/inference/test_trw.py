@@ -1,6 +1,7 @@
 """Frank-Wolfe on the tree-reweighted objective: known optima, certificates and invariants."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from sklearn_fw.inference import (
 from sklearn_fw.inference.marginals._frank_wolfe import Settings, TRWRun
 from sklearn_fw.inference.marginals._polytopes import MarginalPolytope
 
+# "auto" does not search where it can sum.
+searched = partial(TRWMarginals, "elimination")
 SPINS = np.array([-1.0, 1.0])
 
 
@@ -63,7 +66,7 @@ def with_known_optimum(rng, n_states=(3, 2, 3, 2, 2)):
 
 @pytest.mark.parametrize("J, value", [(0.5, 2.466176), (2.0, 3.966176)])
 def test_triangle_over_the_marginal_polytope(J, value):
-    trw = TRWMarginals(rho_init=[2 / 3] * 3, n_rho_iter=1, tol=1e-4, max_iter=5000)
+    trw = searched(rho_init=[2 / 3] * 3, n_rho_iter=1, tol=1e-4, max_iter=5000)
     trw.fit(triangle(J))
     agree = max(1 / 3, 1 / (1 + np.exp(3 * J)))
     assert trw.log_partition_ == pytest.approx(value, abs=2e-4)
@@ -132,7 +135,7 @@ def test_bounds_hold(options, rng):
     ]
     for mrf in fields:
         log_partition, _ = brute_force(mrf)
-        trw = TRWMarginals(**{"n_rho_iter": 3, **options}).fit(mrf)
+        trw = searched(**{"n_rho_iter": 3, **options}).fit(mrf)
         history = trw.history_
         assert trw.log_partition_lower_ <= log_partition + 1e-9
         assert np.all(history["log_partition_upper"] >= log_partition - 1e-9)
@@ -146,8 +149,8 @@ def test_bounds_hold(options, rng):
 
 def test_objective_rises_and_gap_bounds_the_error():
     mrf = make_ising_grid((4, 4), coupling=2.0, random_state=0)
-    fine = TRWMarginals(n_rho_iter=1, tol=1e-3, max_iter=2000).fit(mrf)
-    coarse = TRWMarginals(n_rho_iter=1, tol=1.0).fit(mrf)
+    fine = searched(n_rho_iter=1, tol=1e-3, max_iter=2000).fit(mrf)
+    coarse = searched(n_rho_iter=1, tol=1.0).fit(mrf)
     history = fine.history_
     assert np.all(np.diff(history["log_partition"]) >= -1e-9)
     best = fine.log_partition_ + fine.dual_gap_
@@ -159,15 +162,15 @@ def test_objective_rises_and_gap_bounds_the_error():
 def test_marginal_bounds_are_tighter_than_local_ones():
     mrf = make_ising_clique(6, coupling=3.0, random_state=0)
     options = {"tol": 0.01, "n_rho_iter": 1, "max_iter": 2000}
-    marginal = TRWMarginals(**options).fit(mrf)
-    local = TRWMarginals(polytope="local", **options).fit(mrf)
+    marginal = searched(**options).fit(mrf)
+    local = searched(polytope="local", **options).fit(mrf)
     assert marginal.log_partition_upper_ < local.log_partition_upper_ - 1.0
 
 
 def test_floor_certifies_nothing():
     mrf = make_ising_clique(6, coupling=1.0, random_state=0)
     with pytest.warns(UserWarning, match="no certified gap"):
-        trw = TRWMarginals(contraction="none", tol=1.0, n_rho_iter=1).fit(mrf)
+        trw = searched(contraction="none", tol=1.0, n_rho_iter=1).fit(mrf)
     assert trw.log_partition_upper_ == trw.dual_gap_ == np.inf
     assert trw.estimated_gap_ <= 1.0
     assert not trw.converged_
@@ -397,8 +400,8 @@ def test_padding_states_changes_nothing(rng):
     a, b = (ExactMarginals().fit(m) for m in (mrf, padded))
     np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-12)
     with pytest.warns(UserWarning, match="3 of 66 potentials are -inf"):
-        soft = TRWMarginals(tol=0.01).fit(padded)
-    hard = TRWMarginals(tol=0.01).fit(mrf)
+        soft = searched(tol=0.01).fit(padded)
+    hard = searched(tol=0.01).fit(mrf)
     assert soft.log_partition_upper_ == pytest.approx(hard.log_partition_upper_, abs=0.5)
     np.testing.assert_allclose(soft.marginals_[:, 2][[0, 2, 3]], 0.0, rtol=0, atol=0.02)
 
@@ -409,7 +412,7 @@ def test_hard_constraints_keep_the_bounds(rng):
     mrf = PairwiseMRF(0.1 * rng.normal(size=(5, 3)), edges, table)
     log_partition, _ = brute_force(mrf)
     with pytest.warns(UserWarning, match="-inf"):
-        trw = TRWMarginals().fit(mrf)
+        trw = searched().fit(mrf)
     assert trw.log_partition_lower_ <= log_partition + 1e-9
     assert log_partition <= trw.log_partition_upper_
 
@@ -417,7 +420,7 @@ def test_hard_constraints_keep_the_bounds(rng):
 def test_forbidden_everything_is_refused():
     mrf = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], np.full((2, 2), -np.inf))
     with pytest.raises(ValueError, match="-inf everywhere"):
-        TRWMarginals().fit(mrf)
+        searched().fit(mrf)
 
 
 def test_extreme_potentials_stay_finite():
@@ -446,7 +449,7 @@ def test_cliques_of_the_paper(data_file, coupling):
     data = load_mrf_instances(data_file("mrf/cliques/exact.json").parents[1], name="cliques")
     errors, excess = [], []
     for k in np.flatnonzero(data.couplings == coupling):
-        trw = TRWMarginals().fit(data.mrfs[k])
+        trw = searched().fit(data.mrfs[k])
         error = np.abs(trw.marginals_[:, 1] - data.node_marginals[k][:, 1]).mean()
         errors.append(error)
         excess.append(trw.log_partition_upper_ - data.log_partition[k])
@@ -464,7 +467,7 @@ def test_grids_of_the_paper(data_file):
     data = load_mrf_instances(data_file("mrf/grids_5x5/exact.json").parents[1], name="grids_5x5")
     errors, excess = [], []
     for mrf, exact, log_partition in zip(data.mrfs, data.node_marginals, data.log_partition):
-        trw = TRWMarginals().fit(mrf)
+        trw = searched().fit(mrf)
         errors.append(np.abs(trw.marginals_[:, 1] - exact[:, 1]).mean())
         excess.append(trw.log_partition_upper_ - log_partition)
         assert trw.log_partition_lower_ <= log_partition + 1e-4

@@ -241,6 +241,15 @@ class TestEvidence:
 
 
 class TestSolution:
+    @pytest.mark.parametrize("kind", ["MAP", "MPE"])
+    def test_labellings_are_read(self, kind, write):
+        for text in (f"{kind}\n3 0 2 1", f"{kind}\n1\n3 0 2 1\n"):
+            labels = read_uai_solution(write(text))
+            assert labels.tolist() == [0, 2, 1]
+            assert labels.dtype == np.int64
+        with pytest.raises(ValueError, match="line 2: a state must be an integer >= 0, got '-1'"):
+            read_uai_solution(write(f"{kind}\n2 0 -1"))
+
     @pytest.mark.parametrize(
         "text", ["MAR 2 2 0.25 0.75 3 0.5 0.5 0", "MAR\n1\n2 2 0.25 0.75 3 0.5 0.5 0\n"]
     )
@@ -259,7 +268,7 @@ class TestSolution:
     @pytest.mark.parametrize(
         "text, message",
         [
-            ("MPE 1 0", "line 1: the file must start with MAR or PR, got 'MPE'"),
+            ("BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
             ("PR", "line 1: the file ends too early"),
             ("PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
             ("PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),

@@ -97,7 +97,7 @@ def test_parameters_of_both(params, error, message):
     [
         ({"C": 0}, ValueError, "C == 0, must be > 0"),
         ({"C": -1.0}, ValueError, "C == -1.0, must be > 0"),
-        ({"C": np.inf}, ValueError, "C must be finite, got inf"),
+        ({"C": -np.inf}, ValueError, "C == -inf, must be > 0"),
         ({"C": np.nan}, ValueError, "C must be finite, got nan"),
         ({"C": "1"}, TypeError, "C must be an instance of float, not str"),
         ({"C": None}, TypeError, "C must be an instance of float, not NoneType"),
@@ -131,7 +131,8 @@ def test_parameters_of_the_classifier(params, error, message):
     [
         ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
         ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
-        ({"alpha": "1"}, TypeError, "alpha must be an instance of float, not str"),
+        ({"alpha": "1"}, ValueError, "alpha must be one of 'auto'; got '1'"),
+        ({"alpha": None}, TypeError, "alpha must be an instance of float, not NoneType"),
         ({"loss": "log_loss"}, ValueError, "loss='log_loss' is for classification; for regression"),
         ({"loss": "multinomial"}, ValueError, "loss='multinomial' is for classification"),
         ({"loss": Huber(0.0)}, ValueError, "delta == 0.0, must be > 0"),
@@ -200,7 +201,7 @@ def test_features_that_are_too_large(form, value):
 def test_large_features_are_named_in_the_advice():
     X, y, _ = data()
     with pytest.warns(match="duality gap .* scale the features"):
-        AsagaClassifier(random_state=0).fit(1e30 * X, y)
+        AsagaClassifier(solver="asaga", random_state=0).fit(1e30 * X, y)
 
 
 def test_targets_that_are_too_large():

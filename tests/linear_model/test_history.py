@@ -42,7 +42,7 @@ def test_gap_bounds_the_distance_to_the_optimum(penalty, loss, fit_intercept):
     gaps = []
     for max_iter in (1, 3, 10, 30, 100):
         model = AsagaRegressor(
-            loss, penalty=penalty, alpha=0.1, tol=0, max_iter=max_iter,
+            loss, penalty=penalty, alpha=0.1, tol=0, max_iter=max_iter, solver="asaga",
             fit_intercept=fit_intercept, random_state=0,
         ).fit(X, y)  # fmt: skip
         rounding = 1e-14 * abs(optimum)
@@ -54,28 +54,29 @@ def test_gap_bounds_the_distance_to_the_optimum(penalty, loss, fit_intercept):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_tolerance_is_a_share_of_the_objective_at_zero(solver):
+def test_tolerance_is_a_share_of_the_objective(solver):
     X, y = classes()
     for tol in (1e-2, 1e-4):
         model = AsagaClassifier(C=0.1, tol=tol, solver=solver, max_iter=3000, random_state=0)
         model.fit(X, y)
-        null = -np.log([np.mean(y), np.mean(1 - y)]) @ [np.mean(y), np.mean(1 - y)]
         assert model.converged_
         assert model.status_ == "converged"
-        assert 0 <= model.dual_gap_ <= tol * null
+        assert 0 <= model.dual_gap_ <= tol * model.objective_
 
 
 @pytest.mark.parametrize("penalty", [None, GroupLasso([[0, 1]])], ids=repr)
 def test_gradient_mapping_where_there_is_no_dual(penalty):
     X, y = numbers()
-    model = AsagaRegressor(penalty=penalty, alpha=0.1, tol=1e-8, random_state=0).fit(X, y)
+    params = {"penalty": penalty, "alpha": 0.1, "tol": 1e-8, "random_state": 0, "solver": "asaga"}
+    model = AsagaRegressor(**params).fit(X, y)
     assert model.dual_gap_ is None
     assert "dual_gap" not in model.history_
     null = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / N
     # The largest entry of the gradient where the penalty is zero or none.
     assert model.gradient_mapping_ <= 1e-8 * null
     assert model.converged_
-    model = AsagaRegressor(penalty=penalty, alpha=0.1, tol=1e-8, max_iter=2, random_state=0)
+    assert 0 <= model.history_["suboptimality"][-1] <= 1e-8 * model.objective_
+    model = AsagaRegressor(**params, max_iter=2)
     with pytest.warns(ConvergenceWarning, match="gradient mapping .* after 2 epochs: increase"):
         model.fit(X, y)
 
@@ -131,7 +132,9 @@ def test_certified_rows_are_exact():
     """Every certified row is the objective of its coefficients; estimates come close."""
     X, y = numbers()
     for max_iter in (3, 6):
-        model = AsagaRegressor(alpha=0.1, tol=0, max_iter=max_iter, random_state=0).fit(X, y)
+        model = AsagaRegressor(
+            alpha=0.1, tol=0, max_iter=max_iter, solver="asaga", random_state=0
+        ).fit(X, y)
         w = model.coef_
         value = np.mean((model.predict(X) - y) ** 2) / 2 + 0.1 * w @ w / 2
         assert model.objective_ == pytest.approx(value, rel=1e-13)
@@ -152,14 +155,14 @@ def test_the_memory_does_not_drift(solver, n_jobs):
 @pytest.mark.parametrize(
     "make, match",
     [
-        (AsagaClassifier, "duality gap .* > 6.93e-13 after 2 epochs: increase max_iter, loosen"),
+        (AsagaClassifier, "duality gap .* > 4.2.e-13 after 2 epochs: increase max_iter, loosen"),
         (AsagaRegressor, "duality gap .* after 2 epochs: increase max_iter, loosen tol or scale"),
     ],
 )
 def test_warning(make, match):
     X, y = classes()
     with pytest.warns(ConvergenceWarning, match=match) as caught:
-        model = make(tol=1e-12, max_iter=2, random_state=0).fit(X, y)
+        model = make(tol=1e-12, max_iter=2, solver="asaga", random_state=0).fit(X, y)
     assert not model.converged_
     assert model.status_ == "max_iter"
     assert len(caught) == 1
@@ -176,7 +179,7 @@ def test_one_warning_per_problem():
 
 def test_no_tolerance_runs_all_epochs_without_a_warning():
     X, y = numbers()
-    model = AsagaRegressor(alpha=0.1, tol=0, max_iter=12, random_state=0).fit(X, y)
+    model = AsagaRegressor(alpha=0.1, tol=0, max_iter=12, solver="asaga", random_state=0).fit(X, y)
     assert model.n_iter_ == 12
     assert 0 < model.dual_gap_ < 1e-4
     # No gap at all is as good as it gets.

@@ -11,10 +11,11 @@ from sklearn.svm import LinearSVC
 
 from _linear_referees import minimize_linear
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim import AsySPCD, Fista, Hogwild, Svrg, minimize_saga
+from sklearn_fw.optim import AsySPCD, Fista, Hogwild, NewtonCG, Svrg, minimize_saga
 from sklearn_fw.optim._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental import Start
 from sklearn_fw.optim._minimize_saga import solve
+from sklearn_fw.optim._newton_cg import is_ridge
 from sklearn_fw.optim._solvers import SOLVERS, resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
@@ -136,6 +137,14 @@ def refusal(solver, problem):
         return "asaga"
     if solver == "asyspcd" and not single:
         return "fista"
+    if solver == "sdca" and problem.loss == "multinomial":
+        return "one score"
+    if solver == "sdca" and not (penalty.separable and penalty.l2 > 0):
+        return "l1_ratio < 1"
+    if solver == "newton" and not single:
+        return "newton_cg"
+    if solver == "newton_cg" and not is_ridge(penalty):
+        return "ridge"
     return None
 
 
@@ -177,7 +186,7 @@ def test_all_solvers_reach_the_optimum(problem):
         assert np.isfinite(built.penalty.value(best.coef)), solver
         assert n_iter == history["n_iter"][-1]
         assert history["objective"][-1] == best.objective
-        assert run.step_size > 0.0
+        assert run.step_size is None if solver == "sdca" else run.step_size > 0.0
         assert run.n_updates > 0
 
 
@@ -208,7 +217,7 @@ def test_momentum_helps_and_restarts_do_no_harm(name):
     assert counts[True] <= 1.2 * counts[False]
 
 
-@pytest.mark.parametrize("solver", ["fista", "asyspcd", "asaga", "svrg", "saga"])
+@pytest.mark.parametrize("solver", ["fista", "asyspcd", "asaga", "sdca", "svrg", "saga"])
 def test_solvers_start_where_they_are_told(solver):
     problem = PROBLEMS["log, elastic net"]
     coef, intercept, objective = problem.optimum()
@@ -219,7 +228,7 @@ def test_solvers_start_where_they_are_told(solver):
     assert run.best.objective >= objective - 1e-12
 
 
-@pytest.mark.parametrize("solver", ["asaga", "kromagnon", "svrg", "saga", "sag", "asyspcd"])
+@pytest.mark.parametrize("solver", ["asaga", "kromagnon", "svrg", "saga", "sag", "sdca", "asyspcd"])
 def test_one_seed_one_result(solver):
     problem = PROBLEMS["ridge"]
     coefs = [run_on(problem.build(), solver, seed=s, tol=1e-3)[0].best.coef for s in (1, 1, 2)]
@@ -261,7 +270,8 @@ def test_settings_keep_the_optimum(solver):
         (Hogwild(step_size="slow"), ValueError, "step_size"),
         (Hogwild(sampling="cyclic"), ValueError, "sampling"),
         (Hogwild(conditioning="full"), ValueError, "conditioning"),
-        ("newton", ValueError, "'asyspcd', .*'fista'"),
+        (NewtonCG(forcing=1.0), ValueError, "forcing"),
+        ("bfgs", ValueError, "'asyspcd', .*'fista'"),
     ],
 )
 def test_errors_name_the_setting(solver, error, words):
@@ -305,7 +315,7 @@ def reference_data(task):
     return X, z if task == "regression" else np.where(z > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("solver", ["asaga", "fista", "asyspcd"])
+@pytest.mark.parametrize("solver", ["asaga", "fista", "asyspcd", "sdca"])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_same_as_scikit_learn(solver, intercept):
     alpha, n = 0.05, 80
@@ -322,6 +332,8 @@ def test_same_as_scikit_learn(solver, intercept):
         svc = LinearSVC(C=1 / (alpha * n), loss="squared_hinge", dual=False, **tight)
         cases.append(("squared_hinge", 0.0, svc))
     for loss, l1_ratio, reference in cases:
+        if solver == "sdca" and l1_ratio == 1.0:
+            continue
         X, y = reference_data(resolve_loss(loss, None).task)
         reference.fit(X, y)
         result = minimize_saga(

@@ -55,6 +55,7 @@ PROBLEMS = {
     "chain": lambda seed: chain_problem(seed, 2, 3),
     "chain, no markers": lambda seed: chain_problem(seed, 3, 2, start_end=False),
     "chain, sum": lambda seed: chain_problem(seed, 1, 3, task_loss="hamming_sum"),
+    "chain, share": lambda seed: chain_problem(seed, 2, 3, task_loss="hamming"),
     "chain, zero-one": lambda seed: chain_problem(seed, 2, 2, task_loss="zero_one"),
     "chain, weights": lambda seed: chain_problem(seed, 2, 3, class_weight={"b": 3.0, "c": 0.5}),
     "chain, CSR": lambda seed: chain_problem(seed, 2, 3, form=sp.csr_array),
@@ -67,6 +68,7 @@ PROBLEMS = {
     "labels, all pairs": lambda seed: multilabel_problem(seed, 2, 3, "full"),
     "labels, no pairs": lambda seed: multilabel_problem(seed, 2, 3, "none"),
     "labels, given": lambda seed: multilabel_problem(seed, 1, 4, [[3, 0], [0, 1]]),
+    "labels, share": lambda seed: multilabel_problem(seed, 2, 4, task_loss="hamming"),
     "labels, sum": lambda seed: multilabel_problem(seed, 2, 3, task_loss="hamming_sum"),
     "labels, zero-one": lambda seed: multilabel_problem(seed, 2, 3, task_loss="zero_one"),
     "labels, no intercept": lambda seed: multilabel_problem(seed, 2, 3, fit_intercept=False),
@@ -129,11 +131,11 @@ def task_loss(model, y_true, y):
         a, b = states_of(model, y_true)[0], states_of(model, y)[0]
         cost = float(wrong[0]) if model.task_loss == "zero_one" else model.task_loss[a][b]
         return cost * (model.class_weight or {}).get(y_true, 1.0)
-    if model.task_loss == "zero_one":
+    if model.task_loss_ == "zero_one":
         return float(any(wrong))
     weights = getattr(model, "class_weight", None) or {}
     total = sum(w * weights.get(a, 1.0) for w, a in zip(wrong, np.atleast_1d(y_true).tolist()))
-    return total / len(wrong) if model.task_loss == "hamming" else float(total)
+    return total / len(wrong) if model.task_loss_ == "hamming" else float(total)
 
 
 @every_problem
@@ -200,7 +202,7 @@ def test_many_samples_at_once(name, compiled, rng):
     for x, output, value in zip(X, outputs, values):
         np.testing.assert_array_equal(output, model.inference(x, w))
         np.testing.assert_allclose(w @ model.joint_feature(x, output), value, rtol=1e-12)
-    losses = model._losses(y, outputs, class_weighted=True)
+    losses = model._losses(y, outputs, training=True)
     expected = [model.loss(truth, output) for truth, output in zip(y, outputs)]
     np.testing.assert_allclose(losses, expected, rtol=1e-14)
 
@@ -327,11 +329,11 @@ def test_bad_costs_of_classes(task_loss, message):
 
 def test_bad_losses():
     X, y = [np.ones((2, 1))], [["a", "b"]]
-    with pytest.raises(ValueError, match="task_loss must be one of 'hamming', 'hamming_sum'"):
+    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming'"):
         ChainModel("edit").initialize(X, y)
     with pytest.raises(ValueError, match="class_weight needs a loss that is a sum over nodes"):
         ChainModel("zero_one", class_weight="balanced").initialize(X, y)
-    with pytest.raises(ValueError, match="task_loss must be one of 'hamming', 'hamming_sum'"):
+    with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming'"):
         MultilabelModel(task_loss="zero-one").initialize(np.ones((2, 1)), np.eye(2))
 
 
@@ -483,7 +485,7 @@ def test_weights_of_the_wrong_size(name):
 
 
 def test_losses_of_unequal_lengths():
-    model, *_ = chain_problem(0, 1, 2)
+    model, *_ = chain_problem(0, 1, 2, task_loss="hamming")
     with pytest.raises(ValueError, match=r"y\[0\] has 3 labels, but X\[0\] has 2 nodes"):
         model.loss(["a", "b", "a"], ["a", "b"])
     with pytest.raises(ValueError, match="y contains the label 'z', which was not seen in fit"):
@@ -510,7 +512,7 @@ def test_overridden_methods_make_a_black_box():
     assert not has_parts(DoubleLoss())
     X = [np.eye(2)[[0, 1]], np.eye(2)[[1, 1, 0]]]
     y = [[0, 1], [1, 1, 0]]
-    svm = StructuredSVM(DoubleLoss(), C=10.0, random_state=0).fit(X, y)
+    svm = StructuredSVM(DoubleLoss("hamming"), C=10.0, random_state=0).fit(X, y)
     assert type(svm._make_blocks(X, y, None)[0]).__name__ == "BlackBoxBlocks"
     assert svm.loss(X, [[1, 0], [0, 0, 1]]).tolist() == [2.0, 2.0]
     np.testing.assert_array_equal(np.concatenate(svm.predict(X)), np.concatenate(y))

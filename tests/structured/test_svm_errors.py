@@ -48,16 +48,16 @@ def iris():
         ({"C": np.nan}, ValueError, "C must be finite, got nan"),
         ({"C": np.inf}, ValueError, "C must be finite, got inf"),
         ({"C": "1"}, TypeError, "C must be an instance of float, not str"),
-        ({"tol": -1e-3}, ValueError, "tol must be a number that is not negative, got -0.001"),
-        ({"tol": np.nan}, ValueError, "tol must be a number that is not negative, got nan"),
-        ({"tol": "auto"}, ValueError, "tol must be a number that is not negative, got 'auto'"),
+        ({"tol": -1e-3}, ValueError, "tol must be 'auto' or a number .* not negative, got -0.001"),
+        ({"tol": np.nan}, ValueError, "tol must be 'auto' or a number .* not negative, got nan"),
+        ({"tol": "1"}, ValueError, "tol must be 'auto' or a number .* not negative, got '1'"),
         ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
         ({"max_iter": 1.5}, TypeError, "max_iter must be an instance of int, not float"),
         ({"time_limit": 0}, ValueError, "time_limit == 0, must be > 0"),
         ({"time_limit": np.nan}, ValueError, "time_limit must be finite, got nan"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
         ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
-        ({"solver": "bcfv"}, ValueError, "solver must be one of 'bcafw', 'bcfw'.*; got 'bcfv'"),
+        ({"solver": "bcfv"}, ValueError, "solver must be one of 'auto', 'bcafw'.*; got 'bcfv'"),
         ({"solver": BlockFrankWolfe}, ValueError, "solver must be one of .* or a solver object"),
         ({"solver": None}, ValueError, "or a solver object; got None"),
         ({"oracle": "viterby"}, ValueError, "oracle='viterby' is unknown; names are .*'viterbi'"),
@@ -77,8 +77,8 @@ def test_bad_parameters(words, params, error, message):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"step": "afw"}, "step must be one of 'away', 'fw', 'hybrid', 'pairwise'; got 'afw'"),
-        ({"sampling": "gaps"}, "sampling must be one of 'gap', 'max_gap'.*; got 'gaps'"),
+        ({"step": "afw"}, "step must be one of 'away', 'exact', 'fw'.*; got 'afw'"),
+        ({"sampling": "gaps"}, "sampling must be one of 'active', 'gap', 'max_gap'.*; got 'gaps'"),
         ({"gap_degree": 0}, "gap_degree == 0, must be > 0"),
         ({"cache": "yes"}, "cache must be True, False or 'auto', got 'yes'"),
         ({"cache": True, "cache_size": 1}, "cache_size must be at least 2"),
@@ -204,19 +204,31 @@ BAD_DATA = {
     ),
     "text features": (
         lambda X, y: (replaced(X, 3, np.array([["a", "b", "c"]])), y),
-        r"X\[3\] must be numeric, got dtype <U1: vectorize it first",
+        r"X\[3\] holds text: sequences need an array of numbers .*\(ChunkingFeatures\(\)",
     ),
     "mixed dtypes": (
         lambda X, y: (replaced(X, 3, np.array([[1, "b", None]], dtype=object)), y),
         r"X\[3\] must be numeric, got dtype object: vectorize it first",
     ),
+    "dictionaries": (
+        lambda X, y: (replaced(X, 3, [{"word": "a"}, {"word": "b"}]), y),
+        r"X\[3\] holds dictionaries: sequences need an array of numbers of shape",
+    ),
+    "text for labels": (
+        lambda X, y: (X, replaced(y, 1, "abc")),
+        r"y\[1\] is the text 'abc': split it into one label per node, such as y\[1\]\.split\(\)",
+    ),
     "sparse and dense": (
         lambda X, y: (replaced(X, 3, sp.csr_array(X[3])), y),
         r"X\[3\] and X\[0\] must be both sparse or both dense",
     ),
-    "an empty sequence": (
-        lambda X, y: (replaced(X, 1, X[1][:0]), replaced(y, 1, y[1][:0])),
-        r"X\[1\] is empty: drop samples without nodes",
+    "an empty sequence with labels": (
+        lambda X, y: (replaced(X, 1, X[1][:0]), y),
+        r"y\[1\] has 4 labels, but X\[1\] has 0 nodes",
+    ),
+    "only empty sequences": (
+        lambda X, y: ([x[:0] for x in X], [labels[:0] for labels in y]),
+        "X holds no element: all sequences of positive weight are empty",
     ),
     "no samples": (lambda X, y: ([], []), "X is empty: found 0 sample"),
     "X is None": (lambda X, y: (None, y), "X must not be None"),
@@ -243,7 +255,7 @@ BAD_DATA = {
     ),
     "tokens": (
         lambda X, y: ([["tok"] * len(x) for x in X], y),
-        r"X must be a list with an array of shape \(n_nodes, n_features\) for every sample",
+        r"X\[0\] holds text: sequences need an array of numbers of shape",
     ),
     "text and numbers": (
         lambda X, y: (X, replaced(y, 4, ["a"] * 6)),
@@ -296,9 +308,28 @@ def test_bad_rows(X, y, message):
         StructuredSVM().fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("X", "kind"),
+    [([["the", "cat"], ["sat"]], "text"), ([[{"w": 1}, {"w": 2}], [{"w": 3}]], "dictionaries")],
+    ids=["words", "dictionaries"],
+)
+def test_sequences_that_are_not_numbers_yet(X, kind):
+    y = [["D", "N"], ["V"]]
+    message = rf"X\[0\] holds {kind}: sequences need .*make_pipeline\(ChunkingFeatures\(\), Struc"
+    for model in ("auto", "chain"):
+        with pytest.raises(ValueError, match=message):
+            StructuredSVM(model).fit(X, y)
+
+
+def test_labels_of_sequences_beside_a_table():
+    message = "must hold only 0 and 1, .*for sequences of labels X must be a list with an array"
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM().fit(np.eye(2), [["a", "b"], ["b", "a"]])
+
+
 def test_no_model_for_grids():
     X, y = [np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2
-    with pytest.raises(NotImplementedError, match="this version has no grid model: pass a model"):
+    with pytest.raises(NotImplementedError, match=r"write model=.matching.; label grids have no model in this"):
         StructuredSVM().fit(X, y)
 
 
@@ -363,7 +394,7 @@ def test_labels_unseen_in_fit(words, iris):
     with pytest.warns(UserWarning, match="4 labels that were not seen in fit, such as 'new'"):
         score = svm.score(X, true)
     assert score == pytest.approx(np.mean(correct))
-    whole = StructuredSVM(ChainModel("zero_one"), tol=0.1, C=10.0, random_state=0).fit(X, y)
+    whole = StructuredSVM(ChainModel("zero_one"), C=1.0, random_state=0).fit(X, y)
     right = [np.array_equal(a, b) for a, b in zip(whole.predict(X), y)]
     right[1] = False
     with pytest.warns(UserWarning, match="such as 9"):

@@ -3,6 +3,7 @@
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
+from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
 from ._mrf import PairwiseMRF
 from ._objective import edge_mutual_information, trw_gradient, trw_objective
@@ -18,6 +19,7 @@ from ._uai import load_uai, read_uai_evidence, read_uai_solution, save_uai
 __all__ = [
     "ExactMarginals",
     "LoopyBPMarginals",
+    "MAPResult",
     "MarginalsDisplay",
     "MeanFieldMarginals",
     "PairwiseMRF",

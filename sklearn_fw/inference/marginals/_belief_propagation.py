@@ -20,6 +20,7 @@ from ..._validation import (
     check_time_limit,
 )
 from .._scores import is_forest
+from ._choice import NOTHING_ALLOWED, require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import uniform_marginals
 from ._spanning_trees import matrix_tree_edge_probabilities, starting_rho, towards_best_tree
@@ -27,7 +28,6 @@ from ._spanning_trees import matrix_tree_edge_probabilities, starting_rho, towar
 __all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels", "make_layout"]
 
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
-NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
 
 
 @functools.cache
@@ -42,6 +42,7 @@ class MessagePassing(MarginalsEstimator):
     """Base of the two estimators: parameters and start of a run."""
 
     def _start(self, mrf, tasks, rng):
+        require_allowed(mrf)
         check_choice(self.update, "update", {"parallel", "random", "sequential"})
         check_not_negative(self.damping, "damping")
         check_scalar(self.damping, "damping", Real, min_val=0, max_val=1, include_boundaries="left")
@@ -94,7 +95,7 @@ class TRBPMarginals(MessagePassing):
         Passes for each rho. A pass sends every message once.
     time_limit : float, default=None
         Seconds after which no new pass starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -203,7 +204,7 @@ class TRBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         random_state=None,
@@ -269,7 +270,7 @@ class LoopyBPMarginals(MessagePassing):
         Passes. A pass sends every message once.
     time_limit : float, default=None
         Seconds after which no new pass starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -358,7 +359,7 @@ class LoopyBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         random_state=None,

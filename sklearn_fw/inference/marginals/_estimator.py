@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
 from ..._validation import check_integer, check_sample_weight
+from .._scores import is_forest
+from ._forest_rows import ForestRows
 from ._learning import learn_mrf
 from ._mrf import SOFT, PairwiseMRF
 
@@ -38,6 +40,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
     Subclasses have the parameters ``edges``, ``pseudocount`` and ``n_states`` of learning.
     """
 
+    _sums_forests = False  # whether answers on forests are the sums over all labellings
+
     def _infer(self, mrf, learned=None, tasks=None):
         """The `Inference` of a random field; parameters are checked here.
 
@@ -54,7 +58,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         ----------
         X : PairwiseMRF, path or array-like of shape (n_samples, n_variables)
             A random field; the path of a UAI file; or a table of states 0, 1, ... whose rows are
-            observations, from which potentials are learned in closed form.
+            observations, from which potentials are learned. NaN marks missing entries.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -75,7 +79,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             self.n_features_in_ = mrf.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
         else:
-            X = validate_data(self, X)
+            X = validate_data(self, X, ensure_all_finite="allow-nan")
             weight = check_sample_weight(sample_weight, len(X))
             learned = learn_mrf(
                 X, edges=self.edges, pseudocount=self.pseudocount, n_states=self.n_states,
@@ -142,6 +146,11 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         # Equal observations have equal answers; the order of rows must not matter.
         rows, source = np.unique(X, axis=0, return_inverse=True)
         answers = np.zeros((len(rows), *self.marginals_.shape))
+        if self._sums_forests and is_forest(self.mrf_.edges, self.mrf_.n_variables):
+            forest = ForestRows(self.mrf_)
+            for batch in forest.batches(rows):
+                answers[batch] = forest.marginals(rows[batch])[0]
+            return answers[source.reshape(-1)]
         notes = []
         for row, answer in zip(rows, answers, strict=True):
             free = np.flatnonzero(row < 0)
@@ -234,7 +243,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True  # when learning: predict takes incomplete rows
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = True  # in predict, negative entries are missing, too
         return tags
 
 
@@ -248,23 +258,30 @@ def padded(mrf, marginals):
 def soften(mrf, notes):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
-    Forbidden entries get `SOFT` nats less than the best of their table. Log Z can only grow, so
-    an upper bound for the softened field holds for the given one.
+    Forbidden entries get so much less than the best of their table that a labelling which has one
+    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
+    can only grow, so an upper bound for the softened field holds for the given one.
     """
     forbidden = mrf.theta == -np.inf
     if not forbidden.any():
         return mrf.theta
     theta = mrf.theta.copy()
-    for block in [*mrf.node_blocks(theta), *mrf.edge_blocks(theta)]:
-        hard = block == -np.inf
-        if hard.all():
+    blocks = [*mrf.node_blocks(theta), *mrf.edge_blocks(theta)]
+    tops, ranges = [], []
+    for block in blocks:
+        finite = block[block > -np.inf]
+        if not finite.size:
             raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
-        if hard.any():
-            block[hard] = block[~hard].max() - SOFT
+        tops.append(finite.max())
+        ranges.append(tops[-1] - finite.min())
+    penalty = SOFT + float(np.sum(ranges))
+    for block, top in zip(blocks, tops, strict=True):
+        block[block == -np.inf] = top - penalty
     notes.append(
         UserWarning(
             f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
-            f"count as {SOFT:g} nats below the best entry of their table; ExactMarginals keeps them"
+            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals "
+            f"keeps them, and so does oracle='auto' where the graph is narrow enough"
         )
     )
     return theta

@@ -11,6 +11,7 @@ from ..._loop import drive
 from ..._result import Status
 from ..._validation import check_integer, check_positive, check_time_limit
 from ._belief_propagation import kernels, make_layout
+from ._choice import require_allowed
 from ._estimator import Inference, MarginalsEstimator
 
 __all__ = ["MeanFieldMarginals"]
@@ -38,7 +39,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         Passes for each start. A pass updates every variable once.
     time_limit : float, default=None
         Seconds after which no new pass starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -123,7 +124,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         tol=1e-5,
         max_iter=1000,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         random_state=None,
@@ -168,6 +169,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         }
         notes = []
         if best_bound == -math.inf:
+            require_allowed(mrf)
             text = (
                 f"all of {start + 1} starts end with positive probability for what potentials of "
                 f"-inf forbid, so the bound is -inf: increase n_init"

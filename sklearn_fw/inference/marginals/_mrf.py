@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from .._scores import PairwiseScores
+from ._forms import OtherForms
 
 __all__ = ["SOFT", "PairwiseMRF", "check_edges"]
 
@@ -13,7 +14,7 @@ __all__ = ["SOFT", "PairwiseMRF", "check_edges"]
 SOFT = 30.0
 
 
-class PairwiseMRF:
+class PairwiseMRF(OtherForms):
     """Markov random field with log-potentials on variables and on edges: what estimators infer.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and edges ``(i, j)``::
@@ -51,6 +52,10 @@ class PairwiseMRF:
         As given.
     names : list of str or None
         As given.
+    variables : ndarray of shape (n_variables,), int64
+        Number that each variable had before `condition`; without it 0, 1, ...
+    evidence : dict of int to int
+        States of the variables that are not here any more, by such numbers.
 
     Raises
     ------
@@ -92,6 +97,7 @@ class PairwiseMRF:
             raise ValueError(f"names must name {len(blocks)} variables, got {len(names)}")
         self.n_states, self.edges, self.constant = n_states, edges, float(constant)
         self.names = None if names is None else list(names)
+        self.variables, self.evidence = np.arange(len(blocks)), {}
         sizes = n_states[edges].prod(axis=1)
         self.node_start = np.concatenate([[0], np.cumsum(n_states)])
         self.edge_start = self.node_start[-1] + np.concatenate([[0], np.cumsum(sizes)])
@@ -250,7 +256,7 @@ class PairwiseMRF:
             )
         return states
 
-    # ---- other forms ---------------------------------------------------------------------------
+    # ---- other fields ---------------------------------------------------------------------------
 
     def scores(self, theta=None):
         """The potentials as an oracle wants them; variables with fewer states are padded.
@@ -304,32 +310,29 @@ class PairwiseMRF:
 
         Parameters
         ----------
-        observed : dict of int to int
-            State of each observed variable.
+        observed : dict of int or str to int
+            State of each observed variable, which is given by its number or its name.
 
         Returns
         -------
         mrf : PairwiseMRF
-            Variables that are not observed, in their order. Its log Z is that of all labellings
-            that agree with the observation.
+            Variables that are not observed, in their order; ``variables`` are their numbers before
+            all conditioning, ``evidence`` what is known, and `complete` goes back. Its log Z is
+            that of all labellings that agree with the observation.
 
         Raises
         ------
         ValueError
-            When a variable or state does not exist, or all variables are observed, or the
-            observation is forbidden.
+            When a variable or state does not exist, a variable is observed in two states, all
+            variables are observed, or the observation is forbidden.
         """
-        states = np.full(self.n_variables, -1)
-        for i, state in observed.items():
-            whole = isinstance(i, Integral) and isinstance(state, Integral)
-            if not whole or not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
-                raise ValueError(f"observed[{i}] = {state} is no state of any variable")
-            states[i] = state
+        states = self._observed_states(observed)
         free = np.flatnonzero(states < 0)
         if not len(free):
             raise ValueError("observed holds all variables: leave at least one free")
         unary = [block.copy() for block in self.unary]
-        constant = self.constant + sum(unary[i][states[i]] for i in np.flatnonzero(states >= 0))
+        fixed = np.flatnonzero(states >= 0)
+        constant = self.constant + sum(unary[i][states[i]] for i in fixed)
         edges, tables = [], []
         number = np.cumsum(states < 0) - 1
         for (i, j), table in zip(self.edges, self.pairwise):
@@ -345,191 +348,95 @@ class PairwiseMRF:
         if constant == -np.inf or any(np.all(unary[i] == -np.inf) for i in free):
             raise ValueError("observed is forbidden by a potential of -inf")
         names = None if self.names is None else [self.names[i] for i in free]
-        return PairwiseMRF(
+        rest = PairwiseMRF(
             [unary[i] for i in free], edges, tables or None, constant=constant, names=names
         )
+        rest.variables = self.variables[free]
+        known = dict(zip(self.variables[fixed].tolist(), states[fixed].tolist()))
+        rest.evidence = {**self.evidence, **known}
+        return rest
 
-    def to_ising(self):
-        """Fields and couplings of spins -1 (state 0) and +1 (state 1).
+    def _observed_states(self, observed):
+        """State of each variable, -1 where it is not observed."""
+        states = np.full(self.n_variables, -1)
+        for key, state in observed.items():
+            i = self._number(key) if isinstance(key, str) else key
+            whole = isinstance(i, Integral) and isinstance(state, Integral)
+            if not whole or not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
+                raise ValueError(f"observed[{key!r}] = {state} is no state of any variable")
+            if states[i] not in (-1, state):
+                raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
+            states[i] = state
+        return states
+
+    def _number(self, name):
+        if self.names is None:
+            raise ValueError(f"observed names {name!r}, but the variables have no names")
+        if self.names.count(name) != 1:
+            found = "several" if name in self.names else "no"
+            raise ValueError(f"observed names {name!r}, and {found} variables have this name")
+        return self.names.index(name)
+
+    def complete(self, X):
+        """Labellings of all variables there were before conditioning.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_variables,) or (n_samples, n_variables), integer
+            Labellings of this field.
 
         Returns
         -------
-        h : ndarray of shape (n_variables,)
-            Fields.
-        J : ndarray of shape (n_edges,)
-            Couplings, in the order of ``edges``.
-        constant : float
-            The score is ``constant + sum_i h_i s_i + sum_ij J_ij s_i s_j``.
+        X : ndarray of shape (n_all,) or (n_samples, n_all), int64
+            The same with the states of ``evidence``, in the order of the first field.
+        """
+        X = np.asarray(X)
+        labels = self.check_labels(np.atleast_2d(X))
+        full = np.empty((len(labels), self.n_variables + len(self.evidence)), np.int64)
+        full[:, self.variables] = labels
+        for i, state in self.evidence.items():
+            full[:, i] = state
+        return full if X.ndim == 2 else full[0]
+
+    # ---- questions -----------------------------------------------------------------------------
+
+    def map(self, oracle="auto", *, start=None, time_limit=None):
+        """Most probable labelling, its value and a bound on what any labelling can have.
+
+        Parameters
+        ----------
+        oracle : str, object or callable, default="auto"
+            Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+            without cycles, elimination where its tables are small enough and there is time, and
+            else "approx" with some hundred rounds of local search for each variable.
+        start : array-like of shape (n_variables,), integer, default=None
+            A labelling to begin with; the answer is not worse.
+        time_limit : float, default=None
+            Seconds; an exact oracle that needs more is left for the approximate one.
+
+        Returns
+        -------
+        result : MAPResult
+            ``labels``, ``value`` (the score with ``constant``), ``bound``, ``exact`` and
+            ``choice``, which says what was asked and why.
 
         Raises
         ------
         ValueError
-            When a variable does not have two states, or a potential is ``-inf``.
+            When potentials of -inf forbid every labelling, or no allowed one was found.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_fw.inference import PairwiseMRF
+        >>> mrf = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], 2 * np.eye(2))
+        >>> result = mrf.map()
+        >>> result.labels, result.value, result.bound
+        (array([1, 1]), 3.0, 3.0)
         """
-        if np.any(self.n_states != 2):
-            raise ValueError("to_ising needs two states for every variable")
-        if not np.all(np.isfinite(self.theta)):
-            raise ValueError("to_ising needs finite potentials, got -inf (hard constraints)")
-        scores = self.scores()
-        unary, t = scores.unary, scores.pairwise
-        h = (unary[:, 1] - unary[:, 0]) / 2
-        constant = self.constant + unary.mean(axis=1).sum() + t.mean(axis=(1, 2)).sum()
-        if self.n_edges:
-            np.add.at(h, self.edges[:, 0], (t[:, 1] - t[:, 0]).sum(axis=1) / 4)
-            np.add.at(h, self.edges[:, 1], (t[:, :, 1] - t[:, :, 0]).sum(axis=1) / 4)
-        J = (t[:, 0, 0] + t[:, 1, 1] - t[:, 0, 1] - t[:, 1, 0]) / 4
-        return h, J, float(constant)
+        from ._map import find_map
 
-    @classmethod
-    def from_ising(cls, h, J, edges=None, *, constant=0.0, names=None):
-        """Random field of spins -1 (state 0) and +1 (state 1).
-
-        Parameters
-        ----------
-        h : array-like of shape (n_variables,)
-            Fields: ``h_i s_i`` is added to the score.
-        J : array-like of shape (n_edges,) or (n_variables, n_variables)
-            Couplings: ``J_ij s_i s_j`` is added to the score. A square matrix must be symmetric
-            or upper triangular; each pair counts once and its zeros are no edges.
-        edges : array-like of shape (n_edges, 2), default=None
-            Edges of a vector of couplings.
-        constant : float, default=0.0
-            Added to the score.
-        names : list of str, default=None
-            Names of the variables.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            The random field.
-        """
-        h, J = np.asarray(h, dtype=np.float64), np.asarray(J, dtype=np.float64)
-        if h.ndim != 1:
-            raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
-        if edges is not None and J.shape != (len(edges),):
-            raise ValueError(f"J must hold a number for each of {len(edges)} edges, got {J.shape}")
-        if edges is None:
-            if J.shape != (len(h), len(h)):
-                raise ValueError(
-                    f"J must be a matrix of shape {(len(h), len(h))} when edges is None, got "
-                    f"{J.shape}"
-                )
-            if np.any(np.diag(J)) or not (np.array_equal(J, J.T) or not np.any(np.tril(J))):
-                raise ValueError("J must be symmetric or upper triangular, with a zero diagonal")
-            edges = np.argwhere(np.triu(J))
-            J = J[tuple(edges.T)]
-        spins = np.array([-1.0, 1.0])
-        tables = J[:, None, None] * np.outer(spins, spins)
-        return cls(h[:, None] * spins, edges, tables, constant=constant, names=names)
-
-    @classmethod
-    def from_networkx(cls, graph, unary="unary", pairwise="pairwise"):
-        """Random field of an undirected networkx graph.
-
-        Parameters
-        ----------
-        graph : networkx.Graph or MultiGraph
-            Variables are nodes, in the order of the graph.
-        unary : str, default="unary"
-            Node attribute with the log-potentials, of shape (n_states_i,).
-        pairwise : str, default="pairwise"
-            Edge attribute with the table, of shape (n_states_i, n_states_j), rows for the node
-            that comes first in the order of nodes.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            The random field; ``names`` are the nodes as text.
-
-        Raises
-        ------
-        ValueError
-            When the graph is directed or an attribute is missing.
-        """
-        if graph.is_directed():
-            raise ValueError("graph must be undirected; call graph.to_undirected()")
-        number = {node: i for i, node in enumerate(graph.nodes)}
-        for kind, items, attribute in (
-            ("node", graph.nodes(data=True), unary),
-            ("edge", graph.edges(data=True), pairwise),
-        ):
-            for *item, data in items:
-                if attribute not in data:
-                    raise ValueError(f"{kind} {item} has no attribute {attribute!r}")
-        edges = [sorted((number[a], number[b])) for a, b in graph.edges()]
-        tables = [data[pairwise] for _, _, data in graph.edges(data=True)]
-        return cls(
-            [data[unary] for _, data in graph.nodes(data=True)],
-            edges or None,
-            tables or None,
-            names=[str(node) for node in graph.nodes],
-        )
-
-    def to_networkx(self):
-        """The inverse of `from_networkx`.
-
-        Returns
-        -------
-        graph : networkx.Graph
-            Nodes 0 to n_variables - 1 with "unary", edges with "pairwise". ``constant`` and
-            ``names`` have no place there.
-        """
-        import networkx as nx
-
-        graph = nx.Graph()
-        graph.add_nodes_from((i, {"unary": block}) for i, block in enumerate(self.unary))
-        graph.add_edges_from(
-            (int(i), int(j), {"pairwise": table})
-            for (i, j), table in zip(self.edges, self.pairwise)
-        )
-        return graph
-
-    @classmethod
-    def from_uai(cls, path, evidence=None):
-        """Read a file of the UAI inference competitions.
-
-        Parameters
-        ----------
-        path : str or path
-            File with the preamble MARKOV or BAYES and factors on at most two variables.
-        evidence : str, path or dict of int to int, default=None
-            Evidence file or observed states: the result is `condition` on them.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            The random field.
-
-        Raises
-        ------
-        ValueError
-            When the file is malformed: the message names the line.
-        """
-        from ._uai import load_uai, read_uai_evidence
-
-        mrf = load_uai(path)
-        if evidence is None:
-            return mrf
-        if not isinstance(evidence, dict):
-            evidence = read_uai_evidence(evidence)
-            if not isinstance(evidence, dict):
-                raise ValueError(
-                    "evidence holds several samples: read them with read_uai_evidence and call "
-                    "condition for each"
-                )
-        return mrf.condition(evidence) if evidence else mrf
-
-    def to_uai(self, path):
-        """Write a file of the UAI format, from which `from_uai` reads the same numbers.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write.
-        """
-        from ._uai import save_uai
-
-        save_uai(self, path)
+        return find_map(self, oracle, start, time_limit)
 
 
 def _potentials(block, name, n_dims):

@@ -8,9 +8,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..._validation import check_choice, check_integer
 from .._scores import PairwiseScores
+from ._choice import choose_oracle, require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._mrf import PairwiseMRF
-from ._trw import choose_oracle
 
 __all__ = ["PerturbAndMAPMarginals"]
 
@@ -41,7 +41,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         the shares of states among the best labellings. The first are much more accurate for few
         draws. They cost a call of the oracle for each draw and state instead of one for each draw,
         or two for each draw with an exact oracle and one copy.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -131,7 +131,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         n_samples=10,
         n_copies=1,
         marginals="conditioning",
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         n_jobs=None,
@@ -197,6 +197,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )
         if any(draw.value == -np.inf for draw in draws):
+            require_allowed(field)
             raise ValueError(
                 "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
             )

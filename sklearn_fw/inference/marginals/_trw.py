@@ -8,40 +8,44 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 from sklearn.utils.metaestimators import available_if
 
+from ..._loop import get_logger
 from ..._result import Status
 from ..._validation import check_choice, check_integer, check_positive, check_time_limit
+from .._deadline import deadline_after
 from .._scores import is_forest
-from ..oracles import BestOf, TreeMaxProduct, resolve_oracle
-from ..oracles._elimination import Elimination
+from ..oracles import BestOf, resolve_oracle
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
+from ._choice import Choice, choose, exact_inference, require_allowed
 from ._estimator import Inference, MarginalsEstimator, soften
 from ._frank_wolfe import Settings, TRWRun, tighten
 from ._polytopes import LocalPolytope, MarginalPolytope
 from ._spanning_trees import starting_rho, towards_best_tree
 
-__all__ = ["TRWMarginals", "choose_oracle"]
+__all__ = ["TRWMarginals"]
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
 
 class TRWMarginals(MarginalsEstimator):
-    """Marginals and a certified bound on log Z, from an oracle that finds best labellings.
+    """Marginals and bounds on log Z: exact where that is cheap, else certified by Frank-Wolfe.
 
     Minimises over edge appearance probabilities rho the tree-reweighted bound::
 
         log Z <= max_mu  constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)
 
     where mu runs over the marginal polytope: fully corrective Frank-Wolfe, whose only access to it
-    is the oracle. Choose it for strong or frustrated couplings, where message passing fails, and
-    when the answer must say how wrong it can be; `ExactMarginals` is the choice while the graph is
-    narrow enough for it.
+    is the oracle that finds best labellings. Choose it for strong or frustrated couplings, where
+    message passing fails, and when the answer must say how wrong it can be. By default it looks at
+    the graph first: without cycles, or where elimination fits into memory and ``time_limit``, sums
+    over all labellings cost less than a few calls of any exact oracle, so these are returned.
 
     Parameters
     ----------
     oracle : str, object or callable, default="auto"
-        Finds best labellings, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
-        "elimination") where the graph allows it, else "approx", which certifies less.
+        Finds best labellings, see `sklearn_fw.inference`. "auto" sums exactly where the graph
+        allows it, without Frank-Wolfe and its parameters, and takes "approx" elsewhere, which
+        certifies less. Any other value asks for Frank-Wolfe.
     polytope : {"marginal", "local"}, default="marginal"
         "local" takes the larger set of locally consistent marginals and a linear program as oracle,
         which is what message passing optimises over: a looser bound.
@@ -59,8 +63,9 @@ class TRWMarginals(MarginalsEstimator):
     correction_tol : "auto" or float, default="auto"
         Gap at which a correction ends. "auto": 0.5 while the gap is above 1, then 0.05, and at most
         a fifth of small ``tol``.
-    local_search : {"icm"} or None, default=None
-        Between oracle calls also step towards labellings found by local search.
+    local_search : {"auto", "icm"} or None, default="auto"
+        Between oracle calls also step towards labellings found by local search. "auto" does so
+        where "auto" for the oracle ends with "approx": on large graphs such steps cost little.
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
         First edge appearance probabilities: of random spanning trees weighted by the strength of
         couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
@@ -78,8 +83,10 @@ class TRWMarginals(MarginalsEstimator):
     max_oracle_calls : int, default=None
         Oracle calls in all.
     time_limit : float, default=None
-        Seconds after which no new step starts.
-    edges : {"complete", "tree"}, array-like or networkx graph, default="complete"
+        Seconds after which no new step starts and oracles end their calls: elimination is
+        interrupted, with messages in its place, others return what they have. "auto" does not begin
+        exact sums that would take longer. Incomplete rows have as much each.
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         For tables: rows of uniform states that are added to the observations.
@@ -108,17 +115,23 @@ class TRWMarginals(MarginalsEstimator):
         Certified gap for the last rho, at the marginals returned; inf if nothing is certified.
     estimated_gap_ : float
         The same with the oracle's labelling in place of its bound; equal for exact oracles.
-    rho_ : ndarray of shape (n_edges,)
-        Edge appearance probabilities of the last problem.
+    rho_ : ndarray of shape (n_edges,) or None
+        Edge appearance probabilities of the last problem; None for exact sums in graphs with
+        cycles.
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order.
+    method_ : {"exact", "frank_wolfe", "closed_form"}
+        What was done: sums over all labellings, a search, or nothing, for a wide field that was
+        learned and is the maximiser of its own bound.
+    choice_ : str
+        Why, in words and numbers.
     delta_ : float
         Contraction at the end.
     vertices_ : ndarray of shape (n_vertices, n_variables) or None
-        Labellings in use; None for ``polytope="local"``.
-    weights_ : ndarray of shape (n_vertices + 1,)
+        Labellings in use; None for ``polytope="local"`` and exact sums.
+    weights_ : ndarray of shape (n_vertices + 1,) or None
         Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
-        with exactly these marginals.
+        with exactly these marginals. None for exact sums.
     mrf_ : PairwiseMRF
         The random field, given or learned.
     n_features_in_ : int
@@ -126,11 +139,11 @@ class TRWMarginals(MarginalsEstimator):
     feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns of a data frame.
     n_iter_ : int
-        Frank-Wolfe steps in all; 1 for the closed form.
+        Frank-Wolfe steps in all; 1 for exact sums and the closed form.
     n_oracle_calls_ : int
         Oracle calls in all.
     oracle_ : object or None
-        The oracle used; None for ``polytope="local"``.
+        The oracle used; None for ``polytope="local"`` and the closed form.
     converged_ : bool
         Whether ``dual_gap_ <= tol``.
     status_ : str
@@ -138,13 +151,14 @@ class TRWMarginals(MarginalsEstimator):
     history_ : dict of str to ndarray
         One entry per oracle call: "n_oracle_calls", "rho_iter", "log_partition",
         "log_partition_upper" (best so far), "dual_gap", "estimated_gap", "delta", "n_vertices",
-        "time".
+        "time". Empty where no oracle was asked.
 
     Raises
     ------
     ValueError
-        For parameters out of range, tables that hold no states, edges that do not exist, and
-        answers of an oracle that have the wrong length or range.
+        For parameters out of range, tables that hold no states, edges that do not exist, potentials
+        of -inf that allow no labelling, and answers of an oracle that have the wrong length or
+        range.
 
     Warns
     -----
@@ -152,7 +166,7 @@ class TRWMarginals(MarginalsEstimator):
         When the budget ends before the gap is at most ``tol``, or an oracle without proof found
         nothing better.
     UserWarning
-        When potentials are -inf.
+        When potentials are -inf and Frank-Wolfe softens them.
 
     See Also
     --------
@@ -189,7 +203,9 @@ class TRWMarginals(MarginalsEstimator):
     >>> from sklearn_fw import TRWMarginals
     >>> from sklearn_fw.inference import PairwiseMRF
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 2 * np.eye(2))
-    >>> trw = TRWMarginals(tol=0.01).fit(triangle)
+    >>> TRWMarginals().fit(triangle).choice_
+    'exact by elimination: tables of up to 8 numbers, about 1.4e-07 s'
+    >>> trw = TRWMarginals("elimination", tol=0.01).fit(triangle)
     >>> bool(trw.log_partition_lower_ <= np.log(2 + 6 * np.exp(4)) <= trw.log_partition_upper_)
     True
     >>> trw.marginals_.round(1)
@@ -208,7 +224,7 @@ class TRWMarginals(MarginalsEstimator):
         correction="mfw",
         correction_every=1,
         correction_tol="auto",
-        local_search=None,
+        local_search="auto",
         rho_init="matrix_tree_weighted",
         n_rho_iter="auto",
         rho_step="open_loop",
@@ -216,7 +232,7 @@ class TRWMarginals(MarginalsEstimator):
         max_iter=500,
         max_oracle_calls=None,
         time_limit=None,
-        edges="complete",
+        edges="tree",
         pseudocount=1.0,
         n_states="auto",
         warm_start=False,
@@ -245,16 +261,41 @@ class TRWMarginals(MarginalsEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _sums_forests(self):
+        return isinstance(self.oracle, str) and self.oracle == "auto" and self.polytope != "local"
+
     def _infer(self, mrf, learned=None, tasks=None):
         settings, budget = self._settings(many_rho=learned is None and tasks is not None)
+        if self.polytope == "local":
+            choice = Choice(None, False, "polytope='local': a linear program")
+        elif isinstance(self.oracle, str) and self.oracle == "auto":
+            choice = choose(mrf, budget["time_limit"])
+        else:
+            choice = Choice(resolve_oracle(self.oracle), False, "the oracle that was given")
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
-        if is_known and budget["n_rho_iter"] == 1:
-            return _closed_form(mrf, learned)
+        known = is_known and budget["n_rho_iter"] == 1
+        if known and learned.rows is None:
+            choice = choose(mrf)
+        elif known and not choice.sums:
+            answer = _closed_form(mrf, learned)
+            return self._told("closed_form", "a learned field maximises its own bound", answer)
+        if choice.sums:
+            try:
+                with deadline_after(budget["time_limit"]):
+                    answer = exact_inference(mrf, choice.oracle)
+                answer.attributes.update(_no_search(choice.oracle, _is_tree(mrf), mrf.n_edges))
+                return self._told("exact", choice.reason, answer)
+            except TimeoutError:
+                reason = f"approximate: time_limit ended what was to be {choice.reason}"
+                choice, budget["time_limit"] = Choice(BestOf(), False, reason), 0.0
         notes = []
         theta = soften(mrf, notes)
-        oracle = None if self.polytope == "local" else choose_oracle(self.oracle, mrf)
+        oracle = choice.oracle
+        with deadline_after(budget["time_limit"]):
+            require_allowed(mrf, oracle)
         polytope = LocalPolytope(mrf) if oracle is None else MarginalPolytope(mrf, oracle)
         run = TRWRun(mrf, theta, polytope, settings)
         if is_known:
@@ -264,7 +305,8 @@ class TRWMarginals(MarginalsEstimator):
             run.resume(self.vertices_, self.weights_, self.delta_)
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
-        rho, rho_gap, status = tighten(run, rho, **budget)
+        with deadline_after(budget["time_limit"]):
+            rho, rho_gap, status = tighten(run, rho, **budget)
         names = [name for name in run.rows[0] if name != "stopping_gap"]
         attributes = {
             "dual_gap_": run.gap,
@@ -286,7 +328,14 @@ class TRWMarginals(MarginalsEstimator):
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
         product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
         lower = max(run.lower, mrf.constant + product)
-        return Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
+        answer = Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
+        return self._told("frank_wolfe", choice.reason, answer)
+
+    def _told(self, method, reason, answer):
+        """The answer, with how it came about as attributes and in the log."""
+        get_logger(self.verbose).info("%s: %s, %s", type(self).__name__, method, reason)
+        answer.attributes |= {"method_": method, "choice_": reason}
+        return answer
 
     @available_if(lambda self: self.polytope == "marginal")
     def sample(self, n_samples=1, random_state=None):
@@ -303,9 +352,13 @@ class TRWMarginals(MarginalsEstimator):
         -------
         X : ndarray of shape (n_samples, n_variables), int64
             Independent draws from the mixture of labellings and the uniform distribution: exactly
-            ``marginals_``, but only the labellings of ``vertices_`` beside the uniform part.
+            ``marginals_``, but only the labellings of ``vertices_`` beside the uniform part. After
+            exact sums, draws from the random field itself.
         """
         n_samples, rng = self._sampling(n_samples, random_state)
+        if self.method_ == "exact":
+            draws = self.oracle_.sample(self.mrf_.scores(), n_samples, rng)
+            return draws.astype(np.int64)
         X = (rng.random_sample((n_samples, self.mrf_.n_variables)) * self.mrf_.n_states).astype(int)
         atom = rng.choice(len(self.weights_), n_samples, p=self.weights_)
         kept = (atom > 0) & (rng.random_sample(n_samples) >= self.delta_)
@@ -319,9 +372,13 @@ class TRWMarginals(MarginalsEstimator):
         check_choice(self.contraction, "contraction", {"adaptive", "fixed", "none"})
         if self.correction is not None:
             check_choice(self.correction, "correction", {"mfw", "pfw", "fw"})
-        if self.local_search is not None:
-            check_choice(self.local_search, "local_search", {"icm"})
-            if self.polytope == "local":
+        by_itself = isinstance(self.oracle, str) and self.oracle == "auto"
+        local_search = self.local_search
+        if local_search is not None:
+            check_choice(local_search, "local_search", {"auto", "icm"})
+            if local_search == "auto":
+                local_search = "icm" if by_itself and self.polytope == "marginal" else None
+            elif self.polytope == "local":
                 raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         check_choice(self.rho_step, "rho_step", {"open_loop", "line_search"})
         if self.contraction != "none":
@@ -343,7 +400,7 @@ class TRWMarginals(MarginalsEstimator):
             correction=self.correction,
             correction_every=check_integer(self.correction_every, "correction_every", 1),
             correction_tol=self.correction_tol,
-            local_search=self.local_search,
+            local_search=local_search,
             tol=check_positive(self.tol, "tol"),
         )
         return settings, {
@@ -367,14 +424,27 @@ class TRWMarginals(MarginalsEstimator):
         )
 
 
-def choose_oracle(oracle, mrf):
-    """The oracle of an estimator; for "auto" an exact one while that is cheap."""
-    if not (isinstance(oracle, str) and oracle == "auto"):
-        return resolve_oracle(oracle)
-    if is_forest(mrf.edges, mrf.n_variables):
-        return TreeMaxProduct()
-    elimination = Elimination()  # keeps the plan that it makes to answer
-    return elimination if elimination.fits(mrf.scores()) else BestOf()
+def _is_tree(mrf):
+    return is_forest(mrf.edges, mrf.n_variables)
+
+
+def _no_search(oracle, is_tree, n_edges):
+    """Attributes of an answer that is exact: nothing was searched for."""
+    return {
+        "dual_gap_": 0.0,
+        "estimated_gap_": 0.0,
+        "rho_": np.ones(n_edges) if is_tree else None,
+        "rho_gap_": 0.0,
+        "delta_": 0.0,
+        "vertices_": None,
+        "weights_": None,
+        "n_iter_": 1,
+        "n_oracle_calls_": 0,
+        "oracle_": oracle,
+        "converged_": True,
+        "status_": "converged",
+        "history_": {},
+    }
 
 
 def _closed_form(mrf, learned):

@@ -194,18 +194,19 @@ def read_uai_evidence(path):
 
 
 def read_uai_solution(path):
-    """Read marginals or the partition function from a solution file of the UAI format.
+    """Read marginals, the partition function or a labelling from a UAI solution file.
 
     Parameters
     ----------
     path : str or path
-        Text file that starts with MAR (node marginals) or PR (partition function).
+        Text file that starts with MAR (node marginals), PR (partition function), or MAP or MPE (a
+        labelling).
 
     Returns
     -------
-    solution : list of ndarray of shape (n_states_i,), or float
+    solution : list of ndarray of shape (n_states_i,), float, or ndarray of shape (n_variables,)
         Node marginals; or the natural logarithm of the partition function, which the file holds as
-        decimal logarithm.
+        decimal logarithm; or the state of each variable, int64.
 
     Raises
     ------
@@ -225,8 +226,8 @@ def read_uai_solution(path):
     """
     tokens = _Tokens(path)
     kind = tokens.word()
-    if kind not in ("MAR", "PR"):
-        tokens.fail(f"the file must start with MAR or PR, got {kind!r}")
+    if kind not in ("MAR", "PR", "MAP", "MPE"):
+        tokens.fail(f"the file must start with MAR, PR, MAP or MPE, got {kind!r}")
     try:
         return _read_solution(tokens, kind)
     except ValueError as error:
@@ -373,6 +374,10 @@ def _read_observed(tokens):
 def _read_solution(tokens, kind):
     if kind == "PR":
         solution = float(tokens.numbers(1, "a decimal logarithm", -np.inf)[0]) * math.log(10.0)
+    elif kind in ("MAP", "MPE"):
+        n_variables = tokens.integer("the number of variables", 1)
+        states = [tokens.integer("a state", 0) for _ in range(n_variables)]
+        solution = np.array(states, dtype=np.int64)
     else:
         n_variables = tokens.integer("the number of variables", 1)
         solution = [

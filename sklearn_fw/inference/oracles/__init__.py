@@ -10,6 +10,7 @@ from ._enumeration import Enumeration
 from ._graph_cut import GraphCut
 from ._icm import ICM
 from ._linear_programs import MILP, LPRelaxation
+from ._local_search import IteratedLocalSearch
 from ._qpbo import QPBO
 from ._resolve import resolve_oracle
 from ._toulbar2 import Toulbar2
@@ -28,6 +29,7 @@ __all__ = [
     "Elimination",
     "Enumeration",
     "GraphCut",
+    "IteratedLocalSearch",
     "LPRelaxation",
     "Toulbar2",
     "TreeMaxProduct",

@@ -17,8 +17,8 @@ class BestOf(BaseEstimator):
     ----------
     oracles : "auto" or list of (str, object or callable), default="auto"
         The oracles, in the order in which they are asked, as names, objects or functions that
-        `resolve_oracle` knows. "auto" is ``("qpbo", "trws", "icm")`` for scores with at most two
-        states, padding included, and ``("trws", "icm")`` for others.
+        `resolve_oracle` knows. "auto" is ``("qpbo", "trws", "ils")`` for scores with at most two
+        states, padding included, and ``("trws", "ils")`` for others.
 
     Attributes
     ----------
@@ -33,8 +33,9 @@ class BestOf(BaseEstimator):
     Notes
     -----
     The cost is that of all oracles; those behind an oracle whose answer is exact are not asked.
-    ``start`` is passed on to all of them. An oracle that refuses the graph ends the call with its
-    error. Calls may come from several threads if the oracles allow it.
+    Each begins with the best labelling known, ``start`` or what those before it found. An oracle
+    that refuses the graph ends the call with its error. Calls may come from several threads if the
+    oracles allow it.
 
     References
     ----------
@@ -73,7 +74,7 @@ class BestOf(BaseEstimator):
         scores : PairwiseScores
             Scores on a graph that all of the oracles take.
         start : array-like of shape (n_nodes,), integer, default=None
-            A first guess for all oracles.
+            A first guess.
 
         Returns
         -------
@@ -96,6 +97,8 @@ class BestOf(BaseEstimator):
             found, found_value, bound = oracle.argmax(scores, start=start)
             if labels is None or found_value > value:
                 labels, value = found, found_value
+                if start is None or value > -np.inf:
+                    start = labels
             # Rounding must not put the bound of one below the value of another.
             upper_bound = max(value, min(upper_bound, bound))
             if value == upper_bound:
@@ -107,7 +110,7 @@ class BestOf(BaseEstimator):
 
         oracles = self.oracles
         if isinstance(oracles, str) and oracles == "auto":
-            oracles = ("qpbo", "trws", "icm") if n_states <= 2 else ("trws", "icm")
+            oracles = ("qpbo", "trws", "ils") if n_states <= 2 else ("trws", "ils")
         if not isinstance(oracles, list | tuple):
             raise TypeError(f"oracles must be 'auto' or a list of oracles, got {oracles!r}")
         if not oracles:

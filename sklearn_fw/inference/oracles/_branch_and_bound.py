@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_time_limit
+from .._deadline import time_left
 from ._adjacency import adjacency
 from ._plans import PlanCache
 from ._trws import Incumbent, Relaxation
@@ -132,7 +133,7 @@ class BranchAndBound(BaseEstimator):
         ValueError
             When a parameter is out of range, or ``start`` is no labelling of this graph.
         """
-        end = perf_counter() + check_time_limit(self.time_limit)
+        end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
         max_nodes = np.inf
         if self.max_nodes is not None:
             max_nodes = check_integer(self.max_nodes, "max_nodes", 1)

@@ -1,12 +1,14 @@
 """Exact inference on any graph whose tree-width is small."""
 
 import functools
+import itertools
 import math
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
+from .._deadline import time_left
 from .._scores import arrays_of
 from ._exact import GibbsInference
 from ._plans import PlanCache
@@ -22,7 +24,10 @@ def _kernels():
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
 WIDE = 12.0
 # Most numbers in all messages of a call, in tables of `max_table_size` numbers and altogether.
-MOST_TABLES, MOST_NUMBERS = 2**7, 2**29
+MOST_TABLES, MOST_NUMBERS = 2**4, 2**29
+PART = 2**23  # numbers in tables between two looks at the clock, some hundredths of a second
+# Upper estimate for sums and marginals, in ordinary numbers; logarithms take twice as long.
+SECONDS_PER_NUMBER = 1e-8
 
 
 def _narrow_order(edges, n_nodes):
@@ -63,8 +68,11 @@ class _Graph:
         width = int(np.diff(scope_start).max(initial=0))
         if len(order) < len(size):
             return None, width, int(2.0 ** min(log_largest, 62.0))
-        plan = Plan(*arrange(self.edges, size, order, scope_start, scope))
-        return plan, width, int((np.diff(plan.message_start) * size[order]).max())
+        arrays = arrange(self.edges, size, order, scope_start, scope)
+        n_numbers = np.diff(arrays[Plan._fields.index("message_start")]) * size[order]
+        last = np.append(np.diff(np.cumsum(n_numbers) // PART) > 0, True)  # bucket of each part
+        plan = Plan(*arrays, cuts=np.append(0, np.flatnonzero(last) + 1))
+        return plan, width, int(n_numbers.max())
 
 
 class Elimination(GibbsInference, BaseEstimator):
@@ -77,11 +85,11 @@ class Elimination(GibbsInference, BaseEstimator):
 
     Parameters
     ----------
-    max_table_size : int, default=2**22
+    max_table_size : int, default=2**25
         Most numbers in the table of a node and the neighbours that it has when it is eliminated;
-        the guard against a call that needs all time and memory. A table of 2^22 numbers, 32 MB, is
-        reached at induced width 21 with two states. All messages together may have 2^29 numbers,
-        4 GB, as those of a grid of 20 x 20 do nearly, or 128 times ``max_table_size``.
+        the guard against a call that needs all time and memory. A table of 2^25 numbers, 256 MB, is
+        reached at induced width 24 with two states. All messages together may have 2^29 numbers,
+        4 GB, as those of a grid of 20 x 20 do nearly, or 16 times ``max_table_size``.
 
     Attributes
     ----------
@@ -149,7 +157,7 @@ class Elimination(GibbsInference, BaseEstimator):
 
     _graph = PlanCache(_Graph)
 
-    def __init__(self, max_table_size=2**22):
+    def __init__(self, max_table_size=2**25):
         self.max_table_size = max_table_size
 
     def argmax(self, scores, start=None):
@@ -176,6 +184,8 @@ class Elimination(GibbsInference, BaseEstimator):
         ValueError
             When a table would have more than ``max_table_size`` numbers, or all messages together
             too many.
+        TimeoutError
+            When `time_left` comes to its end before the call does.
         """
         problem = self._problem(scores)
         value, messages, _ = _upward(problem, _kernels().MAX)
@@ -213,6 +223,27 @@ class Elimination(GibbsInference, BaseEstimator):
         """
         return self._excess(*self._graph(scores).plan(_count_states(arrays_of(scores)[0]))) is None
 
+    def cost(self, scores):
+        """Seconds that marginals take at most, roughly, found without making the call.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on any graph; only edges and forbidden states matter.
+
+        Returns
+        -------
+        seconds : float
+            From the number of entries of all tables and the speed of a usual core; `argmax` takes
+            about a third. inf if the limits of ``max_table_size`` forbid the call.
+        """
+        found = self._graph(scores).plan(_count_states(arrays_of(scores)[0]))
+        if self._excess(*found) is not None:
+            return math.inf
+        plan = found[0]
+        n_numbers = (np.diff(plan.message_start) * plan.size[plan.order]).sum()
+        return float(n_numbers) * SECONDS_PER_NUMBER
+
     def _excess(self, plan, width, largest):
         """What is too large, in words, or None."""
         limit = check_integer(self.max_table_size, "max_table_size", 1)
@@ -231,7 +262,6 @@ class Elimination(GibbsInference, BaseEstimator):
         return None
 
     def _sums(self, scores, marginals):
-        kernels = _kernels()
         problem = self._problem(scores)
         mode, value, messages, scales = _upward_sum(problem)
         if not marginals or value == -math.inf:
@@ -239,7 +269,7 @@ class Elimination(GibbsInference, BaseEstimator):
         n_states = scores.n_states
         node = np.zeros((scores.n_nodes, n_states))
         edge = np.zeros((scores.n_edges, n_states, n_states))
-        kernels.downward(*problem, mode, messages, scales, value, node, edge)
+        _downward(problem, mode, messages, scales, value, node, edge)
         return node, edge, value
 
     def _maxima(self, scores):
@@ -248,7 +278,7 @@ class Elimination(GibbsInference, BaseEstimator):
         node = np.full((scores.n_nodes, scores.n_states), -np.inf)
         if value > -math.inf:
             edge = np.empty((0, 0, 0))
-            _kernels().downward(*problem, _kernels().MAX, messages, scales, value, node, edge)
+            _downward(problem, _kernels().MAX, messages, scales, value, node, edge)
         return node
 
     def _draws(self, scores, uniforms):
@@ -282,8 +312,13 @@ def _count_states(unary):
 def _upward(problem, mode):
     """(value, messages, scales) of an elimination; value NaN says that this mode cannot."""
     plan = problem[0]
-    messages, scales = np.empty(plan.message_start[-1]), np.empty(len(plan.order))
-    return _kernels().upward(*problem, mode, messages, scales), messages, scales
+    messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
+    value = 0.0
+    for begin, end in _parts(plan):
+        value += _kernels().upward(*problem, mode, messages, scales, begin, end)
+        if math.isnan(value):
+            break
+    return value, messages, scales
 
 
 def _upward_sum(problem):
@@ -294,3 +329,22 @@ def _upward_sum(problem):
         mode = _kernels().LOG_SUM
         value, messages, scales = _upward(problem, mode)
     return mode, value, messages, scales
+
+
+def _downward(problem, mode, messages, scales, value, node, edge):
+    """Fill ``node`` and ``edge`` on the way back."""
+    for begin, end in _parts(problem[0], backwards=True):
+        _kernels().downward(*problem, mode, messages, scales, begin, end, value, node, edge)
+
+
+def _parts(plan, backwards=False):
+    """Yield the parts of a walk through all buckets, looking at the clock before each."""
+    cuts = plan.cuts.tolist()
+    parts = list(itertools.pairwise(cuts))
+    for begin, end in reversed(parts) if backwards else parts:
+        if time_left() <= 0.0:
+            raise TimeoutError(
+                "elimination was interrupted by a time limit: it has no answer before its end; "
+                "oracle='approx' has one at any time"
+            )
+        yield begin, end

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_not_negative, check_time_limit
+from .._deadline import time_left
 from ._adjacency import first_labels
 from ._graph_cut import nothing_allowed
 from ._local_polytope import (
@@ -132,7 +133,8 @@ class MILP(BaseEstimator):
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        time_limit = check_time_limit(self.time_limit)
+        # HiGHS takes no time at all for no limit.
+        time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
         gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)

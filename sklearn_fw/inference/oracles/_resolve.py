@@ -11,6 +11,7 @@ from ._enumeration import Enumeration
 from ._graph_cut import GraphCut
 from ._icm import ICM
 from ._linear_programs import MILP, LPRelaxation
+from ._local_search import IteratedLocalSearch
 from ._qpbo import QPBO
 from ._toulbar2 import Toulbar2
 from ._tree import TreeMaxProduct
@@ -24,6 +25,7 @@ ORACLES = {
     "enumeration": Enumeration,
     "graph_cut": GraphCut,
     "icm": ICM,
+    "ils": IteratedLocalSearch,
     "lp": LPRelaxation,
     "milp": MILP,
     "qpbo": QPBO,
@@ -41,8 +43,8 @@ def resolve_oracle(oracle, *, default=None):
     ----------
     oracle : str, object or callable
         "auto" for ``default``; a name: "approx" (`BestOf`), "branch_and_bound", "elimination",
-        "enumeration", "graph_cut", "icm", "lp", "milp", "qpbo", "toulbar2", "tree", "trws" or
-        "viterbi"; an object with a method ``argmax(scores, start=None) -> (labels, value,
+        "enumeration", "graph_cut", "icm", "ils", "lp", "milp", "qpbo", "toulbar2", "tree", "trws"
+        or "viterbi"; an object with a method ``argmax(scores, start=None) -> (labels, value,
         upper_bound)``, which is cloned if it has parameters, so that the estimator's own parameter
         stays as it was; or a function ``scores -> labels``, which becomes a `CallableOracle`.
     default : str, object or callable, default=None

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_not_negative
+from .._deadline import time_left
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb
 from ._plans import PlanCache
@@ -129,6 +130,8 @@ class TRWS(BaseEstimator):
             for labels, value in relaxation.iterate():
                 incumbent.offer(labels, value)
             if incumbent.reaches(relaxation.bound) or before - relaxation.bound < tol:
+                break
+            if time_left() <= 0.0:
                 break
         return incumbent.answer(relaxation.bound)
 

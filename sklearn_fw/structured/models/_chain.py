@@ -3,10 +3,14 @@
 import numpy as np
 
 from ...inference import Viterbi
-from ._pairwise import Graph, PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
 
 __all__ = ["ChainModel"]
+
+
+ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
 
 
 class ChainModel(PairwiseModel):
@@ -48,11 +52,12 @@ class ChainModel(PairwiseModel):
     Notes
     -----
     Inputs are a list, an object array or a `Packed` of arrays or CSR matrices of shape
-    (T, n_features), outputs the same of label arrays of shape (T,). Features without a constant
-    column have no per-label bias; append one if the data need it. Weights are stored attribute by
-    attribute, so that an active attribute touches one contiguous row: ``coef_`` holds the
-    (n_features, n_states) feature weights, the start and end rows, and the (n_states, n_states)
-    transitions. One oracle call costs O(nnz(x) K + T K^2).
+    (T, n_features), outputs the same of label arrays of shape (T,). T may be 0: such a sequence
+    teaches nothing, and its prediction is empty. Features without a constant column have no
+    per-label bias; append one if the data need it. Weights are stored attribute by attribute, so
+    that an active attribute touches one contiguous row: ``coef_`` holds the (n_features, n_states)
+    feature weights, the start and end rows, and the (n_states, n_states) transitions. One oracle
+    call costs O(nnz(x) K + T K^2).
 
     References
     ----------
@@ -136,7 +141,8 @@ class ChainModel(PairwiseModel):
 
     def _stack(self, X):
         matrix, starts = stack_rows(X, self.n_features_in_)
-        markers = (starts[:-1], starts[1:] - 1) if self.start_end else ()
+        full = np.flatnonzero(np.diff(starts))
+        markers = (starts[full], starts[full + 1] - 1) if self.start_end else ()
         return Rows(matrix, starts, starts, markers)
 
     def _encode(self, y, node_start, allow_unseen=False):
@@ -153,8 +159,8 @@ class ChainModel(PairwiseModel):
         return out
 
     def _graph(self, n_nodes):
-        t = np.arange(n_nodes.max() - 1, dtype=np.int64)
-        return Graph(np.stack([t, t + 1], axis=1), np.zeros_like(t), n_nodes - 1)
+        t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
+        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
 
     def _costs(self, states, node_start, training=True):
         cost = 1.0 - np.eye(self.n_states_)
@@ -166,4 +172,4 @@ class ChainModel(PairwiseModel):
         if task_loss == "hamming_sum":
             return np.ones(len(states)), cost, 0.0
         lengths = np.diff(node_start)
-        return np.repeat(1.0 / lengths, lengths), cost, 0.0
+        return np.repeat(1.0 / np.maximum(lengths, 1), lengths), cost, 0.0

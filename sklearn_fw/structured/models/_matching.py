@@ -303,10 +303,16 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         ValueError
             When x has another shape or holds NaN or infinity.
         """
+        from ..._kernels.matching import pair_scores
+
         x, w = self._check_input(x), np.asarray(w, dtype=np.float64)
         if w.shape != (self.n_features_in_,):
             raise ValueError(f"w must have shape ({self.n_features_in_},), got {w.shape}")
-        scores = (x.reshape(-1, len(w)) @ w).reshape(x.shape[:2])
+        features = x.reshape(-1, len(w))
+        if features.dtype not in (np.float64, np.float32):
+            features = features.astype(np.float64)
+        scores = np.empty(x.shape[:2])
+        pair_scores(np.ascontiguousarray(features), np.ascontiguousarray(w), scores.ravel())
         if not np.isfinite(scores).all():
             raise ValueError("scores are not finite: x or w contains NaN, infinity or huge numbers")
         return scores

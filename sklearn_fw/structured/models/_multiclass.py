@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ._pairwise import Graph, PairwiseModel, Rows
+from ._pairwise import PairwiseModel, Rows
+from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
 from ._tabular import check_rows, one_row_each
 
@@ -148,6 +149,9 @@ class MulticlassModel(PairwiseModel):
             Class scores.
         """
         return self._node_scores(self._stack(X), w)
+
+    def _arrange(self, marginals, node_start):
+        return marginals
 
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)

@@ -7,7 +7,8 @@ from sklearn.utils import check_array
 
 from ..._validation import check_choice
 from ...inference._scores import is_forest
-from ._pairwise import Graph, PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._part_scores import Graph
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MultilabelModel"]
@@ -183,7 +184,10 @@ def _check_indicators(y):
         y = y.toarray()
     y = check_array(y, dtype=None, input_name="y")
     if not np.all((y == 0) | (y == 1)):
-        raise ValueError("y must hold only 0 and 1, one column per label")
+        raise ValueError(
+            "y must hold only 0 and 1, one column per label; for sequences of labels X must be a "
+            "list with an array of shape (n_nodes, n_features) for every sample"
+        )
     return y.astype(np.int32)
 
 

@@ -17,6 +17,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ..._validation import check_choice
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
 from ._base import REQUIRED, StructuredModel
+from ._part_scores import PartScores, pairwise_scores
+from ._sparse_weights import dense_part, product
 
 
 class Rows(NamedTuple):
@@ -26,14 +28,6 @@ class Rows(NamedTuple):
     row_start: np.ndarray  # (n + 1,)
     node_start: np.ndarray  # (n + 1,)
     markers: tuple  # for every extra attribute, the rows where it is one
-
-
-class Graph(NamedTuple):
-    """Edges of the largest sample; sample i uses the first ``n_edges[i]``."""
-
-    edges: np.ndarray  # (n_edges, 2) int64, child and parent as `_kernels/tree.py` wants them
-    table: np.ndarray  # (n_edges,) int64
-    n_edges: np.ndarray  # (n,)
 
 
 class PairwiseModel(StructuredModel):
@@ -88,12 +82,15 @@ class PairwiseModel(StructuredModel):
     def _cut(self):
         return self._n_attributes * self.n_columns_
 
-    def _views(self, w):
-        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables."""
+    def _check_weights(self, w):
         w = np.asarray(w, dtype=np.float64)
         if w.shape != (self.size_joint_feature,):
             raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
-        n_states = self.n_states_
+        return w
+
+    def _views(self, w):
+        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables."""
+        w, n_states = self._check_weights(w), self.n_states_
         return (
             w[: self._cut].reshape(self._n_attributes, self.n_columns_),
             w[self._cut :].reshape(self.n_tables_, n_states, n_states),
@@ -156,50 +153,67 @@ class PairwiseModel(StructuredModel):
 
     def _node_scores(self, rows, w):
         """Scores of all nodes, (n_nodes, n_states)."""
-        weights = self._views(w)[0]
-        scores = np.asarray(safe_sparse_dot(rows.matrix, weights[: self.n_features_in_]))
-        for marker, row in zip(rows.markers, weights[self.n_features_in_ :], strict=True):
+        n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
+        if sp.issparse(w):
+            scores = product(rows.matrix, w, n_columns)
+        else:
+            w = self._check_weights(w)
+            scores = safe_sparse_dot(rows.matrix, w[:start].reshape(-1, n_columns))
+        scores = np.asarray(scores)
+        markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
+        for marker, row in zip(rows.markers, markers, strict=True):
             scores[marker] += row
         return scores.reshape(-1, self.n_states_)
 
-    def _scores_of_each(self, rows, w):
-        """Yield the `PairwiseScores` of one sample after the other."""
-        scores, tables = self._node_scores(rows, w), self._views(w)[1]
+    def _part_scores(self, X, w, temperature=1.0):
+        """Scores of the nodes and tables of all samples, by which a temperature divides."""
+        rows = self._stack(X)
+        scores = self._node_scores(rows, w)
+        tables = dense_part(w, self._cut, self.size_joint_feature)
+        tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
+        if temperature != 1.0:
+            scores, tables = scores / temperature, tables / temperature
         graph = self._graph(np.diff(rows.node_start))
-        for i, n_edges in enumerate(graph.n_edges):
-            block = scores[rows.node_start[i] : rows.node_start[i + 1]]
-            yield pairwise_scores(block, tables, graph, n_edges)
+        return PartScores(np.ascontiguousarray(scores), tables, graph, rows.node_start)
 
     def _predict(self, X, w, oracle):
         """Best outputs and their scores; ``oracle`` None means the compiled trees."""
-        rows = self._stack(X)
+        parts = self._part_scores(X, w)
         if oracle is None:
-            from ..._kernels.tree import tree_argmax_batch
+            states, values = parts.argmax()
+        else:
+            answers = [oracle.argmax(scores) for scores in parts.each()]
+            states = np.concatenate([np.empty(0, np.int32), *(labels for labels, _, _ in answers)])
+            values = np.zeros(len(parts.graph.n_edges))
+            values[parts.lengths > 0] = [value for _, value, _ in answers]
+        return self._decode(states, parts.node_start), values
 
-            scores = self._node_scores(rows, w)
-            tables = np.ascontiguousarray(self._views(w)[1])
-            graph = self._graph(np.diff(rows.node_start))
-            states = np.empty(len(scores), np.int32)
-            values = tree_argmax_batch(
-                np.ascontiguousarray(scores), rows.node_start, np.zeros_like(graph.n_edges),
-                graph.n_edges, graph.edges, graph.table, tables, states,
-            )  # fmt: skip
-            return self._decode(states, rows.node_start), values
-        answers = [oracle.argmax(scores) for scores in self._scores_of_each(rows, w)]
-        states = np.concatenate([labels for labels, _, _ in answers])
-        values = np.array([value for _, value, _ in answers])
-        return self._decode(states, rows.node_start), values
-
-    def _predict_marginals(self, X, w, oracle):
+    def _predict_marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
-        rows = self._stack(X)
-        marginals = [oracle.marginals(scores)[0] for scores in self._scores_of_each(rows, w)]
-        outputs = self._decode(np.zeros(rows.node_start[-1], np.int32), rows.node_start)
+        parts = self._part_scores(X, w, temperature)
+        return self._arrange(parts.marginals(oracle), parts.node_start)
+
+    def _arrange(self, marginals, node_start):
+        """Rows of nodes in a container like that of the outputs."""
+        outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
         if outputs.dtype != object:
-            return np.stack(marginals)
-        for i, nodes in enumerate(marginals):
-            outputs[i] = nodes
+            return marginals.reshape(len(outputs), -1, self.n_states_)
+        for i in range(len(outputs)):
+            outputs[i] = marginals[node_start[i] : node_start[i + 1]]
         return outputs
+
+    def _n_best(self, X, w, oracle, k):
+        """The k best outputs of every sample, and their scores."""
+        parts = self._part_scores(X, w)
+        best = iter([oracle.top_k(scores, k) for scores in parts.each()])
+        outputs, values = [], []
+        for length in parts.lengths:
+            # The only answer for a sequence without elements is that sequence.
+            found, states = next(best) if length else (np.zeros(1), np.empty((1, 0), np.int32))
+            starts = np.arange(len(states) + 1) * length
+            outputs.append(np.array(list(self._decode(states.ravel(), starts))))
+            values.append(found)
+        return outputs, values
 
     def _losses(self, y_true, y, training=False):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
@@ -208,9 +222,11 @@ class PairwiseModel(StructuredModel):
         states = self._encode(y, node_start)
         node_cost, cost, whole_cost = self._costs(true, node_start, training)
         cost = np.vstack([cost, np.ones(len(cost))])  # row -1
-        losses = np.add.reduceat(node_cost * cost[true, states], node_start[:-1])
+        full = np.flatnonzero(np.diff(node_start))  # those without nodes have nothing wrong
+        starts, losses = node_start[full], np.zeros(len(node_start) - 1)
+        losses[full] = np.add.reduceat(node_cost * cost[true, states], starts)
         if whole_cost:
-            losses = losses + whole_cost * np.logical_or.reduceat(true != states, node_start[:-1])
+            losses[full] += whole_cost * np.logical_or.reduceat(true != states, starts)
         return losses
 
     # ---- one sample: the four methods, for users, other solvers and tests ------------------------
@@ -373,16 +389,6 @@ def has_parts(model):
     return isinstance(model, PairwiseModel) and all(
         getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
     )
-
-
-def pairwise_scores(unary, tables, graph, n_edges):
-    """`PairwiseScores` of one sample; a single table is shared, never repeated."""
-    shape = (n_edges, *tables.shape[1:])
-    if len(tables) == 1:
-        pairwise = np.broadcast_to(tables[0], shape)
-    else:
-        pairwise = tables[graph.table[:n_edges]] if len(tables) else np.empty(shape)
-    return PairwiseScores(unary, pairwise, graph.edges[:n_edges])
 
 
 def augmented_argmax(oracle, scores, truth, whole_cost):

@@ -10,13 +10,20 @@ from sklearn.utils import assert_all_finite
 from ..._packed import Packed
 
 
+NEEDS_NUMBERS = (
+    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for tokens "
+    "put a transformer of sklearn_fw.preprocessing first, as in "
+    "make_pipeline(ChunkingFeatures(), StructuredSVM('chain'))"
+)
+
+
 def stack_rows(X, n_features=None):
     """Stack the feature rows of all items.
 
     Parameters
     ----------
     X : list, object array, Packed or array of shape (n, n_rows, n_features)
-        Items: 2-D arrays or CSR, with the same number of columns and at least one row.
+        Items: 2-D arrays or CSR with the same number of columns; empty lists have no rows.
     n_features : int, default=None
         Number of columns that items must have; None takes that of the first.
 
@@ -35,29 +42,31 @@ def stack_rows(X, n_features=None):
         items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]
         if not items:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        width = items[0].shape[1] if n_features is None and items[0].ndim == 2 else n_features
-        for i, item in enumerate(items):
-            _check_item(item, width, f"X[{i}]")
-            if sp.issparse(item) != sp.issparse(items[0]):
-                raise ValueError(f"X[{i}] and X[0] must be both sparse or both dense")
         row_start = np.cumsum([0] + [item.shape[0] for item in items], dtype=np.int64)
-        if sp.issparse(items[0]):
-            matrix = sp.vstack(items, format="csr")
-        else:
-            matrix = np.concatenate(items)
-    lengths = np.diff(row_start)
-    if len(lengths) == 0 or lengths.min() == 0:
-        raise ValueError(
-            f"X[{np.argmin(lengths) if len(lengths) else 0}] is empty: drop samples without nodes"
-        )
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
-        assert_all_finite(matrix.data, input_name="X")
-    else:
-        if matrix.dtype.kind != "f":
-            matrix = matrix.astype(np.float64)
-        assert_all_finite(matrix, input_name="X")
+        # An empty list says neither how wide its rows are nor whether they are sparse.
+        filled = [(i, a) for i, a in enumerate(items) if a.ndim != 1 or a.shape[0]]
+        matrix = _stack(filled, n_features) if filled else np.empty((0, n_features or 0))
+    if len(row_start) == 1:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    values = matrix.data if sp.issparse(matrix) else matrix
+    # The exact check costs more than the rest for a short sequence.
+    if values.dtype.kind == "f" and not np.isfinite(values.sum()):
+        assert_all_finite(values, input_name="X")
+    if not sp.issparse(matrix) and matrix.dtype.kind != "f":
+        matrix = matrix.astype(np.float64)
     return matrix, row_start
+
+
+def _stack(items, n_features):
+    """All rows of ``(number, array)`` items in one matrix."""
+    first = items[0][1]
+    width = first.shape[1] if n_features is None and first.ndim == 2 else n_features
+    for i, item in items:
+        _check_item(item, width, f"X[{i}]")
+        if sp.issparse(item) != sp.issparse(first):
+            raise ValueError(f"X[{i}] and X[{items[0][0]}] must be both sparse or both dense")
+    arrays = [item for _, item in items]
+    return sp.vstack(arrays, format="csr") if sp.issparse(first) else np.concatenate(arrays)
 
 
 def _as_array(item, name):
@@ -72,6 +81,11 @@ def _as_array(item, name):
 
 
 def _check_item(item, width, name):
+    if item.size and item.dtype.kind in "OUS":
+        first = item.ravel()[0]
+        if isinstance(first, str | dict):
+            kind = "text" if isinstance(first, str) else "dictionaries"
+            raise ValueError(f"{name} holds {kind}: {NEEDS_NUMBERS}")
     if item.ndim != 2:
         raise ValueError(
             f"{name} must have shape (n_nodes, n_features), got {item.shape}: "
@@ -95,6 +109,11 @@ def stack_labels(y, node_start=None):
         items = [np.asarray(item) for item in y]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
+            if item.ndim == 0 and item.dtype.kind in "US":
+                raise ValueError(
+                    f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "
+                    f"as y[{i}].split() or list(y[{i}])"
+                )
             if item.ndim != 1:
                 raise ValueError(
                     f"y[{i}] must be a sequence with one label per node, got shape {item.shape}"

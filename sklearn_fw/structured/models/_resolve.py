@@ -10,6 +10,7 @@ from ._chain import ChainModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
+from ._ragged import NEEDS_NUMBERS
 
 MODELS = {
     "chain": ChainModel,
@@ -33,8 +34,7 @@ def resolve_model(model, X, y, task_loss="auto"):
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
         raise ValueError(
             f"task_loss={task_loss!r} is not known to {type(model).__name__}, which has no "
-            f"parameter task_loss: leave task_loss='auto'"
-            + _COSTS_OF.get(type(model).__name__, "")
+            f"parameter task_loss: leave task_loss='auto'" + _COSTS_OF.get(type(model).__name__, "")
         )
     return model.set_params(task_loss=task_loss)
 
@@ -63,6 +63,7 @@ def _model_for(X, y):
     if y is None:
         raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
     if not _is_structured(X, y):
+        _refuse_words(X, y)
         try:
             labels = y if sp.issparse(y) else np.asarray(y)
         except ValueError:
@@ -75,7 +76,8 @@ def _model_for(X, y):
         return MulticlassModel()
     if _n_dims(next(iter(y), None)) == 2:
         raise NotImplementedError(
-            "y holds label grids, and this version has no grid model: pass a model object"
+            "y holds matrices or lists of pairs: if they say which rows belong to which columns, "
+            "write model='matching'; label grids have no model in this version, pass a model object"
         )
     return ChainModel()
 
@@ -92,6 +94,19 @@ def _is_structured(X, y):
         return True
     first = next(iter(X), None) if isinstance(X, list | tuple | np.ndarray) else None
     return sp.issparse(first) or _n_dims(first) >= 2
+
+
+def _refuse_words(X, y):
+    """Say what sequences of words or of dictionaries need, before they are taken for a table."""
+    if not isinstance(X, list | tuple) or isinstance(next(iter(y), None), str | int | float):
+        return
+    first = X[0][0] if isinstance(X[0], list | tuple) and X[0] else X[0]
+    if isinstance(first, str | dict):
+        raise ValueError(f"X[0] holds {_kind_of(first)}: {NEEDS_NUMBERS}")
+
+
+def _kind_of(item):
+    return "text" if isinstance(item, str) else "dictionaries"
 
 
 def _n_dims(item):

@@ -1,7 +1,7 @@
 """Solvers of the structured SVM; each is an object whose parameters are grid keys."""
 
 from ..._validation import resolve_named
-from ._base import Solver
+from ._base import Solver, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
 from ._extragradient import Extragradient
 from ._frank_wolfe import FrankWolfe
@@ -18,12 +18,13 @@ __all__ = [
     "Subgradient",
     "resolve_solver",
     "suitable_solver",
+    "with_bounds_of",
 ]
 
 SOLVERS = {
-    "auto": lambda: BlockFrankWolfe("fw", averaging="auto"),
-    "bcafw": lambda: BlockFrankWolfe("away"),
+    "auto": lambda: BlockFrankWolfe("fw", sampling="perm", averaging="auto"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
+    "bcafw": lambda: BlockFrankWolfe("away"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),
     "bcpfw": lambda: BlockFrankWolfe("pairwise"),
     # Passes that mostly hit the cache make gap passes the larger cost: they are rarer, and worse

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 
 class Solution(NamedTuple):
@@ -53,3 +53,20 @@ def check_bounds(lower, upper, n_weights):
             f"lower_bounds must not exceed upper_bounds, got {sides[0][j]} > {sides[1][j]} at {j}"
         )
     return tuple(sides)
+
+
+def with_bounds_of(solver, model):
+    """The solver, with the box that the model declares unless it has one of its own."""
+    lower, upper = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
+    is_free = lower is None or np.all(np.isneginf(lower))
+    if is_free and (upper is None or np.all(np.isposinf(upper))):
+        return solver
+    if not hasattr(solver, "lower_bounds"):
+        raise ValueError(
+            f"{type(model).__name__} has bounds on the weights, which solver "
+            f"{type(solver).__name__} cannot keep: use BlockFrankWolfe ('bcfw'), FrankWolfe ('fw') "
+            f"or Extragradient ('extragradient'), or a model without bounds()"
+        )
+    if solver.lower_bounds is not None or solver.upper_bounds is not None:
+        return solver
+    return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)

@@ -15,6 +15,7 @@ SAMPLINGS = ("uniform", "perm", "gap", "max_gap", "active")
 # "active" asks for a certificate when the known gaps are this share of the last certified ones.
 ACTIVE_SHARE = 0.1
 ACTIVE_REPEATS = 10
+EAGER = 0.8  # of the passes that a gap of one over passes would take
 
 
 class BlockFrankWolfe(Solver):
@@ -226,16 +227,19 @@ class _BlockMethod:
             averaging=bool(settings.averaging),
             bounds=check_bounds(lower, upper, blocks.n_weights),
         )
+        self.averages = bool(settings.averaging)  # whether the point of the moment is the average
         # A warm start may be good enough already: its gap is asked before anything is changed.
         self.check_first = warm is not None and settings.warm_start_type != "none"
         if self.check_first:
             self._warm_start(warm, lam)
-        self.passes_since_check = 0
+        self.passes_since_check, self.n_passes = 0, 0
+        self.until_check = settings.gap_check
         self.last = None  # certificate of the point of the moment
-        self.averages = bool(settings.averaging)  # whether that point is the average
         self.corners = None  # certificate whose answers await a batch step
 
     def _warm_start(self, warm, lam):
+        from ..._kernels.block_rules import VISITS
+
         blocks = self.blocks
         blocks.restore(warm)
         if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
@@ -247,6 +251,25 @@ class _BlockMethod:
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
+        average = warm.get("average")
+        same = average is not None and lam == warm["lam"]
+        if self.averages and same and np.array_equal(average["weight"], blocks.weight):
+            blocks.moments[:], blocks.loss_moment[:] = average["moments"], average["loss_moment"]
+            blocks.counts[VISITS] = average["visits"]
+
+    def export(self):
+        """Dual variables for a warm start, and what the average needs."""
+        from ..._kernels.block_rules import VISITS
+
+        exported, blocks = self.blocks.export(), self.blocks
+        if self.settings.averaging:
+            exported["average"] = {
+                "weight": blocks.weight,
+                "moments": blocks.moments.copy(),
+                "loss_moment": blocks.loss_moment.copy(),
+                "visits": blocks.counts[VISITS],
+            }
+        return exported
 
     def move_to(self, lam):
         """Go on at another lam; the mass off the truth is scaled to the best dual value.
@@ -308,6 +331,7 @@ class _BlockMethod:
             batch_step(blocks, self.corners)
             self.corners = None
         self.passes_since_check += 1
+        self.n_passes += 1
         if self.settings.sampling == "active":
             return self._run_active()
         order, uniforms = self._order()
@@ -353,7 +377,7 @@ class _BlockMethod:
         return order, uniforms
 
     def _is_check_due(self):
-        if self.passes_since_check >= self.settings.gap_check or self.rules.shrink:
+        if self.passes_since_check >= self.until_check or self.rules.shrink:
             return True
         return self.blocks.gaps.value.sum() <= self._known_enough()
 
@@ -371,7 +395,19 @@ class _BlockMethod:
             certificate = self._certify_average(certificate)
         self.last = certificate
         blocks.objective = certificate.primal
+        self.until_check = self._passes_to_go(certificate.gap)
         return numbers(certificate, blocks, estimate)
+
+    def _passes_to_go(self, gap):
+        """Passes until the next certificate.
+
+        Known gaps are those of the iterate; nothing but a certificate tells that the average is
+        good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
+        """
+        limit, most = self.blocks.gap_limit(self.tol), self.settings.gap_check
+        if self.settings.averaging != "auto" or not 0.0 < gap < 2.0 * limit:
+            return most
+        return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))
 
     def _certify_average(self, iterate):
         """Certificate of the average, or of the better point with the better bound."""

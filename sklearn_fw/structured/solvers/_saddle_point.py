@@ -18,8 +18,10 @@ class SaddlePointFrankWolfe(Solver):
 
         min_{|w| <= radius} max_mu  l(mu) - <w, v(mu)>
 
-    Choose it for ``norm="l1"``: after t passes at most t weights are not zero. With "l2" it finds
-    what ridge solvers find for one value of C, more slowly.
+    Choose it for models that know nothing but an oracle: after t passes with ``norm="l1"`` at most
+    t weights are not zero. Where there are projections or marginals, ``Extragradient(radius=...,
+    norm="l1", cut=0.01)`` has sparse weights of a smaller objective. With "l2" it finds what ridge
+    solvers find for one value of C, more slowly.
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ class SaddlePointFrankWolfe(Solver):
     See Also
     --------
     BlockFrankWolfe : Ridge penalty, and the faster choice where that will do.
-    Extragradient : The same balls to a smaller gap, without weights that are exactly zero.
+    Extragradient : The same balls to a smaller gap, with sparse weights by a cut.
     sklearn_fw.optim.solve_saddle_point : The general method.
 
     Notes

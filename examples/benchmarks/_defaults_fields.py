@@ -1,0 +1,369 @@
+"""Random fields: what their defaults cost against settings chosen on held-out instances."""
+
+import gzip
+import itertools
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+from _report import Clock
+
+TITLE = "Random fields"
+ABOUT = """
+Marginals: 100 times one minus the mean absolute error of node marginals against exact ones. The
+default is ``TRWMarginals()``; the grid is its oracle ("elimination", "approx"), correction ("mfw",
+"pfw"), n_rho_iter (1, 10, 20), tol (0.1, 0.5) and local search (none, "icm"), and the default
+itself. Loopy and tree-reweighted belief propagation stand beside them. The best of these is chosen on one half of the
+instances of a set and judged with the default on the other half. Models of the UAI competition are
+single: there the best is chosen on the model itself, in hindsight. Where the default is exact
+nothing can be better, and the grid is left out. Sets "in 1 s" give everybody a time limit that one
+exact answer exceeds.
+
+Labellings: 100 times one minus the distance to the best known value, relative to its size. The
+default is ``mrf.map()``; the grid are all oracles for general graphs and three lengths of the
+iterated local search, in hindsight, too. The best known value is exact where elimination is
+possible, else the best that anybody found, the competition's labelling included.
+
+Tables: percentage of hidden entries of test rows that are completed rightly. The default is
+``TRWMarginals()``; the grid is edges ("tree", "complete", none) and pseudocount (0.1, 1, 10),
+chosen on a quarter of the training rows. Columns "nats" are held-out log-probabilities per row,
+certified lower bounds for graphs with cycles that are too wide to be exact.
+"""
+
+CORRECTIONS, RHO, TOLS = ("mfw", "pfw"), (1, 10, 20), (0.5, 0.1)
+PSEUDOCOUNTS = (0.1, 1.0, 10.0)
+ROUNDS = (1_000, 20_000, 200_000)
+SECONDS = 1.0  # limit of the sets in which exact answers take longer
+EXACT = 100.0 - 1e-6  # points that no setting can exceed
+SPLITS = 5  # of small tables into training and test rows
+HIDDEN = 0.25  # share of the entries of test rows
+
+
+def rows(quick):
+    """One dict per data set."""
+    yield from marginal_rows(quick)
+    yield from map_rows(quick)
+    yield from table_rows(quick)
+
+
+def quietly(function, *args, **options):
+    """The result, without warnings: budgets are meant to end here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **options)
+
+
+def timed(function, *args):
+    """The result and its CPU seconds, after a first call that compiles."""
+    quietly(function, *args)
+    with Clock() as clock:
+        result = quietly(function, *args)
+    return result, clock.cpu
+
+
+# ---- marginals -----------------------------------------------------------------------------------
+
+
+def marginal_rows(quick):
+    """Sets of fields with exact marginals."""
+    for name, fields, limit in marginal_sets(quick):
+        truths = [exact_marginals(mrf) for mrf in fields]
+
+        def quality(make, chosen, fields=fields, truths=truths):
+            points = [
+                accuracy(quietly(make().fit, fields[k]).marginals_, truths[k]) for k in chosen
+            ]
+            return float(np.mean(points))
+
+        half = len(fields) // 2
+        judge = list(range(half, len(fields)))
+        held_out = list(range(half)) or judge
+        candidates = marginal_candidates(limit, quick)
+        best = "default"
+        if quality(candidates[best], held_out) < EXACT:
+            best = max(candidates, key=lambda c: quality(candidates[c], held_out))
+        default = candidates["default"]
+        fitted, seconds = timed(lambda make=default, mrf=fields[judge[0]]: make().fit(mrf))
+        yield {
+            "set": name, "metric": "marginals", "default": quality(default, judge),
+            "best": quality(candidates[best], judge), "best_setting": best,
+            "chosen": fitted.choice_, "seconds": seconds,
+            **{peer: quality(make, judge) for peer, make in PEERS.items()},
+        }  # fmt: skip
+
+
+def loopy_bp():
+    """One peer."""
+    from sklearn_fw.inference import LoopyBPMarginals
+
+    return LoopyBPMarginals(time_limit=SECONDS)
+
+
+def trbp():
+    """The other."""
+    from sklearn_fw.inference import TRBPMarginals
+
+    return TRBPMarginals(time_limit=SECONDS)
+
+
+PEERS = {"loopy BP": loopy_bp, "TRBP": trbp}
+
+
+def marginal_candidates(limit, quick):
+    """Makers of estimators by name."""
+    from sklearn_fw.inference import TRWMarginals
+
+    time_limit = {} if limit is None else {"time_limit": limit}
+    found = {
+        "default": lambda: TRWMarginals(**time_limit),
+    }
+    grid = itertools.product(("elimination", "approx"), CORRECTIONS, RHO, TOLS, (None, "icm"))
+    for oracle, correction, n_rho, tol, local in list(grid)[:: 5 if quick else 1]:
+        name = f"{oracle}, {correction}, {n_rho} rho, tol {tol:g}" + (", icm" if local else "")
+        options = {
+            "oracle": oracle, "correction": correction, "n_rho_iter": n_rho, "tol": tol,
+            "local_search": local, **(time_limit or {"time_limit": 3.0}),
+        }  # fmt: skip
+        found[name] = lambda options=options: TRWMarginals(**options)
+    return found
+
+
+def marginal_sets(quick):
+    """Name, fields and time limit."""
+    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+    from sklearn_fw.inference import PairwiseMRF
+
+    n = 2 if quick else 6
+    for kind in ("grids_5x5", "cliques"):
+        data = published(kind)
+        if data is None:
+            continue
+        couplings = np.unique(data.couplings) if kind == "cliques" else [None]
+        for coupling in couplings[::3] if quick else couplings:
+            which = np.arange(len(data.mrfs))
+            if coupling is not None:
+                which = np.flatnonzero(data.couplings == coupling)
+            suffix = "" if coupling is None else f", theta {coupling:g}"
+            yield kind + suffix, [data.mrfs[k] for k in which[:n]], None
+    for coupling in (0.5, 4.0):
+        fields = [make_ising_grid((8, 8), coupling=coupling, random_state=k) for k in range(n)]
+        yield f"8 x 8 grid, coupling {coupling:g}", fields, None
+    yield "clique of 14", [make_ising_clique(14, random_state=k) for k in range(n)], None
+    rng = np.random.default_rng(0)
+    chains = [
+        PairwiseMRF(rng.normal(size=(50, 4)), [(i, i + 1) for i in range(49)],
+                    rng.normal(size=(49, 4, 4)))
+        for _ in range(n)
+    ]  # fmt: skip
+    yield "chain of 50, 4 states", chains, None
+    for coupling in (1.0, 4.0) if not quick else (4.0,):
+        fields = [make_ising_grid((19, 19), coupling=coupling, random_state=k) for k in range(2)]
+        yield f"19 x 19 grid, coupling {coupling:g}, in 1 s", fields, SECONDS
+    names = ("Grids_12", "Segmentation_12") if quick else (
+        "CSP_11", "DBN_11", "DBN_12", "Grids_11", "Grids_12", "ObjectDetection_11",
+        "ObjectDetection_12", "Segmentation_11", "Segmentation_12",
+    )  # fmt: skip
+    for name in names:
+        mrf = competition("MAR", name)
+        if mrf is not None and exact_marginals(mrf) is not None:
+            yield f"UAI {name}", [mrf], None
+
+
+def exact_marginals(mrf):
+    """Node marginals by elimination, None where its tables are too large."""
+    from sklearn_fw.inference import Elimination
+
+    oracle = Elimination(max_table_size=2**26)
+    scores = mrf.scores()
+    return oracle.marginals(scores)[0] if oracle.fits(scores) else None
+
+
+def accuracy(found, truth):
+    """Points of some marginals."""
+    return 100.0 * (1.0 - np.abs(found - truth)[truth >= 0].mean())
+
+
+# ---- labellings ----------------------------------------------------------------------------------
+
+
+def map_rows(quick):
+    """Fields and the best values that are known."""
+    from sklearn_fw.inference import (
+        ICM,
+        TRWS,
+        BestOf,
+        BranchAndBound,
+        Elimination,
+        IteratedLocalSearch,
+    )  # fmt: skip
+
+    candidates = {
+        "icm": ICM(), "trws": TRWS(), "approx": BestOf(),
+        "branch_and_bound, 2 s": BranchAndBound(time_limit=2.0),
+        **{f"ils, {n:,} rounds": IteratedLocalSearch(n) for n in ROUNDS[: 1 if quick else 3]},
+    }  # fmt: skip
+    for name, mrf, given in map_sets(quick):
+        result, seconds = timed(mrf.map)
+        values = {setting: mrf.map(oracle).value for setting, oracle in candidates.items()}
+        values["default"] = result.value
+        known = max([*values.values(), *given])
+        if Elimination().fits(mrf.scores()):
+            known = max(known, mrf.map("elimination").value)
+        best = max(values, key=values.get)
+
+        def points(value, known=known):
+            return 100.0 * (1.0 - (known - value) / max(abs(known), 1.0))
+
+        yield {
+            "set": name, "metric": "value", "default": points(result.value),
+            "best": points(values[best]), "best_setting": best, "chosen": result.choice,
+            "seconds": seconds, "trws": points(values["trws"]), "icm": points(values["icm"]),
+            "given": points(given[0]) if given else None,
+        }  # fmt: skip
+
+
+def map_sets(quick):
+    """Name, field and the values of labellings that came with it."""
+    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+    from sklearn_fw.inference import PairwiseMRF
+
+    for n in (12, 30) if quick else (12, 18, 30, 50):
+        yield f"mixed grid, {n} x {n}", make_ising_grid((n, n), random_state=1), []
+    yield "clique of 60", make_ising_clique(60, random_state=0), []
+    rng = np.random.default_rng(0)
+    grid = make_ising_grid((20, 20), random_state=0)
+    tables = rng.normal(size=(grid.n_edges, 5, 5))
+    yield "20 x 20 grid, 5 states", PairwiseMRF(rng.normal(size=(400, 5)), grid.edges, tables), []
+    names = ("Segmentation_12", "wcsp_15") if quick else (
+        "Grids_18", "Grids_19", "ProteinFolding_11", "Segmentation_12", "Segmentation_13",
+        "wcsp_15",
+    )  # fmt: skip
+    for name in names:
+        mrf = competition("MAP", name)
+        if mrf is not None:
+            from sklearn_fw.inference import read_uai_solution
+
+            labels = read_uai_solution(folder() / "uai" / "MAP" / f"{name}.uai.MAP")
+            yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def table_rows(quick):
+    """Tables of states with entries to complete."""
+    for name, splits, n_states in tables(quick):
+        found = [table_split(train, test, n_states) for train, test in splits]
+        mean = {key: float(np.mean([row[key] for row in found])) for key in (
+            "default", "best", "seconds", "nats", "nats of best",
+        )}  # fmt: skip
+        settings = sorted({row["best_setting"] for row in found})
+        yield {
+            "set": name, "metric": "completed", **mean, "best_setting": "; ".join(settings),
+            "chosen": found[0]["chosen"],
+        }  # fmt: skip
+
+
+def table_split(train, test, n_states):
+    """Points of the default and of the best setting for one pair of training and test rows."""
+    from sklearn_fw import TRWMarginals
+
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(train))
+    valid, rest = train[order[: len(train) // 4]], train[order[len(train) // 4 :]]
+
+    def quality(make, fitted_to, X):
+        mask = np.random.default_rng(len(X)).random(X.shape) < HIDDEN
+        model = quietly(make().fit, fitted_to)
+        answer = quietly(model.predict, np.where(mask, -1, X))
+        return float(100.0 * (answer == X)[mask].mean()), quietly(model.score, X)
+
+    candidates = {"default": lambda: TRWMarginals(n_states=n_states)}
+    graphs = {"tree": "tree", "complete": "complete", "no edges": []}
+    if train.shape[1] > 20:
+        del graphs["complete"]  # minutes for each completion
+    for (graph, edges), c in itertools.product(graphs.items(), PSEUDOCOUNTS):
+        candidates[f"{graph}, pseudocount {c:g}"] = lambda e=edges, c=c: TRWMarginals(
+            edges=e, pseudocount=c, n_states=n_states
+        )
+    best = max(candidates, key=lambda c: quality(candidates[c], rest, valid)[0])
+    fitted, seconds = timed(lambda: candidates["default"]().fit(train))
+    default, nats = quality(candidates["default"], train, test)
+    points, best_nats = quality(candidates[best], train, test)
+    return {
+        "default": default, "best": points, "best_setting": best, "chosen": fitted.choice_,
+        "seconds": seconds, "nats": nats, "nats of best": best_nats,
+    }  # fmt: skip
+
+
+def tables(quick):
+    """Name, pairs of training and test rows, number of states of all columns."""
+    from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import KBinsDiscretizer
+
+    for name, load in (("breast cancer", load_breast_cancer), ("wine", load_wine),
+                       ("iris", load_iris)):  # fmt: skip
+        X = np.column_stack([load().data, load().target])
+        splits = []
+        for seed in range(1 if quick else SPLITS):
+            train, test = train_test_split(X, test_size=0.3, random_state=seed)
+            bins = KBinsDiscretizer(3, encode="ordinal", strategy="quantile",
+                                    quantile_method="averaged_inverted_cdf")  # fmt: skip
+            quietly(bins.fit, train)
+            splits.append([bins.transform(part).astype(int) for part in (train, test)])
+        yield f"{name}, 3 bins", splits, 3
+    if not quick:
+        X = (load_digits().data > 7).astype(int)
+        yield "digits, ink", [train_test_split(X, test_size=0.3, random_state=0)], 2
+    for name in ("emotions", "yeast"):
+        path = folder() / "multilabel" / f"{name}.npz"
+        if path.exists():
+            data = np.load(path)
+            pair = [data[f"Y_{part}"].astype(int) for part in ("train", "test")]
+            yield f"labels of {name}", [pair], 2
+        else:
+            print(f"labels of {name}: left out, {path} is not there")
+    paths = [folder() / "scene" / f"scene_{part}_Y.npz" for part in ("train", "test")]
+    if all(path.exists() for path in paths):
+        from scipy.sparse import load_npz
+
+        yield "labels of scene", [[load_npz(path).toarray().astype(int) for path in paths]], 2
+    else:
+        print(f"labels of scene: left out, {paths[0]} is not there")
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def folder():
+    """Where the user's data are."""
+    import os
+
+    return Path(os.environ.get("SKLEARN_FW_DATA", "data"))
+
+
+def published(kind):
+    """The instances of the paper, or None."""
+    from sklearn_fw.datasets import load_mrf_instances
+
+    try:
+        return load_mrf_instances(folder() / "mrf", name=kind)
+    except FileNotFoundError as error:
+        print(f"{kind}: left out, {error}")
+        return None
+
+
+def competition(task, name):
+    """A model of the UAI competition with its evidence, or None."""
+    from sklearn_fw.inference import PairwiseMRF
+
+    path = folder() / "uai" / task / f"{name}.uai.gz"
+    if not path.exists():
+        print(f"UAI {name}: left out, {path} is not there")
+        return None
+    with tempfile.TemporaryDirectory() as there:
+        plain = Path(there, f"{name}.uai")
+        plain.write_bytes(gzip.decompress(path.read_bytes()))
+        return PairwiseMRF.from_uai(plain, evidence=path.parent / f"{name}.uai.evid")

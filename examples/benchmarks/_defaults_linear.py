@@ -1,0 +1,291 @@
+"""Default fits of the linear models beside the best of a grid, for `defaults.py`."""
+
+import gzip
+import json
+import os
+import time
+import warnings
+
+TITLE = "Linear models"
+ABOUT = """
+``AsagaClassifier()`` by accuracy and ``AsagaRegressor()`` by R2 (0 where it is negative), both times
+100, beside the best of a grid over C (.001 to 1,000) or alpha (times the variance of a column on
+average: 1e-8 to 10) and l1_ratio (0, and .5 where there are at most 100 dense columns). Tables that
+come without a test part are split at random, a third for the test, and what is shown is the mean of
+several splits. The setting is chosen on a quarter of the training part.
+
+Columns are as they come unless the name says "scaled". Regressions "a from b" predict a column of a
+table from the others. The peer, with its default settings on the same data, is
+``LogisticRegression`` or ``Ridge``; where a peer warns, it does so silently here.
+"""
+CS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
+ALPHAS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+SMALL, SPLITS = 3000, 10
+
+
+def rows(quick):
+    """Rows of the table, one per data set."""
+    for name, make in (CLASSES | NUMBERS).items():
+        try:
+            data = make(quick)
+        except FileNotFoundError as error:
+            print(f"{name} left out: {error}")
+            continue
+        yield _row(name, name in NUMBERS, *data, quick=quick)
+
+
+# ---- data: X, y, and rows of the test part or None -----------------------------------------------
+
+
+def _folder():
+    return os.environ.get("SKLEARN_FW_DATA", "")
+
+
+def _need(name):
+    path = os.path.join(_folder(), name)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{name} is not in the folder that SKLEARN_FW_DATA names")
+    return path
+
+
+def _bundled(loader, scaled=False):
+    def make(quick):
+        from sklearn import datasets
+        from sklearn.preprocessing import StandardScaler
+
+        X, y = getattr(datasets, loader)(return_X_y=True)
+        return (StandardScaler().fit_transform(X) if scaled else X), y, None
+
+    return make
+
+
+def _usps(quick):
+    import numpy as np
+
+    with np.load(_need("usps/usps.npz")) as file:
+        X = np.concatenate([file["X_train"], file["X_test"]]).astype(np.float64)
+        y = np.concatenate([file["y_train"], file["y_test"]])
+        n = len(file["y_train"])
+    return _thinned(X, y, np.arange(len(y)) >= n, 20 if quick else 1)
+
+
+def _a9a(quick):
+    import numpy as np
+    from scipy import sparse
+
+    X = [sparse.load_npz(_need(f"a9a/X_{part}.npz")) for part in ("train", "test")]
+    y = [np.load(_need(f"a9a/y_{part}.npy")) for part in ("train", "test")]
+    test = np.arange(len(y[0]) + len(y[1])) >= len(y[0])
+    X = sparse.csr_matrix(sparse.vstack(X), dtype=np.float64)
+    return _thinned(X, np.concatenate(y), test, 40 if quick else 1)
+
+
+def _covtype(quick):
+    import numpy as np
+
+    with np.load(_need("covtype/covtype.npz")) as file:
+        X, y = file["X"].astype(np.float64), file["y"]
+    keep = np.random.default_rng(0).permutation(len(y))[: 2000 if quick else 40_000]
+    test = np.arange(len(keep)) >= len(keep) // 2
+    return X[keep], y[keep], test
+
+
+def _newsgroups(quick):
+    import numpy as np
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts, labels, counts = [], [], []
+    for part in ("train", "test"):
+        with gzip.open(_need(f"20news/{part}.jsonl.gz"), "rt") as file:
+            found = [json.loads(line) for line in file][:: 20 if quick else 1]
+        texts += [row["text"] for row in found]
+        labels += [row["label"] for row in found]
+        counts.append(len(found))
+    test = np.arange(len(labels)) >= counts[0]
+    vectorizer = TfidfVectorizer(sublinear_tf=True).fit(texts[: counts[0]])
+    return vectorizer.transform(texts), np.array(labels), test
+
+
+def _computers(quick):
+    import numpy as np
+
+    X, y, test = _newsgroups(quick)
+    return X, np.char.startswith(y, "comp.") | np.char.startswith(y, "sci."), test
+
+
+def _generator(quick):
+    from _linear_problems import generator
+
+    X, y = generator(quick, n=40_000, d=20_000)
+    return X, y, None
+
+
+def _anomalies(name):
+    def make(quick):
+        import numpy as np
+
+        with np.load(_need(f"novelty/{name}.npz")) as file:
+            return file["X"].astype(np.float64), file["y"], None
+
+    return make
+
+
+def _column(name, target):
+    def make(quick):
+        import numpy as np
+
+        with np.load(_need(f"novelty/{name}.npz")) as file:
+            X = file["X"].astype(np.float64)
+        return np.delete(X, target, axis=1), X[:, target], None
+
+    return make
+
+
+def _elevation(quick):
+    X, _, test = _covtype(quick)
+    return X[:, 1:], X[:, 0], test
+
+
+def _made(maker, **options):
+    def make(quick):
+        from sklearn import datasets
+
+        X, y = getattr(datasets, maker)(random_state=0, **options)
+        return X, y, None
+
+    return make
+
+
+def _tokens(quick):
+    """Logarithms of the lengths of texts from the shares of their words."""
+    import numpy as np
+
+    X, _, test = _newsgroups(quick)
+    return X, np.log(np.diff(X.indptr) + 1.0), test
+
+
+CLASSES = {
+    "iris": _bundled("load_iris"),
+    "wine": _bundled("load_wine"),
+    "wine, scaled": _bundled("load_wine", scaled=True),
+    "breast cancer": _bundled("load_breast_cancer"),
+    "breast cancer, scaled": _bundled("load_breast_cancer", scaled=True),
+    "digits": _bundled("load_digits"),
+    "USPS": _usps,
+    "a9a": _a9a,
+    "covtype": _covtype,
+    "20 newsgroups": _newsgroups,
+    "20 newsgroups, comp and sci": _computers,
+    "generator": _generator,
+    "Pima": _anomalies("29_Pima"),
+    "Ionosphere": _anomalies("18_Ionosphere"),
+    "PageBlocks": _anomalies("27_PageBlocks"),
+    "landsat": _anomalies("19_landsat"),
+}
+NUMBERS = {
+    "diabetes": _bundled("load_diabetes"),
+    "Pima, a from b": _column("29_Pima", 1),
+    "PageBlocks, a from b": _column("27_PageBlocks", 0),
+    "landsat, a from b": _column("19_landsat", 4),
+    "Waveform, a from b": _column("41_Waveform", 10),
+    "Wilt, a from b": _column("44_Wilt", 0),
+    "covtype, elevation": _elevation,
+    "Friedman 1": _made("make_friedman1", n_samples=500, n_features=10, noise=1.0),
+    "few of many": _made(
+        "make_regression", n_samples=200, n_features=100, n_informative=10, noise=30.0
+    ),
+    "low rank": _made(
+        "make_regression", n_samples=300, n_features=100, effective_rank=5, noise=0.5
+    ),
+    "20 newsgroups, lengths": _tokens,
+}
+
+
+def _thinned(X, y, test, step):
+    return X[::step], y[::step], test[::step]
+
+
+# ---- fits ----------------------------------------------------------------------------------------
+
+
+def _row(name, numbers, X, y, test, quick):
+    import numpy as np
+    from sklearn.model_selection import ShuffleSplit
+
+    n = X.shape[0]
+    if test is None:
+        n_splits = 2 if quick else (SPLITS if n <= SMALL else 3)
+        splits = list(ShuffleSplit(n_splits, test_size=1 / 3, random_state=0).split(np.zeros(n)))
+    else:
+        splits = [(np.flatnonzero(~test), np.flatnonzero(test))]
+    found = [_compare(X[a], y[a], X[b], y[b], numbers) for a, b in splits]
+    merged = {
+        key: float(np.mean([part[key] for part in found])) for key in ("default", "best", "peer")
+    }
+    settings = [part["best_setting"] for part in found]
+    return {
+        "set": name, "metric": "R2" if numbers else "accuracy", "n": n, "d": X.shape[1], **merged,
+        "best_setting": max(set(settings), key=settings.count), "chosen": found[0]["chosen"],
+        "seconds": float(np.median([part["seconds"] for part in found])),
+        "warnings": sum(part["warned"] for part in found),
+    }  # fmt: skip
+
+
+def _compare(X, y, X_test, y_test, numbers):
+    """The default, the best of the grid and the peer on one split."""
+    import numpy as np
+    from scipy import sparse
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.model_selection import ShuffleSplit
+
+    from sklearn_fw import AsagaClassifier, AsagaRegressor
+
+    make = AsagaRegressor if numbers else AsagaClassifier
+    default = make(random_state=0)
+    few = np.linspace(0, X.shape[0] - 1, 200).astype(int)
+    _quietly(default.set_params(max_iter=1), X[few], y[few])  # compiles
+    default.set_params(max_iter=100)
+    started = time.process_time()
+    warned = _quietly(default, X, y)
+    seconds = time.process_time() - started
+
+    part, rest = next(ShuffleSplit(1, test_size=0.25, random_state=1).split(np.zeros(len(y))))
+    dense = not sparse.issparse(X)
+    mixed = dense and X.shape[1] <= 100 and (numbers or np.unique(y).size == 2)
+    ratios = (0.0, 0.5) if mixed else (0.0,)
+    if numbers:
+        spread = np.var(X, axis=0).mean() if dense else X.multiply(X).mean()
+        grid = [{"alpha": a * spread, "l1_ratio": r} for a in ALPHAS for r in ratios]
+    else:
+        grid = [{"C": C, "l1_ratio": r} for C in CS for r in ratios]
+    scores = []
+    for setting in grid:
+        model = make(random_state=0, **setting)
+        _quietly(model, X[part], y[part])
+        scores.append(model.score(X[rest], y[rest]))
+    best = grid[int(np.argmax(scores))]
+    model = make(random_state=0, **best)
+    _quietly(model, X, y)
+    peer = Ridge() if numbers else LogisticRegression()
+    _quietly(peer, X, y)
+    chosen = type(default.solver_).__name__
+    if numbers:
+        chosen += f", alpha {default.alpha_:.3g}"
+    return {
+        "default": _points(default, X_test, y_test), "best": _points(model, X_test, y_test),
+        "peer": _points(peer, X_test, y_test), "chosen": chosen, "seconds": seconds,
+        "best_setting": ", ".join(f"{name} {value:.3g}" for name, value in best.items()),
+        "warned": int(warned),
+    }  # fmt: skip
+
+
+def _points(model, X, y):
+    return 100.0 * max(float(model.score(X, y)), 0.0)
+
+
+def _quietly(model, X, y):
+    """Fit; whether it warned."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return bool(caught)

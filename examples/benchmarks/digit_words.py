@@ -1,0 +1,221 @@
+"""The headline: words read digit by digit and as wholes, everybody tuned alike on other words."""
+
+import argparse
+import statistics
+
+from _report import DOCS, Report, in_child
+from _results import read_result, write_result
+
+NAME = "digit_words"
+TITLE = "Digit words: with and without structure"
+ABOUT = """
+600 training words written with scikit-learn's digits under noise, 600 validation words and 600 test
+words (``make_digit_words(n_valid=600)``); no image is in two of the three parts. Whole words are
+read by a chain, which also learns which digits follow each other; linear classifiers of
+scikit-learn read digit by digit.
+
+Every contender is fitted at the same seven values of C, from .001 to 1. The one that reads most
+digits of the validation words is judged on the test words, without another fit. C multiplies the
+loss in every objective: per digit in scikit-learn's classifiers, per word in the chains (for
+CRFsuite, ``c2 = 1 / (2 C)``). Attributes of CRFsuite are the 65 pixel values.
+
+All is repeated for six sets, each with its own transitions, noise and words. The picture shows
+test words of the first set, taken at random with a fixed seed; ``python -m sklearn_fw`` makes the
+same picture and the first lines of the first set.
+"""
+N_SETS = 6
+BASELINE = "LinearSVC"
+CHAIN = "StructuredSVM"
+PICTURE = DOCS.parent / "_static" / "demo.png"
+
+
+def contenders():
+    """Name, whether it sees whole words, and function from C to an estimator."""
+    from sklearn.linear_model import LogisticRegression
+
+    from sklearn_fw import _demo
+
+    yield CHAIN, True, _demo.make_chain
+    if _has_crfsuite():
+        yield "CRFsuite", True, CRF
+    yield BASELINE, False, _demo.make_single
+    yield (
+        "LogisticRegression",
+        False,
+        lambda C: _demo.Single(LogisticRegression(C=C, max_iter=2000)),
+    )
+
+
+class CRF:
+    """Conditional random field of CRFsuite, trained by L-BFGS."""
+
+    def __init__(self, C):
+        self.C = C
+
+    def fit(self, X, y):
+        import os
+        import tempfile
+
+        import pycrfsuite
+
+        trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+        trainer.set_params({"c1": 0.0, "c2": 1 / (2 * self.C), "feature.possible_transitions": 1})
+        for word, digits in zip(X, y):
+            trainer.append(_attributes(word), [str(digit) for digit in digits])
+        handle, path = tempfile.mkstemp()
+        os.close(handle)
+        trainer.train(path)
+        self.tagger = pycrfsuite.Tagger()
+        self.tagger.open(path)
+        os.unlink(path)
+        return self
+
+    def predict(self, X):
+        import numpy as np
+
+        return [np.array(self.tagger.tag(_attributes(word)), dtype=np.int64) for word in X]
+
+
+def _attributes(word):
+    import pycrfsuite
+
+    rows = [{f"p{k}": value for k, value in enumerate(digit) if value} for digit in word.tolist()]
+    return pycrfsuite.ItemSequence(rows)
+
+
+def _has_crfsuite():
+    try:
+        import pycrfsuite  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def measure(n_sets, picture):
+    """Rows of all sets and contenders; runs in a process of its own."""
+    from sklearn_fw import _demo
+    from sklearn_fw.datasets import make_digit_words
+
+    rows = []
+    for seed in range(n_sets):
+        words = make_digit_words(n_valid=600, random_state=seed)
+        if seed == 0:
+            _demo.warm_up(words)
+        tuned = {}
+        for name, whole, make in contenders():
+            tuned[name] = _demo.tune(make, words)
+            row = {"set": seed, "contender": name, "reads": "words" if whole else "digits"}
+            rows.append(row | tuned[name].numbers())
+            print(rows[-1], flush=True)
+        if seed == 0:
+            svm = tuned[CHAIN].reader
+            certificate = {"dual_gap": svm.dual_gap_, "objective": svm.objective_}
+            certificate |= {"n_iter": svm.n_iter_, "n_oracle_calls": svm.n_oracle_calls_}
+            if picture:
+                _demo.draw(words, tuned[BASELINE], tuned[CHAIN], PICTURE)
+    return {"grid": list(_demo.GRID), "rows": rows, "certificate": certificate} | headline(rows)
+
+
+def headline(rows):
+    """Mean over the sets in points, by contender, and on how many sets the chain is ahead."""
+    names = list(dict.fromkeys(row["contender"] for row in rows))
+    by_name = {name: [row for row in rows if row["contender"] == name] for name in names}
+    digits = {name: [100 * row["digits"] for row in mine] for name, mine in by_name.items()}
+    ahead = sum(a > b for a, b in zip(digits[CHAIN], digits[BASELINE]))
+    return {
+        "n_sets": len(digits[CHAIN]),
+        "mean_digits": {name: statistics.fmean(values) for name, values in digits.items()},
+        "mean_words": {
+            name: statistics.fmean(100 * row["words"] for row in mine)
+            for name, mine in by_name.items()
+        },
+        "median_seconds": {
+            name: statistics.median(row["seconds"] for row in mine)
+            for name, mine in by_name.items()
+        },
+        "n_sets_ahead": ahead,
+    }
+
+
+def make_page():
+    """The page; a pure function of the result file."""
+    report = Report(NAME, TITLE, ABOUT)
+    report.head()
+    result = read_result(NAME)
+    if result is None:
+        return report
+    report.figure("/_static/demo.png", "test words with what is read digit by digit and as words")
+    report.section("Means over the sets")
+    report.text(
+        f"Right digits and right words in percent, means over {result['n_sets']} sets; CPU seconds "
+        "of the fit at the chosen C, median over the sets."
+    )
+    reads = {row["contender"]: row["reads"] for row in result["rows"]}
+    report.table(
+        ["contender", "reads", "digits", "words", "seconds"],
+        [
+            [
+                name, reads[name], f"{digits:.2f}", f"{result['mean_words'][name]:.2f}",
+                f"{result['median_seconds'][name]:.2f}",
+            ]
+            for name, digits in result["mean_digits"].items()
+        ],
+    )  # fmt: skip
+    certificate = result["certificate"]
+    report.text(
+        f"{CHAIN} reads more digits than {BASELINE} on {result['n_sets_ahead']} of the "
+        f"{result['n_sets']} sets. Its fit on the first set is certified: a duality gap of "
+        f"{certificate['dual_gap']:.2g} with an objective of {certificate['objective']:.4f}, after "
+        f"{certificate['n_iter']} passes and {certificate['n_oracle_calls']:,} oracle calls."
+    )
+    leader = max(result["mean_digits"], key=result["mean_digits"].get)
+    if leader != CHAIN:
+        lead = result["mean_digits"][leader] - result["mean_digits"][CHAIN]
+        report.text(
+            f"Where it loses: {leader} reads {lead:.1f} points more of the digits than {CHAIN}, in "
+            f"{result['median_seconds'][leader] / result['median_seconds'][CHAIN]:.1f} times its "
+            "CPU seconds."
+        )
+    report.section("Every set")
+    report.text("Right digits of the test words in percent, and the C that was chosen.")
+    report.table(
+        ["set", *reads],
+        [
+            [
+                str(k),
+                *(
+                    f"{100 * row['digits']:.2f} (C {row['C']:g})"
+                    for row in result["rows"]
+                    if row["set"] == k
+                ),
+            ]
+            for k in range(result["n_sets"])
+        ],
+    )
+    report.text(
+        f"Measured on {result['date']} at commit {result['commit']}: {result['machine']}; "
+        f"{result['versions']}."
+    )
+    return report
+
+
+def main():
+    """Measure, or make the page from the last result."""
+    parser = argparse.ArgumentParser(prog=f"dev.py bench {NAME}", description=TITLE)
+    parser.add_argument("--quick", action="store_true", help="one set, to see that it runs")
+    parser.add_argument("--write", action="store_true", help="write result, page and picture")
+    parser.add_argument("--page", action="store_true", help="only make the page from the result")
+    options = parser.parse_args()
+    if options.quick and options.write:
+        parser.error("--quick is for trying out: its numbers are not written")
+    if not options.page:
+        result = in_child(measure, 1 if options.quick else N_SETS, options.write)
+        if options.write:
+            write_result(NAME, result, (f"{NAME}.py",), peers=("python-crfsuite",))
+    if options.write or options.page:
+        make_page().finish(write=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

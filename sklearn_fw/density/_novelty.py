@@ -1,0 +1,125 @@
+"""From scores to decisions: threshold, labels and p-values of a density."""
+
+from sklearn.base import OutlierMixin
+
+from ._threshold import ReferenceScores
+
+__all__ = ["NoveltyMixin"]
+
+NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outliers
+
+
+class NoveltyMixin(OutlierMixin):
+    """Decisions about new rows, calibrated by the scores of left-out training rows.
+
+    An estimator gives `score_samples`, `_check_query`, `_model_backend`, `_used` (the positions of
+    its training rows in the X of `fit`), `_left_aside` (whether there are others) and calls
+    `_calibrate`.
+    """
+
+    def _calibrate(self, scores, weight):
+        """Take the scores of the left-out rows, on the exponent of the whole model."""
+        self._reference = ReferenceScores(scores, weight)
+        share = NORMAL_SHARE if self.contamination == "auto" else self.contamination
+        self.offset_ = self._reference.threshold(share)
+
+    def decision_function(self, X, *, diag=None):
+        """`score_samples` minus ``offset_``: negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or their kernel values with the training rows.
+        diag : array-like of shape (n_samples,), default=None
+            Values k(x, x), for precomputed kernels where they are not constant.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Negative for outliers.
+        """
+        self._check_query(X, "decision_function")
+        return self.score_samples(X, diag=diag) - self.offset_
+
+    def predict(self, X, *, diag=None):
+        """Label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, or their kernel values with the training rows.
+        diag : array-like of shape (n_samples,), default=None
+            Values k(x, x), for precomputed kernels where they are not constant.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 for inliers, -1 for outliers.
+        """
+        self._check_query(X, "predict")
+        return self._label(self.decision_function(X, diag=diag))
+
+    def _label(self, scores):
+        xp = self._model_backend().xp
+        ones = xp.ones_like(scores, dtype=xp.int64)
+        return xp.where(scores < 0, -ones, ones)
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and label every training row by the model without it.
+
+        ``contamination`` is thus the share of outliers here, too, while ``fit(X).predict(X)`` says
+        "normal" to nearly all rows, as each is explained by itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or kernel values of shape (n_samples, n_samples).
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; rows of weight zero are labelled as new ones.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 for inliers, -1 for outliers.
+        """
+        self.fit(X, y, sample_weight=sample_weight)
+        left_out = self._reference.scores - self.offset_
+        if self._left_aside:
+            decision = self._model_backend().to_host(self.decision_function(X)).copy()
+            decision[self._used] = left_out
+        else:
+            decision = left_out
+        return self._label(self._model_backend().array(decision, X))
+
+    def novelty_p_values(self, X, *, diag=None):
+        """Share of training rows that are at least as novel, each seen by the model without it.
+
+        With scores S_i of the n left-out training rows, all taken with the exponent of the full
+        model, and the score S(x) of a new row,
+
+            ``p(x) = (1 + #{i: S_i <= S(x)}) / (1 + n)`` ,
+
+        where equality is up to rounding; rows of weight k count k times. If x is drawn like the
+        training rows, the probability of ``p(x) <= c`` is about c, whatever the distribution: a
+        conformal p-value whose training rows are scored by one row less than x is. The smallest
+        possible value is ``1 / (1 + n)``. `predict` says -1 to the rows with p up to about
+        ``contamination``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows, or their kernel values with the training rows.
+        diag : array-like of shape (n_samples,), default=None
+            Values k(x, x), for precomputed kernels where they are not constant.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+            In (0, 1]; small for novel rows.
+        """
+        self._check_query(X, "novelty_p_values")
+        backend = self._model_backend()
+        scores = self.score_samples(X, diag=diag)
+        return backend.array(self._reference.p_values(backend.to_host(scores)), scores)

@@ -1,0 +1,441 @@
+"""Sparse indicator features of tokens and of their neighbours, by templates."""
+
+import re
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from .._packed import Packed
+from ._grams import Grams, base_of
+from ._templates import named_templates
+from ._token_columns import token_columns
+from ._word_functions import FUNCTIONS, resolve_function
+
+__all__ = ["TokenFeatures"]
+
+_CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
+# Rows that are no function of a field, and the names of their only feature.
+_CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
+
+
+class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Words, affixes, shapes and neighbours of tokens as indicator features, in CSR rows.
+
+    Choose it to tag raw sentences, or tokens with further columns, by a linear chain: parts of
+    speech, entities, chunks. The default templates need no tuning; your own functions of a word
+    (clusters, word lists) go into ``functions``. Choose ``NodeTransformer(DictVectorizer())`` for
+    features of any other kind.
+
+    Parameters
+    ----------
+    templates : "tagging", "chunking" or list of tuples, default="tagging"
+        Each template is a tuple of ``(name, offset)`` pairs, for example ``(("w", -1), ("w", 0))``
+        for the pair of the previous and the current word. It gives one feature to each token at
+        which all its values exist: positions outside of the sentence have none. A name is a field
+        or functions of a field, as ``"suffix3(w)"`` or ``"suffix3(lower(w))"``. "tagging" and
+        "chunking" are lists, see the notes.
+    fields : tuple of str, default=("w",)
+        Names of the first columns of a token; further columns are ignored. A token of one field
+        may be a plain str.
+    functions : dict of str to callable, default=None
+        Functions of your own, to be named in ``templates``. Each takes a str and returns a str, or
+        None where it gives no feature. It is called once per distinct value, and has to be a named
+        function of a module, or a method such as ``clusters.get``, to be stored in a file.
+    boundaries : bool, default=True
+        Whether the first and last token of a sentence get the features ``__BOS__`` and
+        ``__EOS__``.
+    bias : bool, default=True
+        Whether all tokens get the feature ``bias``.
+    min_count : int, default=1
+        Features seen at fewer tokens of the training sentences get no column.
+    dtype : numpy dtype, default=np.float64
+        Type of the ones in the result.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+    vocabularies_ : tuple of dict
+        For each field, the position of each training value in sorted order.
+
+    Raises
+    ------
+    ValueError
+        When a template names an unknown field or function, or ``X`` holds no token.
+    TypeError
+        When a sentence is a string or a tuple, a field holds something but text, or a function of
+        your own returns something but text or None.
+
+    See Also
+    --------
+    ChunkingFeatures : The same with the templates of CRFsuite's chunking tutorial.
+    NodeTransformer : Applies any transformer to the tokens of all sentences.
+    sklearn.feature_extraction.DictVectorizer : Indicators from dicts.
+
+    Notes
+    -----
+    *Functions of a word.* "lower"; "prefix1", "suffix3" and so on, where the word has as many
+    characters; "shape" ("McDonald-2" gives "XxXxxxxx-d") and "short_shape" ("XxXx-d"); the flags
+    "is_capitalized", "is_upper", "has_inner_capital", "has_digit", "has_hyphen" and
+    "is_punctuation", which are "yes" or nothing.
+
+    *Templates.* "tagging" looks at the first field by words and their functions, in a window of
+    two words to both sides, and at every further field by values, pairs and triples in the same
+    window. "chunking" means the nineteen templates of :func:`crfsuite_chunking_attributes`.
+
+    Functions are called once per distinct value in ``fit``, and once per new value afterwards.
+    Time and memory are linear in the number of tokens times templates, apart from one sort of
+    integers per kind of n-gram. Columns are ordered by template, then by the values in sorted
+    order, so the order of the training sentences does not matter. N-grams are compared field by
+    field, so that ``("a|b", "c")`` and ``("a", "b|c")`` differ although their names are equal.
+    Features that were not seen in training are left out; a word that was not seen still has its
+    affixes and its shape.
+
+    References
+    ----------
+    .. [1] Ratnaparkhi, A maximum entropy model for part-of-speech tagging, EMNLP 1996: words,
+       affixes and flags for rare words.
+    .. [2] Collins, Ranking algorithms for named-entity extraction, ACL 2002: shapes of words.
+
+    Examples
+    --------
+    >>> from sklearn_fw.preprocessing import TokenFeatures
+    >>> sentences = [["He", "runs"], ["Stop", "running"]]
+    >>> features = TokenFeatures([(("w", 0),), (("prefix3(w)", 0),)], boundaries=False)
+    >>> X = features.fit_transform(sentences)
+    >>> features.get_feature_names_out()
+    array(['w[0]=He', 'w[0]=Stop', 'w[0]=running', 'w[0]=runs', 'prefix3(w)[0]=Sto',
+           'prefix3(w)[0]=run', 'bias'], dtype=object)
+    >>> features.transform([["He", "runner"]])[0].toarray()
+    array([[1., 0., 0., 0., 0., 0., 1.],
+           [0., 0., 0., 0., 0., 1., 1.]])
+    """
+
+    def __init__(
+        self,
+        templates="tagging",
+        *,
+        fields=("w",),
+        functions=None,
+        boundaries=True,
+        bias=True,
+        min_count=1,
+        dtype=np.float64,
+    ):
+        self.templates = templates
+        self.fields = fields
+        self.functions = functions
+        self.boundaries = boundaries
+        self.bias = bias
+        self.min_count = min_count
+        self.dtype = dtype
+
+    def fit(self, X, y=None):
+        """Learn the columns.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples sentences
+            A sentence is an array of str of shape (n_tokens, n_fields) or a list of tokens; a token
+            is a sequence with one str per field (or a plain str, when there is a single field).
+        y : object, default=None
+            Ignored, there for pipelines.
+
+        Returns
+        -------
+        self : TokenFeatures
+            The fitted transformer itself.
+        """
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the columns and return the features of the same sentences.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples sentences
+            As in :meth:`fit`.
+        y : object, default=None
+            Ignored, there for pipelines.
+
+        Returns
+        -------
+        Packed of n_samples CSR blocks of shape (n_tokens, n_features_out)
+            Sorted column indices, all values one.
+        """
+        return self._pack(*self._learn(X))
+
+    def transform(self, X):
+        """Return the features of sentences.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples sentences
+            As in :meth:`fit`; values and n-grams that were not seen there give no feature.
+
+        Returns
+        -------
+        Packed of n_samples CSR blocks of shape (n_tokens, n_features_out)
+            Sorted column indices, all values one.
+        """
+        if not hasattr(self, "_grams"):  # the check of scikit-learn costs more than a sentence
+            check_is_fitted(self)
+        values, offsets = token_columns(X, len(self._names))
+        coded = [self._look_up(f, column) for f, column in enumerate(values)]
+        return self._pack(self._grams.look_up(self._rows(coded, offsets), offsets), offsets)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns, made on demand.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Ignored, there for pipelines.
+
+        Returns
+        -------
+        ndarray of str of shape (n_features_out,), dtype=object
+            For example ``"w[-1]|suffix3(w)[0]=on|ing"``.
+        """
+        check_is_fitted(self)
+        grams, names = self._grams, np.empty(self.n_features_out_, dtype=object)
+        words = [np.array(v, dtype=object) for v in self._values]
+        starts = np.append(grams.start_of, len(grams.column_of) + 1)
+        for k, template in enumerate(grams.templates):
+            column_of = grams.column_of[starts[k] : starts[k + 1] - 1]
+            kept = np.flatnonzero(column_of >= 0)
+            if self._kinds[template[0][0]][0] is None:
+                names[column_of[kept]] = _CONSTANT[self._kinds[template[0][0]][1]]
+                continue
+            codes, values = kept, []
+            # Peel the last value off each n-gram until single values remain.
+            for order in range(len(template) - 1, 0, -1):
+                keys = grams.keys_of(base_of(template)[: order + 1])[codes]
+                codes, last = np.divmod(keys, len(words[template[order][0]]))
+                values.append(words[template[order][0]][last])
+            values.append(words[template[0][0]][codes])
+            prefix = "|".join(f"{self._name_of(row)}[{offset}]" for row, offset in template) + "="
+            names[column_of[kept]] = [prefix + "|".join(v) for v in zip(*reversed(values))]
+        return names
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags
+
+    # ---- training ----------------------------------------------------------------------------
+
+    def _learn(self, X):
+        """Set the fitted attributes; return the column of each (token, template) or -1."""
+        check_scalar(self.min_count, "min_count", Integral, min_val=1)
+        self._names = _check_fields(self.fields)
+        templates = self._resolve_templates()
+        values, offsets = token_columns(X, len(self._names))
+        if offsets[-1] == 0:
+            raise ValueError("X holds no token: fit needs at least one sentence that is not empty")
+        self.vocabularies_, ids = zip(*map(_fit_vocabulary, values, self._names))
+        self._codes_of, self._values = [], [[""] for _ in self._kinds]
+        self._derived = [{} for _ in self._kinds]
+        for f, vocabulary in enumerate(self.vocabularies_):
+            self._codes_of.append(self._encode_values(f, list(vocabulary)))
+        coded = [codes[:, i] for codes, i in zip(self._codes_of, ids)]
+        self._grams = Grams(templates, len(self._kinds))
+        columns = self._grams.learn(
+            self._rows(coded, offsets), offsets, [len(v) for v in self._values], self.min_count
+        )
+        self.n_features_out_ = self._grams.n_columns
+        return columns, offsets
+
+    def _resolve_templates(self):
+        """Templates with numbers of rows; ``_kinds`` says for each row (field, functions)."""
+        self._kinds, self._numbers = [], {}
+        templates = tuple(map(self._resolve, named_templates(self.templates, self._names)))
+        if not templates:
+            raise ValueError("templates is empty: give at least one template")
+        constants = [("bias", self.bias), ("first", self.boundaries), ("last", self.boundaries)]
+        for name, wanted in constants:
+            if wanted:
+                self._kinds.append((None, name))
+                templates += (((len(self._kinds) - 1, 0),),)
+        self._rows_of = [
+            [row for row, (field, _) in enumerate(self._kinds) if field == f]
+            for f in range(len(self._names))
+        ]
+        return templates
+
+    def _resolve(self, template):
+        try:
+            pairs = [(name, int(offset)) for name, offset in template]
+        except (TypeError, ValueError):
+            pairs = []
+        if not pairs or not all(isinstance(name, str) for name, _ in pairs):
+            raise ValueError(
+                f"templates holds {template!r}: each template must be a tuple of (name, offset) "
+                f"pairs with a field out of {self._names}, or a function of one, and an integer "
+                f"offset"
+            )
+        return tuple((self._row_of(name, template), offset) for name, offset in pairs)
+
+    def _row_of(self, name, template):
+        if name not in self._numbers:
+            field, functions = name, []
+            while field not in self._names and (call := _CALL.fullmatch(field)):
+                functions.insert(0, call[1])
+                field = call[2]
+            if field not in self._names:
+                raise ValueError(
+                    f"templates holds {template!r}: each name must be a field out of "
+                    f"{self._names}, or a function of one such as 'lower({self._names[0]})'"
+                )
+            for function in functions:
+                if self._function(function) is None:
+                    known = ", ".join([*FUNCTIONS, "prefix1", "suffix1", *(self.functions or {})])
+                    raise ValueError(
+                        f"templates holds {template!r} with the unknown function {function!r}: "
+                        f"known are {known}; give others in the parameter functions"
+                    )
+            self._numbers[name] = len(self._kinds)
+            self._kinds.append((self._names.index(field), tuple(functions)))
+        return self._numbers[name]
+
+    def _function(self, name):
+        own = self.functions or {}
+        return _checked(own[name], name) if name in own else resolve_function(name)
+
+    def _apply(self, functions, done):
+        """Values of words by functions, innermost first; ``done`` has words at () and remembers."""
+        if functions not in done:
+            call = self._function(functions[-1])
+            inner = self._apply(functions[:-1], done)
+            done[functions] = [None if word is None else call(word) for word in inner]
+        return done[functions]
+
+    def _name_of(self, row):
+        field, functions = self._kinds[row]
+        name = self._names[field]
+        for function in functions:
+            name = f"{function}({name})"
+        return name
+
+    def _encode_values(self, field, words):
+        """Number the values that the rows of a field have at its words; return their codes."""
+        codes, done = np.empty((len(self._rows_of[field]), len(words)), dtype=np.int32), {(): words}
+        for k, row in enumerate(self._rows_of[field]):
+            functions = self._kinds[row][1]
+            if not functions:
+                self._values[row], codes[k] = words, np.arange(len(words))
+                continue
+            found = self._apply(functions, done)
+            self._values[row] = sorted(set(found) - {None})
+            self._derived[row] = dict(zip(self._values[row], range(len(self._values[row]))))
+            codes[k] = [self._derived[row].get(value, -1) for value in found]
+        return codes
+
+    # ---- codes of tokens -----------------------------------------------------------------------
+
+    def _look_up(self, field, column):
+        """Codes of a column of tokens in all rows of its field."""
+        vocabulary = self.vocabularies_[field]
+        ids = np.array([vocabulary.get(value, -1) for value in column], dtype=np.int64)
+        codes = self._codes_of[field][:, ids]
+        unknown = np.flatnonzero(ids < 0)
+        if len(unknown):
+            new = [column[t] for t in unknown.tolist()]
+            codes[:, unknown] = self._encode_new(field, new)
+        return codes
+
+    def _encode_new(self, field, words):
+        _check_text(words, self._names[field])
+        codes = np.full((len(self._rows_of[field]), len(words)), -1, dtype=np.int32)
+        done = {(): words}
+        for k, row in enumerate(self._rows_of[field]):
+            functions = self._kinds[row][1]
+            if functions:
+                get = self._derived[row].get
+                codes[k] = [get(value, -1) for value in self._apply(functions, done)]
+        return codes
+
+    def _rows(self, coded, offsets):
+        """Codes of all rows, from those of the fields."""
+        rows = np.empty((len(self._kinds), offsets[-1]), dtype=np.int32)
+        for own, codes in zip(self._rows_of, coded):
+            rows[own] = codes
+        for row, (field, name) in enumerate(self._kinds):
+            if field is None:
+                rows[row] = 0 if name == "bias" else -1
+                if name != "bias":
+                    full = np.flatnonzero(np.diff(offsets))
+                    rows[row, offsets[full] if name == "first" else offsets[full + 1] - 1] = 0
+        return rows
+
+    def _pack(self, columns, offsets):
+        present = columns >= 0
+        indptr = np.zeros(len(columns) + 1, dtype=np.int64)
+        np.cumsum(np.count_nonzero(present, axis=1), out=indptr[1:])
+        # Later templates own later columns, so the indices of a row are sorted already.
+        indices = columns[present]
+        if indptr[-1] <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        else:
+            indices = indices.astype(np.int64)
+        data = np.ones(len(indices), dtype=self.dtype)
+        sparse_array = get_config().get("sparse_interface", "spmatrix") == "sparray"
+        make = sp.csr_array if sparse_array else sp.csr_matrix
+        values = make((data, indices, indptr), shape=(len(columns), self.n_features_out_))
+        values.has_sorted_indices = values.has_canonical_format = True
+        return Packed._view(values, offsets, np.arange(len(offsets) - 1))
+
+
+def _check_fields(fields):
+    if isinstance(fields, str):
+        raise TypeError(f"fields must be a tuple of names, got the str {fields!r}: ({fields!r},)")
+    fields = tuple(fields)
+    if not fields or not all(isinstance(f, str) for f in fields) or len(set(fields)) < len(fields):
+        raise ValueError(f"fields must hold at least one name, all different, got {fields!r}")
+    return fields
+
+
+def _checked(function, name):
+    """A function of a user, whose answers are looked at."""
+
+    def call(word):
+        value = function(word)
+        if value is None or isinstance(value, str):
+            return value
+        raise TypeError(
+            f"functions[{name!r}] returned {value!r} of type {type(value).__name__} for {word!r}: "
+            f"it must return text or None"
+        )
+
+    return call
+
+
+def _check_text(values, field):
+    wrong = next((v for v in values if not isinstance(v, str)), None)
+    if wrong is not None:
+        raise TypeError(
+            f"field {field!r} holds {wrong!r} of type {type(wrong).__name__}: fields must be "
+            "text, convert numbers with str"
+        )
+
+
+def _fit_vocabulary(values, field):
+    """Sorted distinct values with their ranks, and the rank of each value."""
+    # First number the values as they come, in one pass; sort the distinct ones after.
+    first = {}
+    for value in values:
+        if value not in first:
+            first[value] = len(first)
+    _check_text(first, field)
+    numbers = np.fromiter(map(first.__getitem__, values), np.int64, len(values))
+    ordered = sorted(first)
+    rank = np.empty(len(ordered), dtype=np.int64)
+    rank[[first[v] for v in ordered]] = np.arange(len(ordered))
+    return dict(zip(map(str, ordered), range(len(ordered)))), rank[numbers]

@@ -1,0 +1,172 @@
+"""The C that "auto" stands for: natural units, and a choice on samples held out.
+
+In natural units the same problem has the same C, whatever the units of features and loss: with
+features ``a x`` and losses ``b L`` the problem for ``b C / a^2`` is that for C, with weights
+``b w / a``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._loop import drive
+from ._items import length_of, take
+from .solvers import suitable_solver
+
+# In natural units. Small values regularise more, and are preferred in doubt.
+FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
+# Where nothing can be held out: features of nodes are about orthogonal, those that a black box adds
+# up over an output are not.
+OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
+N_FOLDS = 5
+ENOUGH_NODES = 600  # held out in all: folds are added until then
+MOST_NODES = 10_000  # to learn from, and held out of a fold
+VISITS = 60_000  # of nodes, in the passes for one candidate
+FEWEST_PASSES, MOST_PASSES = 8, 50
+TOL = 0.05  # of the candidates, relative to the objective
+DOUBT = 0.5  # standard errors within which a smaller C is as good
+CLEARLY = 1.0  # standard errors from which a larger C is worse
+FEWEST_SAMPLES = 20
+USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
+MOST_COPIES = 0.3  # share of rows held out that are among the rows to learn from
+
+
+def natural_C(blocks):
+    """The C for which ``C * squared norm of features = largest loss``."""
+    if blocks.mean_square <= 0.0:
+        return 1.0  # no features: any C gives w = 0
+    return blocks.max_loss / blocks.mean_square
+
+
+def most_passes(blocks):
+    """The passes that a person waits for."""
+    if not blocks.is_compiled:
+        return USUAL_PASSES
+    return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
+
+
+def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
+    """The C that predicts best among samples held out, or a cautious one.
+
+    Values grow until two in a row are clearly worse than the best one.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        Initialised on all samples.
+    make_blocks : callable
+        ``make_blocks(X, y, weight)`` gives `PartBlocks`.
+    oracle : object or None
+        What predicts; None means the compiled trees.
+    blocks : PartBlocks
+        Of all samples.
+    X, y : sequence of length n
+        Samples.
+    weight : ndarray of shape (n,)
+        Factors of their losses.
+    random_state : object
+        Seed of the folds.
+
+    Returns
+    -------
+    C : float
+        The choice.
+    """
+    unit = natural_C(blocks)
+    if length_of(X, "X") < FEWEST_SAMPLES or not blocks.is_compiled:
+        return OF_PARTS * unit
+    rng = check_random_state(random_state)
+    folds = list(_folds(model, make_blocks, blocks, X, y, weight, rng))
+    if not folds:
+        return OF_PARTS * unit
+    weight = np.concatenate([fold.weight for fold in folds])
+    losses, n_worse = [], 0
+    for factor in FACTORS:
+        parts = [_losses_held_out(model, oracle, fold, factor * unit, rng) for fold in folds]
+        losses.append(np.concatenate(parts))
+        excess, error = _excess(np.array(losses), weight)
+        n_worse = n_worse + 1 if excess[-1] > CLEARLY * error[-1] else 0
+        if n_worse == 2:
+            break
+    return FACTORS[int(np.argmax(excess <= DOUBT * error))] * unit
+
+
+class _Fold(NamedTuple):
+    blocks: object
+    total: float  # weight of the samples to learn from
+    n_passes: int
+    X: object  # held out
+    y: object
+    weight: np.ndarray
+
+
+def _folds(model, make_blocks, blocks, X, y, weight, rng):
+    """Yield folds until enough is held out; none where what is held out is no news."""
+    rows = model._stack(X)
+    codes, n_nodes = _codes(rows.matrix, rng), np.diff(rows.node_start)
+    number, n_held_out = _numbers_of_folds(blocks.first_labels(), rng), 0
+    for k in range(N_FOLDS):
+        held_out, rest = (
+            _first_of(rng.permutation(np.flatnonzero(chosen)), n_nodes)
+            for chosen in (number == k, number != k)
+        )
+        if _copies(codes, rows.row_start, held_out, rest) > MOST_COPIES:
+            return
+        total = weight[rest].sum()
+        yield _Fold(
+            blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
+            total=total,
+            n_passes=int(np.clip(VISITS / n_nodes[rest].sum(), FEWEST_PASSES, MOST_PASSES)),
+            X=take(X, held_out),
+            y=take(y, held_out),
+            weight=weight[held_out],
+        )
+        n_held_out += n_nodes[held_out].sum()
+        if n_held_out >= ENOUGH_NODES:
+            return
+
+
+def _numbers_of_folds(first_labels, rng):
+    """Number of the fold of each sample; labels of first nodes are shared out evenly."""
+    order = rng.permutation(len(first_labels))
+    order = order[np.argsort(first_labels[order], kind="stable")]
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order)) % N_FOLDS
+    return number
+
+
+def _first_of(samples, n_nodes):
+    return samples[: 1 + np.searchsorted(np.cumsum(n_nodes[samples]), MOST_NODES)]
+
+
+def _losses_held_out(model, oracle, fold, C, rng):
+    fold.blocks.relative_tol = True
+    solver = suitable_solver(fold.blocks)
+    method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
+    drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
+    return model._losses(fold.y, model._predict(fold.X, method.weights(), oracle)[0])
+
+
+def _excess(losses, weight):
+    """Mean loss of each candidate above the smallest one, and the standard error of that."""
+    weight = weight / weight.sum()
+    excess = losses - losses[(losses @ weight).argmin()]
+    means = excess @ weight
+    spread = ((excess - means[:, None]) ** 2) @ weight
+    return means, np.sqrt(spread * (weight @ weight))
+
+
+def _codes(matrix, rng):
+    """A number for every row, equal for equal rows."""
+    values = matrix @ rng.random_sample(matrix.shape[1])
+    return np.round(values / max(np.abs(values).max(initial=0.0), 1e-300), 12)
+
+
+def _copies(codes, row_start, held_out, rest):
+    """Share of the rows of some samples that are rows of others, too."""
+    held_out, rest = (
+        np.concatenate([codes[row_start[i] : row_start[i + 1]] for i in samples])
+        for samples in (held_out, rest)
+    )
+    return float(np.isin(held_out, rest).mean())

@@ -1,0 +1,127 @@
+"""Thresholds and p-values from the scores of left-out rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+
+from sklearn_fw import KernelStudentTDensity
+
+
+@pytest.mark.parametrize("options", [{}, {"max_rank": 50}, {"kernel": "polynomial"}], ids=str)
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_contamination_is_the_share_of_training_rows_without_themselves(share, options, rng):
+    X = rng.normal(size=(200, 3))
+    density = KernelStudentTDensity(contamination=share, **options)
+    assert (density.fit_predict(X) == -1).sum() == round(share * 200)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+@pytest.mark.parametrize(
+    "options", [{}, {"max_rank": 60}, {"kernel": "laplacian"}, {"sigma0": 0.01}], ids=str
+)
+def test_contamination_is_the_share_of_new_rows(share, options, rng):
+    flagged = []
+    for _ in range(4):
+        X, new = rng.normal(size=(500, 5)) ** 3, rng.normal(size=(3000, 5)) ** 3
+        density = KernelStudentTDensity(contamination=share, **options).fit(X)
+        flagged.append(np.mean(density.predict(new) == -1))
+    assert abs(np.mean(flagged) - share) < 0.02
+
+
+@pytest.mark.parametrize("max_rank", [None, 100])
+def test_contamination_on_images(max_rank):
+    X, _ = load_digits(return_X_y=True)
+    flagged = []
+    for seed in range(4):
+        X = X[np.random.RandomState(seed).permutation(len(X))]
+        density = KernelStudentTDensity(contamination=0.05, max_rank=max_rank).fit(X[:600])
+        flagged.append(np.mean(density.predict(X[600:]) == -1))
+    assert abs(np.mean(flagged) - 0.05) < 0.02
+
+
+def test_contamination_with_many_copies(rng):
+    def draw(n):
+        return rng.poisson(1.0, size=(n, 3)).astype(float)
+
+    shares = [
+        np.mean(KernelStudentTDensity(contamination=0.1).fit(draw(600)).predict(draw(3000)) == -1)
+        for _ in range(4)
+    ]
+    assert 0.06 < np.mean(shares) < 0.12  # copies share a side: fewer may be flagged, not many more
+
+
+def test_automatic_is_five_per_cent(rng):
+    X = rng.normal(size=(300, 3))
+    five = KernelStudentTDensity(contamination=0.05).fit(X)
+    assert KernelStudentTDensity().fit(X).offset_ == five.offset_
+
+
+def test_p_values_are_the_documented_formula(rng):
+    X, new = rng.normal(size=(40, 2)), 2 * rng.normal(size=(15, 2))
+    weight = rng.integers(0, 4, size=40)
+    for sample_weight, rows in ((None, X), (weight, np.repeat(X, weight, axis=0))):
+        density = KernelStudentTDensity(length_scale=1.0).fit(X, sample_weight=sample_weight)
+        n = len(rows)
+        variance = np.empty(n)
+        for i in range(n):
+            rest = KernelStudentTDensity(length_scale=1.0).fit(np.delete(rows, i, axis=0))
+            variance[i] = rest.predictive_variance(rows[i : i + 1])[0]
+        reference = -density.exponent_ * np.log(variance / 0.01)
+        scores = density.score_samples(new)
+        expected = [(1 + np.sum(reference <= score)) / (1 + n) for score in scores]
+        assert_allclose(density.novelty_p_values(new), expected, rtol=1e-12)
+
+
+def test_p_values_are_uniform_on_new_rows(rng):
+    X, new = rng.normal(size=(500, 4)), rng.normal(size=(4000, 4))
+    p = KernelStudentTDensity().fit(X).novelty_p_values(new)
+    for share in (0.05, 0.1, 0.3, 0.7):
+        assert abs(np.mean(p <= share) - share) < 0.04
+    far = KernelStudentTDensity().fit(X).novelty_p_values(new + 50)
+    assert_allclose(far, 1 / 501)
+
+
+def test_p_values_agree_with_the_threshold(rng):
+    X, new = rng.normal(size=(200, 3)), 1.5 * rng.normal(size=(500, 3))
+    density = KernelStudentTDensity(contamination=0.1).fit(X)
+    flagged, p = density.predict(new) == -1, density.novelty_p_values(new)
+    assert p[flagged].max() <= 0.1 + 1 / 201
+    assert p[~flagged].min() > 0.1 - 1 / 201
+
+
+def test_rows_of_weight_zero_are_new_rows_in_fit_predict(rng):
+    X = rng.normal(size=(60, 2))
+    X[50:] += 30
+    weight = np.repeat([1.0, 0.0], [50, 10])
+    labels = KernelStudentTDensity(contamination=0.1).fit_predict(X, sample_weight=weight)
+    assert (labels[:50] == -1).sum() == 5
+    assert np.all(labels[50:] == -1)
+
+
+@pytest.mark.parametrize("formula", ["exact", "published"])
+def test_left_out_pivots_are_scored_as_in_refits(formula, rng):
+    X = rng.normal(size=(150, 3))
+    density = KernelStudentTDensity(length_scale=1.5, max_rank=30, formula=formula, beta=0.5).fit(X)
+    refits = np.array([
+        KernelStudentTDensity(length_scale=1.5, max_rank=30, formula=formula, beta=0.5)
+        .fit(np.delete(X, i, axis=0)).score_samples(X[i : i + 1])[0]
+        for i in range(150)
+    ])  # fmt: skip
+    scores = density.leave_one_out_scores()
+    pivots = density._model.posterior.pivots
+    others = np.setdiff1d(np.arange(150), pivots)
+    assert_allclose(scores[others], refits[others], rtol=1e-9)
+    assert_allclose(scores[pivots[-1]], refits[pivots[-1]], rtol=1e-9)
+    # Without an early pivot a refit takes other columns later on: nearly the same scores.
+    assert np.abs(scores - refits)[pivots].mean() < 0.1 * np.ptp(refits)
+    assert np.corrcoef(scores[pivots], refits[pivots])[0, 1] > 0.9
+    own = density.score_samples(X[pivots])
+    assert np.all(scores[pivots] < own - 1.0)
+
+
+def test_no_warning_from_rows_far_apart_that_are_added(rng):
+    density = KernelStudentTDensity(length_scale=1.0)
+    for row in 100 * np.eye(6):  # warnings are errors here
+        density.partial_fit(row[None])
+    assert len(density.X_fit_) == 6

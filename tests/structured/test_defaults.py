@@ -1,0 +1,257 @@
+"""What "auto" takes, tolerances relative to the objective, and advice that fits the case."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+from _problems import fit, optimum, problem
+from sklearn_fw import StructuredSVM
+from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    ChainModel,
+    EnumeratedModel,
+    MatchingModel,
+    MultilabelModel,
+)
+from sklearn_fw.structured._choice_of_c import FACTORS, OF_BLACK_BOX, OF_PARTS, natural_C
+
+
+def sentences(rng, n=60, n_features=8):
+    """Sequences of three states with noisy features, none like another."""
+    directions = rng.normal(size=(3, n_features))
+    y = [rng.integers(3, size=length) for length in rng.integers(2, 7, size=n)]
+    return [directions[t] + rng.normal(size=(len(t), n_features)) for t in y], y
+
+
+def natural(X, y, **params):
+    svm = StructuredSVM("chain", C=1.0, **params)
+    return natural_C(svm._make_blocks(X, y, None)[0])
+
+
+# ---- C -------------------------------------------------------------------------------------------
+
+
+def test_natural_C_of_chains_from_its_definition(rng):
+    X, y = sentences(rng)
+    squares = [np.sum(x**2) + 2 for x in X]  # two markers
+    lengths = [len(x) for x in X]
+    assert natural(X, y) == pytest.approx(np.mean(lengths) / np.mean(squares))
+    assert natural(X, y, task_loss="hamming") == pytest.approx(1 / np.mean(squares))
+
+
+def test_the_scale_of_features_changes_nothing(rng):
+    X, y = sentences(rng)
+    model = ChainModel(start_end=False)
+    svm = StructuredSVM(model, random_state=0).fit(X, y)
+    assert min(abs(svm.C_ / (f * natural_of(model, X, y)) - 1) for f in FACTORS) < 1e-9
+    for scale in (1 / 1024, 1024):
+        scaled = [scale * x for x in X]
+        other = StructuredSVM(model, random_state=0).fit(scaled, y)
+        assert other.C_ * scale**2 / svm.C_ == pytest.approx(1)
+
+
+def natural_of(model, X, y):
+    return natural_C(StructuredSVM(model, C=1.0)._make_blocks(X, y, None)[0])
+
+
+def test_noise_gets_a_small_C_and_signal_a_larger_one(rng):
+    X = rng.normal(size=(300, 40))
+    noise = rng.integers(2, size=300)
+    signal = (X[:, 0] + 0.02 * rng.normal(size=300) > 0).astype(int)
+    unit = natural_of("multiclass", X, noise)
+    small, large = (StructuredSVM(random_state=0).fit(X, y).C_ for y in (noise, signal))
+    assert small / unit <= 2.0
+    assert large / unit >= 8.0
+
+
+def test_copies_are_not_held_out():
+    """Words that show the same images are no news: a cautious value is taken."""
+    images, digits = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    chosen = [rng.integers(40, size=4) for _ in range(60)]
+    X, y = [images[i] for i in chosen], [digits[i] for i in chosen]
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(X, y))
+
+
+def test_few_samples_and_black_boxes_get_a_cautious_C(rng):
+    X, y = sentences(rng, n=19)
+    np.testing.assert_allclose(StructuredSVM().fit(X, y).C_, OF_PARTS * natural(X, y))
+    X = [rng.normal(size=(4, 3)) for _ in range(30)]
+    y = [int(x[:, 0].argmax()) for x in X]
+    svm = StructuredSVM(EnumeratedModel(), random_state=0).fit(X, y)
+    worst = [max(range(4), key=lambda c: (c != t, -c)) for t in y]
+    square = np.mean([np.sum((x[t] - x[c]) ** 2) / 2 for x, t, c in zip(X, y, worst)])
+    np.testing.assert_allclose(svm.C_, OF_BLACK_BOX / square)
+
+
+def test_a_given_C_is_used_as_it_is(rng):
+    X, y = sentences(rng)
+    svm = StructuredSVM(C=0.3, random_state=0).fit(X, y)
+    assert svm.C_ == 0.3
+    assert svm.lam_ == pytest.approx(1 / (0.3 * len(X)))
+
+
+def test_the_choice_follows_random_state_and_weights(rng):
+    X, y = sentences(rng)
+    one, two = (StructuredSVM(random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    weight = np.r_[np.ones(40), np.zeros(20)]
+    kept = StructuredSVM(random_state=3).fit(X[:40], y[:40])
+    assert StructuredSVM(random_state=3).fit(X, y, sample_weight=weight).C_ == kept.C_
+
+
+def test_a_warm_start_keeps_the_choice(rng):
+    X, y = sentences(rng)
+    svm = StructuredSVM("chain", warm_start=True).fit(X, y)
+    C = svm.C_
+    assert svm.fit(X, y).C_ == C
+
+
+# ---- losses --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["chain", ChainModel()], ids=repr)
+def test_task_loss_by_name(rng, model):
+    X, y = sentences(rng, n=20)
+    auto, number, share = (
+        StructuredSVM(model, task_loss=name, C=0.1, random_state=0).fit(X, y)
+        for name in ("auto", "hamming_sum", "hamming")
+    )
+    assert (auto.task_loss_, share.task_loss_) == ("hamming_sum", "hamming")
+    np.testing.assert_array_equal(auto.coef_, number.coef_)
+    assert np.any(auto.coef_ != share.coef_)
+    wrong = [np.mean(a != b) for a, b in zip(auto.predict(X), y)]
+    np.testing.assert_allclose(auto.loss(X, y), wrong, rtol=1e-12)
+    lengths = [len(t) for t in y]
+    np.testing.assert_allclose(number.loss(X, y), np.multiply(wrong, lengths), rtol=1e-12)
+
+
+def test_a_model_keeps_its_loss_unless_another_is_named(rng):
+    X, y = rng.normal(size=(20, 3)), rng.integers(2, size=(20, 3))
+    model = MultilabelModel(task_loss="hamming")
+    assert StructuredSVM(model, C=1.0).fit(X, y).task_loss_ == "hamming"
+    assert model.task_loss == "hamming"
+    svm = StructuredSVM(model, C=1.0, task_loss="hamming_sum").fit(X, y)
+    assert (svm.task_loss_, model.task_loss) == ("hamming_sum", "hamming")
+
+
+def test_a_model_without_losses_by_name_says_so(rng):
+    X, y = [rng.normal(size=(2, 2, 3))], [[(0, 1)]]
+    with pytest.raises(ValueError, match=r"no parameter task_loss.*false_link_cost"):
+        StructuredSVM(MatchingModel(), task_loss="hamming").fit(X, y)
+
+
+# ---- averaging -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["chain", "labels, tree", "multiclass, costs"])
+def test_the_better_of_average_and_iterate(name):
+    p = problem(name)
+    best = optimum(name)[1]
+    took = set()
+    for max_iter in (1, 2, 5, 30):
+        runs = [
+            fit(p, BlockFrankWolfe(averaging=a), tol=0.0, max_iter=max_iter)
+            for a in (False, True, "auto")
+        ]
+        last, average, auto = runs
+        assert auto.objective_ == min(last.objective_, average.objective_)
+        assert auto.dual_objective_ == max(last.dual_objective_, average.dual_objective_)
+        np.testing.assert_allclose(auto.dual_gap_, auto.objective_ - auto.dual_objective_)
+        np.testing.assert_allclose(p.objective(auto.coef_), auto.objective_, rtol=1e-12)
+        assert auto.dual_objective_ <= best + 1e-9 <= auto.objective_ + 2e-9
+        took.add(auto.objective_ == average.objective_)
+    assert took
+
+
+def test_a_warm_start_goes_on_with_the_average():
+    p = problem("chain")
+    svm = fit(p, BlockFrankWolfe(averaging="auto"), tol=0.02, warm_start=True)
+    w = svm.coef_
+    svm.fit(p.X, p.y, p.sample_weight)
+    assert svm.n_iter_ == 1
+    np.testing.assert_allclose(svm.coef_, w, rtol=1e-9, atol=1e-12)
+
+
+def test_averaging_auto_needs_steps_without_corners():
+    with pytest.raises(ValueError, match="averaging='auto' is defined for step='fw' only"):
+        fit(problem("chain"), BlockFrankWolfe("pairwise", averaging="auto"))
+    with pytest.raises(ValueError, match="averaging must be True, False or 'auto', got 'yes'"):
+        fit(problem("chain"), BlockFrankWolfe(averaging="yes"))
+
+
+# ---- tolerance -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["auto", "bcfw", "bcpfw", "cached", "fw", "extragradient"])
+def test_tol_is_relative_to_the_objective(solver):
+    p = problem("chain")
+    svm = fit(p, solver, tol=0.05)
+    assert svm.converged_
+    assert 0 <= svm.dual_gap_ <= 0.05 * svm.objective_
+    shares = svm.history_["dual_gap"][:-1] / svm.history_["objective"][:-1]
+    assert np.all(shares > 0.05)
+
+
+@pytest.mark.parametrize("tol", [0.5, np.inf])
+def test_a_large_gap_is_never_called_convergence(tol):
+    svm = fit(problem("chain"), "fw", tol=tol)
+    assert svm.dual_gap_ > 0.1 * svm.objective_
+    assert svm.status_ == "loose"
+    assert not svm.converged_
+
+
+@pytest.mark.parametrize(("name", "tol"), [("chain", 0.1), ("multiclass", 0.01)])
+def test_tol_auto(name, tol):
+    svm = fit(problem(name), "auto", tol="auto")
+    assert svm.tol_ == tol
+    assert svm.converged_
+
+
+# ---- advice --------------------------------------------------------------------------------------
+
+
+def advice(svm, X, y):
+    with pytest.warns(ConvergenceWarning) as caught:
+        svm.fit(X, y)
+    return str(caught[0].message)
+
+
+def test_advice_on_unequal_columns():
+    X, y = load_wine(return_X_y=True)
+    text = advice(StructuredSVM(solver="bcfw", C=1e-4, max_iter=3, random_state=0), X, y)
+    ratio = np.sqrt(np.mean(X**2, axis=0))
+    assert f"the largest is {ratio.max() / np.median(ratio):.0f} times the median" in text
+    assert "solver='bcpfw'" not in text  # too far from the optimum for that to be the matter
+
+
+def test_indicators_are_not_to_be_scaled(rng):
+    X = (rng.random((200, 30)) < np.r_[0.9, np.full(29, 0.01)]).astype(float)
+    y = rng.integers(2, size=200)
+    text = advice(StructuredSVM(solver="bcfw", C=1e4, max_iter=3, random_state=0), X, y)
+    assert "scale" not in text
+    assert "a smaller C (C='auto' considers" in text
+    assert "max_iter above 3" in text
+
+
+def test_advice_near_the_end_names_pairwise_steps():
+    X, y = make_digit_words(60, 1, return_X_y=True)[:2]
+    svm = StructuredSVM(solver="bcfw", C=0.01, tol=1e-4, max_iter=20, random_state=0)
+    assert "solver='bcpfw', which needs fewer passes" in advice(svm, X, y)
+    assert "bcpfw" not in advice(svm.set_params(solver="bcpfw", max_iter=3), X, y)
+
+
+def test_a_budget_that_was_asked_for():
+    X, y = make_digit_words(60, 1, return_X_y=True)[:2]
+    svm = StructuredSVM(solver="bcfw", C=0.01, tol=0, max_iter=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not svm.fit(X, y).converged_
+    text = advice(svm.set_params(tol=1e-6, time_limit=1e-9), X, y)
+    assert text.startswith("time_limit=1e-09 ended the fit after 1 passes")
+    assert "max_iter" not in text

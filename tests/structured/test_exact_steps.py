@@ -1,0 +1,363 @@
+"""Exact steps on classes, and the zero-one loss inside compiled passes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris
+from sklearn.svm import LinearSVC
+
+from _problems import ROUNDING, fit, optimum, part_blocks, problem
+from _referees import all_labelings, labeling_values
+from sklearn_fw import regularization_path
+from sklearn_fw._kernels import class_blocks, tree
+from sklearn_fw._kernels.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
+from sklearn_fw.inference import Enumeration, TreeMaxProduct
+from sklearn_fw.projections import project_simplex
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    MulticlassModel,
+    MultilabelModel,
+    StructuredSVM,
+)
+from sklearn_fw.structured.solvers import resolve_solver
+
+CLASSES = ["multiclass", "multiclass, costs"]
+
+
+def in_python(kernel):
+    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
+
+
+def without_wrappers(module, monkeypatch):
+    """Kernels that only kernels call cannot be called from Python as they are."""
+    for name, value in vars(module).items():
+        if getattr(value, "targetoptions", {}).get("no_cpython_wrapper"):
+            monkeypatch.setattr(module, name, value.py_func)
+
+
+def exact_rules(p, **changes):
+    return Rules(p.lam, EXACT, True, False, False, 0.0, 0.0, 1.0)._replace(**changes)
+
+
+def visit(blocks, rules, order):
+    return blocks.visit(np.asarray(order), np.zeros(len(order)), rules)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_visit_maximises_the_dual_of_its_block(name, rng):
+    """No mixture of outputs of the block is better, and its gap is closed."""
+    p = problem(name)
+    blocks, rules = part_blocks(p), exact_rules(p)
+    blocks.reset(p.lam)
+    for i in rng.integers(blocks.n_blocks, size=4 * blocks.n_blocks):
+        before = blocks.dual_value(blocks.v, blocks.loss.sum())
+        visit(blocks, rules, [i])
+        dual = blocks.dual_value(blocks.v, blocks.loss.sum())
+        assert dual >= before - 1e-13
+        alpha = blocks._nodes[i]
+        np.testing.assert_allclose(alpha.sum(), 1.0, rtol=1e-14)
+        values = p.losses[i] - p.psi[i] @ blocks.w
+        # Optimal: every class in use has the highest value.
+        assert values[alpha > 0].min() >= values.max() - 1e-10
+        for other in rng.dirichlet(np.full(3, 0.5), size=20):
+            change = other - alpha
+            v = blocks.v + p.weight[i] / p.lam * change @ p.psi[i]
+            loss = blocks.loss.sum() + p.weight[i] * change @ p.losses[i]
+            assert blocks.dual_value(v, loss) <= dual + 1e-13
+    v, losses = blocks.v.copy(), blocks.loss.copy()
+    blocks.refresh()
+    np.testing.assert_allclose(blocks.v, v, **ROUNDING)
+    costs = [p.weight[i] * blocks._nodes[i] @ p.losses[i] for i in range(blocks.n_blocks)]
+    np.testing.assert_allclose(losses, costs, **ROUNDING)
+
+
+def test_projection_inside_the_kernel(rng):
+    for n in (1, 2, 3, 10, 40):
+        for scale in (0.1, 1.0, 100.0):
+            point, out = scale * rng.normal(size=n), np.empty(n)
+            in_python(class_blocks.project_simplex)(point, np.empty(n), out)
+            np.testing.assert_allclose(out, project_simplex(point), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("averaging", [False, True])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
+    p = problem("multiclass, costs")
+    bounds = (np.full(p.size, -0.1), np.full(p.size, 0.2)) if bounded else None
+    states = []
+    for kernel in (class_blocks.exact_visits, in_python(class_blocks.exact_visits)):
+        blocks = part_blocks(p)
+        blocks.reset(p.lam, bounds=bounds, averaging=averaging)
+        visit(blocks, exact_rules(p), [0])  # makes what the kernel wants to know
+        if kernel is not class_blocks.exact_visits:
+            without_wrappers(class_blocks, monkeypatch)
+        order = np.random.default_rng(0).integers(-1, blocks.n_blocks, size=60)
+        uniforms = np.random.default_rng(1).random(60)
+        kernel(
+            blocks._parts, blocks._dual, blocks._single, blocks.gaps, exact_rules(p), order,
+            uniforms, blocks.counts, 0,
+        )  # fmt: skip
+        states.append((blocks.v, blocks.w, blocks.loss, blocks._nodes, blocks.moments,
+                       blocks.loss_moment, blocks.counts, blocks.gaps.value))  # fmt: skip
+    for one, other in zip(*states):
+        np.testing.assert_allclose(one, other, **ROUNDING)
+
+
+def test_averages_are_those_of_the_iterates(rng):
+    p = problem("multiclass")
+    blocks = part_blocks(p)
+    blocks.reset(p.lam, averaging=True)
+    total_v, total_loss, weight = np.zeros(p.size), 0.0, 0.0
+    for i in rng.integers(blocks.n_blocks, size=50):
+        visit(blocks, exact_rules(p), [i])
+        k = blocks.counts[VISITS]
+        total_v += k * blocks.v
+        total_loss += k * blocks.loss.sum()
+        weight += k
+    v, loss = blocks.averaged()
+    np.testing.assert_allclose(v, total_v / weight, **ROUNDING)
+    np.testing.assert_allclose(loss, total_loss / weight, **ROUNDING)
+
+
+@pytest.mark.parametrize("sampling", ["active", "gap", "perm", "uniform", "max_gap"])
+@pytest.mark.parametrize("name", CLASSES)
+def test_optimum(name, sampling):
+    p = problem(name)
+    w, value = optimum(name)
+    svm = fit(p, BlockFrankWolfe("exact", sampling=sampling), tol=1e-9)
+    assert svm.converged_
+    assert 0 <= svm.dual_gap_ <= 1e-9 * svm.objective_
+    np.testing.assert_allclose(svm.objective_, value, rtol=1e-8)
+    np.testing.assert_allclose(svm.coef_, w, atol=1e-4)
+    assert svm.step_counts_["exact"] > 0 == svm.step_counts_["fw"]
+    # The dual variables are those of the weights.
+    for i, (alphas, psi) in enumerate(zip(svm.dual_coef_, p.psi)):
+        assert sum(alphas.values()) == pytest.approx(1.0, rel=1e-12), i
+    v = sum(
+        weight / p.lam * sum(a * psi[k] for (k,), a in alphas.items())
+        for weight, alphas, psi in zip(p.weight, svm.dual_coef_, p.psi)
+    )
+    np.testing.assert_allclose(svm.coef_, v, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("box", [(0.0, None), (-0.2, 0.3), (0.05, 0.2)], ids=str)
+def test_optimum_in_a_box(box):
+    p = problem("multiclass")
+    w, value = optimum("multiclass", *box)
+    solver = resolve_solver("sdm").set_params(lower_bounds=box[0], upper_bounds=box[1])
+    svm = fit(p, solver, tol=1e-6)
+    assert svm.converged_
+    assert svm.dual_objective_ <= value + 1e-12 <= svm.objective_ + 2e-12
+    np.testing.assert_allclose(svm.coef_, w, atol=2e-3)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_the_optimum_of_liblinear(C):
+    X, y = load_digits(return_X_y=True)
+    X = X[:600] / 16.0
+    y = y[:600]
+    svm = StructuredSVM(MulticlassModel(fit_intercept=False), C=C, tol=1e-6, random_state=0)
+    svm.fit(X, y)
+    assert svm.converged_
+    assert (svm.solver_.step, svm.solver_.sampling) == ("exact", "active")
+    peer = LinearSVC(
+        multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-8, max_iter=100_000
+    ).fit(X, y)
+    coef = svm.feature_weights()["features"].T
+    np.testing.assert_allclose(coef, peer.coef_, atol=2e-3 * np.abs(coef).max())
+
+
+def test_few_visits_where_most_samples_are_settled():
+    """Shrinking: far fewer oracle calls than passes over all samples, for a smaller gap."""
+    X, y = load_iris(return_X_y=True)
+    calls = {}
+    for sampling in ("active", "perm"):
+        svm = StructuredSVM(
+            solver=BlockFrankWolfe("exact", sampling=sampling), C=10.0, tol=1e-3, max_iter=100_000,
+            random_state=0,
+        ).fit(X, y)  # fmt: skip
+        assert svm.converged_
+        calls[sampling] = svm.n_oracle_calls_
+    assert calls["active"] <= 0.5 * calls["perm"]
+
+
+def test_every_pass_of_active_samples_ends_with_a_certificate():
+    X, y = load_iris(return_X_y=True)
+    svm = StructuredSVM(solver="sdm", C=1.0, tol=1e-6, random_state=0).fit(X, y)
+    assert len(svm.history_["dual_gap"]) == svm.n_iter_
+    assert np.all(np.diff(svm.history_["dual_objective"]) >= -1e-12)
+    # One visit of each sample first, then at most gap_check visits of each and a gap pass.
+    calls = np.diff(svm.history_["n_oracle_calls"])
+    assert svm.history_["n_oracle_calls"][0] == 2 * len(y)
+    assert calls.max() <= (svm.solver_.gap_check + 1 + 10) * len(y)
+
+
+def test_samples_without_features_and_attributes_that_come_twice():
+    X = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, -1.0], [0.5, 0.5]])
+    y = [0, 1, 2, 1]
+    twice = sp.csr_array(
+        (np.array([0.25, 0.75, 2.0, 2.0, -1.0, 0.5, 0.5]), np.array([0, 0, 1, 0, 1, 0, 1]),
+         np.array([0, 0, 3, 5, 7])), shape=(4, 2),
+    )  # fmt: skip
+    np.testing.assert_array_equal(twice.toarray(), X)
+    model = MulticlassModel(fit_intercept=False)
+    fits = [
+        StructuredSVM(model, solver=solver, C=1.0, tol=1e-8, max_iter=5000, random_state=0).fit(x, y)
+        for x, solver in ((X, "bcpfw"), (X, "sdm"), (twice, "sdm"))
+    ]
+    for svm in fits[1:]:
+        assert svm.converged_
+        np.testing.assert_allclose(svm.coef_, fits[0].coef_, atol=1e-3)
+        assert svm.dual_coef_[0][(0,)] == 0.0 if (0,) in svm.dual_coef_[0] else True
+
+
+def test_warm_start_goes_on():
+    X, y = load_iris(return_X_y=True)
+    svm = StructuredSVM(solver="sdm", C=1.0, tol=1e-6, warm_start=True, random_state=0).fit(X, y)
+    gap = svm.dual_gap_
+    svm.fit(X, y)
+    assert svm.n_iter_ == 1
+    np.testing.assert_allclose(svm.dual_gap_, gap, rtol=1e-6, atol=1e-12)
+    svm.set_params(C=2.0).fit(X, y)
+    assert svm.converged_
+    fresh = StructuredSVM(solver="sdm", C=2.0, tol=1e-6, random_state=1).fit(X, y)
+    np.testing.assert_allclose(svm.objective_, fresh.objective_, rtol=2e-6)
+
+
+@pytest.mark.parametrize("mode", ["exact", "heuristic"])
+def test_path(mode):
+    X, y = load_iris(return_X_y=True)
+    options = {"eps": 0.05, "C_max": 1.0, "mode": mode}
+    path = regularization_path(StructuredSVM(solver="sdm", random_state=0), X, y, **options)
+    for C in (0.01, 0.1, 0.9):
+        best = StructuredSVM(solver="sdm", C=C, tol=1e-8, max_iter=2000).fit(X, y)
+        at = path.estimator_at(C)
+        scores = X @ at.feature_weights()["features"] + at.feature_weights()["intercept"]
+        margins = scores + (np.arange(3) != y[:, None])
+        hinge = margins.max(axis=1) - scores[np.arange(len(y)), y]
+        objective = at.coef_ @ at.coef_ / (2 * C * len(y)) + hinge.mean()
+        assert objective <= best.objective_ + 0.05 + (0.02 if mode == "heuristic" else 1e-12)
+
+
+def test_what_auto_takes():
+    X, y = load_iris(return_X_y=True)
+    assert StructuredSVM(max_iter=1, tol=10.0).fit(X, y).solver_.step == "exact"
+    svm = StructuredSVM(oracle=Called(TreeMaxProduct()), max_iter=1, tol=10.0, C=1.0).fit(X, y)
+    assert svm.solver_.step == "fw"  # exact steps would not ask that oracle
+    sets = (y[:, None] == np.arange(3)).astype(int)
+    assert StructuredSVM(max_iter=1, tol=10.0).fit(X, sets).solver_.step == "fw"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"cache": True}, "step='exact' keeps no corners: set cache=False"),
+        ({"line_search": False}, "line_search=False is defined for step='fw' only, got 'exact'"),
+        ({"step": "pairwise", "sampling": "active"}, "'active' is defined for step='exact' only"),
+    ],
+    ids=str,
+)
+def test_settings_that_exclude_each_other(settings, message):
+    settings = {"step": "exact"} | settings
+    with pytest.raises(ValueError, match=message):
+        fit(problem("multiclass"), BlockFrankWolfe(**settings))
+
+
+@pytest.mark.parametrize("name", ["chain", "labels, tree", "labels, no pairs"])
+def test_other_outputs_are_refused(name):
+    with pytest.raises(ValueError, match=r"needs outputs of one class each.*\(solver 'bcpfw'\)"):
+        fit(problem(name), "sdm")
+
+
+# ---- the second best -----------------------------------------------------------------------------
+
+
+def test_runner_up_equals_enumeration(rng, monkeypatch):
+    """On forests with shared and own tables; and trying all but one labelling."""
+    from sklearn_fw.inference.oracles._tree import _forest
+
+    from _random_scores import random_scores
+
+    for kernel in (tree.tree_runner_up, in_python(tree.tree_runner_up)):
+        if kernel is not tree.tree_runner_up:
+            without_wrappers(tree, monkeypatch)
+        for _ in range(40):
+            scores = random_scores(rng, "normal", "forest")
+            forest = _forest(scores)
+            n_nodes, n_states = forest[0].shape
+            values = labeling_values(scores.unary, scores.pairwise, scores.edges)[0]
+            values = np.sort(values)[::-1]
+            labels, messages = np.empty(n_nodes, np.int32), np.empty((n_nodes + 1, n_states))
+            best = tree.tree_argmax(*forest, labels, messages)
+            number = int(labels @ n_states ** np.arange(n_nodes)[::-1])
+            loss = kernel(*forest, labels, messages)
+            if len(values) == 1:
+                assert loss == np.inf
+                continue
+            np.testing.assert_allclose(best - loss, values[1], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(scores.value(labels), values[1], rtol=0, atol=1e-12)
+            other = np.empty(n_nodes, np.int32)
+            value = tree.enumerate_argmax(*forest, other, number)
+            np.testing.assert_allclose(value, values[1], rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(other, labels)
+
+
+@pytest.mark.parametrize("edges", ["tree", "full", "none"])
+def test_zero_one_loss_of_label_sets_by_enumeration(edges, rng):
+    """Compiled sweeps and passes, with the truth best or not, against all outputs."""
+    X, y = rng.normal(size=(25, 3)), rng.integers(2, size=(25, 4))
+    model = MultilabelModel(edges, task_loss="zero_one").initialize(X, y)
+    svm = StructuredSVM(model, C=1.0, tol=0.01, max_iter=1000, random_state=0)
+    blocks, lam = svm._make_blocks(X, y, None)
+    blocks.reset(lam)
+    outputs = all_labelings(4, 2)
+    n_true = 0
+    good = svm.set_params(C=100.0).fit(X, y).coef_
+    svm.set_params(C=1.0)
+    for w in (0.0 * good, 0.1 * rng.normal(size=len(good)), good, 10.0 * good):
+        for augmented in (True, False):
+            sweep = blocks.sweep(w, augmented)
+            for i, (x, truth) in enumerate(zip(X, y)):
+                scores = np.array([w @ model.joint_feature(x, output) for output in outputs])
+                if augmented:
+                    scores += (outputs != truth).any(axis=1)
+                true_score = w @ model.joint_feature(x, truth)
+                np.testing.assert_allclose(sweep.hinge[i], scores.max() - true_score, atol=1e-12)
+                answer = sweep.answers[4 * i : 4 * i + 4]
+                n_true += augmented and np.array_equal(answer, truth)
+                place = int(answer @ [8, 4, 2, 1])
+                np.testing.assert_allclose(scores[place], scores.max(), atol=1e-12)
+    assert n_true > 0
+    compiled = svm.fit(X, y)
+    oracle = (Enumeration if edges == "full" else TreeMaxProduct)()
+    slow = StructuredSVM(model, oracle=Called(oracle), C=1.0, tol=0.01, max_iter=1000)
+    slow.set_params(random_state=0).fit(X, y)
+    assert compiled.converged_
+    assert compiled.n_iter_ == slow.n_iter_
+    np.testing.assert_allclose(compiled.coef_, slow.coef_, rtol=1e-7, atol=1e-9)
+
+
+class Called:
+    """An exact oracle that compiled passes do not know."""
+
+    exact = True
+
+    def __init__(self, oracle):
+        self.argmax, self.top_k = oracle.argmax, oracle.top_k
+
+
+@pytest.mark.parametrize("name", ["subgradient", "perceptron", "sp_bcfw"])
+def test_other_passes_with_a_zero_one_loss(name):
+    """They are compiled with it, too: against the black box, whose loss is the same number."""
+    p = problem("chain, zero-one")
+    svm = fit(p, name, max_iter=30, tol=0.0 if name != "sp_bcfw" else 10.0, C="auto")
+    assert np.isfinite(svm.coef_).all()
+    assert svm.score(p.X, p.y) >= 0.3
+
+
+def test_counts_of_exact_steps():
+    p = problem("multiclass")
+    blocks = part_blocks(p)
+    blocks.reset(p.lam)
+    visit(blocks, exact_rules(p), np.arange(blocks.n_blocks))
+    assert blocks.counts[VISITS] == blocks.n_blocks >= blocks.counts[EXACT_STEPS] > 0

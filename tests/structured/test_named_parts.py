@@ -1,0 +1,83 @@
+"""Parameters of parts that were given by name."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.structured import ChainModel, Extragradient
+
+
+def words():
+    X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1]], np.eye(3)[[0, 2]]]
+    return X, [["a", "b", "c"], ["c", "a"], ["b", "b"], ["a", "c"]]
+
+
+def test_names_become_objects():
+    svm = StructuredSVM("chain", oracle="enumeration", solver="bcpfw")
+    same = svm.set_params(
+        solver__sampling="perm", model__start_end=False, oracle__max_labelings=99, C=2.0
+    )
+    assert same is svm
+    assert (svm.solver.step, svm.solver.sampling) == ("pairwise", "perm")
+    assert isinstance(svm.model, ChainModel)
+    assert svm.model.start_end is False
+    assert svm.oracle.max_labelings == 99
+    assert svm.C == 2.0
+    copy = clone(svm)
+    assert copy.get_params()["solver__sampling"] == "perm"
+    assert copy.set_params(solver__sampling="gap").solver.step == "pairwise"
+
+
+def test_a_new_name_comes_first():
+    svm = StructuredSVM(solver="bcpfw").set_params(solver__gap_check=3, solver="extragradient")
+    assert isinstance(svm.solver, Extragradient)
+    assert svm.solver.gap_check == 3
+
+
+def test_grid_over_the_parts_of_names():
+    X, y = words()
+    grid = {"solver__averaging": [False, True], "model__task_loss": ["hamming", "zero_one"]}
+    search = GridSearchCV(StructuredSVM("chain", solver="bcfw", C=1.0, tol=0.5), grid, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_estimator_.model.task_loss == search.best_params_["model__task_loss"]
+
+
+def test_grid_through_a_pipeline():
+    X, y = load_iris(return_X_y=True)
+    pipe = make_pipeline(StandardScaler(), StructuredSVM(solver="bcfw", C=1.0, random_state=0))
+    grid = {"structuredsvm__solver__sampling": ["gap", "perm"]}
+    assert GridSearchCV(pipe, grid, cv=2).fit(X, y).best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (
+            {"solver__sampling": "perm"},
+            r"solver='auto' is chosen in fit, so solver__sampling cannot be set before: name the "
+            r"solver, as in set_params\(solver='bcfw', solver__sampling=\.\.\.\), or write "
+            r"solver=BlockFrankWolfe\(sampling=\.\.\.\)",
+        ),
+        ({"solver__averaging": True}, r"or write solver=BlockFrankWolfe\(averaging=\.\.\.\)"),
+        ({"solver__radius": 1.0}, r"set_params\(solver='extragradient', solver__radius=\.\.\.\)"),
+        ({"model__task_loss": "hamming"}, r"or write model=ChainModel\(task_loss=\.\.\.\)"),
+        ({"oracle__max_labelings": 9}, r"or write oracle=Enumeration\(max_labelings=\.\.\.\)"),
+        ({"solver__colour": 1}, "solver__colour is no parameter of any solver"),
+        ({"solver": "bcfw", "solver__colour": 1}, "Invalid parameter 'colour' for estimator Block"),
+        ({"solver": "best", "solver__sampling": "gap"}, "solver must be one of 'auto', 'bcafw'"),
+        ({"colour": 1}, "Invalid parameter 'colour' for estimator StructuredSVM"),
+    ],
+    ids=str,
+)
+def test_errors_have_the_line_to_write(params, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM().set_params(**params)
+    # The estimator still works.
+    X, y = words()
+    StructuredSVM().fit(X, y)

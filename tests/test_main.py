@@ -1,0 +1,155 @@
+"""``python -m sklearn_fw``: from a checkout, without the extras, and from an installed wheel."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import sklearn_fw
+from _package import ROOT
+from sklearn_fw import __main__ as command
+from sklearn_fw import _demo
+from sklearn_fw.datasets import make_digit_words
+
+EXTRAS = ("matplotlib", "rich")
+
+
+def run(*arguments, python=sys.executable, folder, **env):
+    """Run a command in a folder of its own; returns what it printed."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(python), *map(str, arguments)],
+        cwd=folder,
+        env={**clean, **env},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_options_that_answer_at_once(option, capsys):
+    with pytest.raises(SystemExit) as stop:
+        command.main([option])
+    assert stop.value.code == 0
+    said = capsys.readouterr().out
+    if option == "--version":
+        assert said == f"sklearn_fw {sklearn_fw.__version__}\n"
+    else:
+        assert "usage: python -m sklearn_fw" in said
+        assert {"--output", "--version"} <= set(re.findall(r"--\w+", said))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The demo on few words and two values of C."""
+    monkeypatch.setattr(_demo, "GRID", (0.003, 0.01))
+    monkeypatch.setattr(_demo.tune, "__defaults__", ((0.003, 0.01),))
+    monkeypatch.setattr(
+        command, "make_digit_words", lambda **sizes: make_digit_words(60, 60, n_valid=60)
+    )
+
+
+@pytest.fixture
+def without_extras(monkeypatch):
+    for name in EXTRAS:  # None makes the import of that name fail, as if it were not installed
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def test_demo_draws_where_it_is_told(small, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
+    picture = tmp_path / "words.png"
+    command.main(["--output", str(picture)])
+    said = capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"picture: {picture}" in said
+    assert re.search(r"LinearSVC, digit by digit +0\.\d+ +\d+\.\d% ", said)
+    assert "certified duality gap" in said
+
+
+def test_demo_runs_without_extras(small, without_extras, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command.main([])
+    said = capsys.readouterr().out
+    assert 'no picture: matplotlib is not installed; pip install "sklearn-fw[plot]" adds it' in said
+    assert "no progress bars: " in said
+    assert "StructuredSVM, whole words" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused(small, without_extras, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--output", "words.png"])
+    assert 'pip install "sklearn-fw[plot]"' in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_refused(small, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
+    with pytest.raises(SystemExit):
+        command.main(["--output", str(tmp_path / "nowhere" / "words.png")])
+    assert "nowhere is no folder that can be written to" in capsys.readouterr().err
+
+
+def test_tuning_takes_the_best_on_validation_words():
+    words = make_digit_words(60, 60, n_valid=60)
+    tuned = _demo.tune(_demo.make_single, words, (1e-6, 0.01))
+    assert tuned.C == 0.01
+    right = [a == b for x, y in zip(tuned.predicted, words.y_test) for a, b in zip(x, y)]
+    assert tuned.digits == pytest.approx(sum(right) / len(right), rel=1e-12)
+    assert tuned.digits > _demo.tune(_demo.make_single, words, (1e-6,)).digits
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """Python of an empty environment into which nothing but the built wheel was installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    reach = subprocess.run(
+        [*pip, "download", "--no-deps", "--quiet", "--dest", folder / "index", "hatchling"],
+        capture_output=True,
+        text=True,
+    )
+    if reach.returncode:
+        pytest.skip(f"no package index can be reached: {reach.stderr.strip().splitlines()[-1]}")
+    run("-m", "pip", "wheel", "--no-deps", "--quiet", "-w", folder, ROOT, folder=folder)
+    (wheel,) = folder.glob("*.whl")
+    run("-m", "venv", folder / "env", folder=folder)
+    python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    run("-m", "pip", "install", "--quiet", wheel, python=python, folder=folder)
+    return python, wheel
+
+
+@pytest.mark.slow
+def test_wheel_runs_in_a_bare_environment(bare, tmp_path):
+    python, _ = bare
+    installed = json.loads(
+        run("-m", "pip", "list", "--format", "json", python=python, folder=tmp_path)
+    )
+    names = {package["name"] for package in installed}
+    assert not names & set(EXTRAS)
+    version = run("-m", "sklearn_fw", "--version", python=python, folder=tmp_path)
+    assert version == f"sklearn_fw {sklearn_fw.__version__}\n"
+    assert {p["name"]: p["version"] for p in installed}["sklearn-fw"] == sklearn_fw.__version__
+    assert "--output" in run("-m", "sklearn_fw", "--help", python=python, folder=tmp_path)
+    said = run("-m", "sklearn_fw", python=python, folder=tmp_path, OMP_NUM_THREADS="1")
+    assert "certified duality gap" in said
+    assert 'pip install "sklearn-fw[plot]"' in said
+    assert 'pip install "sklearn-fw[progress]"' in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_wheel_holds_the_package_and_nothing_else(bare):
+    _, wheel = bare
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"sklearn_fw", f"sklearn_fw-{sklearn_fw.__version__}.dist-info"}
+    assert not [name for name in names if name.endswith((".nbi", ".nbc", ".pyc"))]
+    sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "sklearn_fw").rglob("*.py")}
+    assert {name for name in names if name.endswith(".py")} == sources
