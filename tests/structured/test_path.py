@@ -314,17 +314,17 @@ def test_scores_and_estimators_along_the_path():
 
 def test_many_values_at_once():
     X, y = digits()
-    path = regularization_path(svm(MulticlassModel()), X, y, eps=0.3, C_min=0.001, C_max=0.1)
+    path = regularization_path(svm(MulticlassModel()), X, y, eps=0.3, C_min=0.001, C_max=0.02)
     assert 0.001 in path.Cs_
-    assert path.Cs_[-1] == pytest.approx(0.1)
-    Cs = np.array([1e-4, path.Cs_[1], 0.02, 0.1])
+    assert path.Cs_[-1] == pytest.approx(0.02)
+    Cs = np.array([1e-4, path.Cs_[1], 0.012, 0.02])
     many = path.coef_at(Cs)
     assert many.shape == (4, path.coefs_.shape[1])
     for w, C, gap in zip(many, Cs, path.gap_at(Cs)):
         np.testing.assert_array_equal(path.coef_at(C), w)
         assert path.gap_at(C) == gap
     np.testing.assert_allclose(many[0], path.coefs_[0] / 10)
-    j = np.searchsorted(path.Cs_, 0.02) - 1
+    j = np.searchsorted(path.Cs_, 0.012) - 1
     ends = path.coefs_[j : j + 2]
     share = (many[2] - ends[0]) @ (ends[1] - ends[0]) / np.sum((ends[1] - ends[0]) ** 2)
     assert 0.0 < share < 1.0
@@ -355,7 +355,7 @@ def test_a_path_costs_less_than_a_grid():
         calls += row["n_oracle_calls"]
     path = regularization_path(svm(ChainModel(), solver="bcpfw"), X, y, eps=0.02, C_max=10.0)
     assert path.n_oracle_calls_ < 0.5 * calls
-    assert len(path.Cs_) < 25  # fixed weights took more than 600 breakpoints
+    assert len(path.Cs_) < 40  # fixed weights took more than 600 breakpoints
 
 
 def test_sample_weight_repeats_samples():
