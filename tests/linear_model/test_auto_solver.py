@@ -226,7 +226,9 @@ def test_automatic_alpha_does_not_depend_on_units():
     for factor, unit in ((1e3, 1.0), (1.0, 1e-4), (1e-2, 1e5)):
         other = AsagaRegressor().fit(factor * X + 3, unit * y)
         assert other.alpha_ == pytest.approx(factor**2 * model.alpha_, rel=1e-6)
-        np.testing.assert_allclose(other.predict(factor * X + 3), unit * model.predict(X), rtol=1e-5)
+        np.testing.assert_allclose(
+            other.predict(factor * X + 3), unit * model.predict(X), rtol=1e-5
+        )
     weighted = AsagaRegressor().fit(X, y, sample_weight=7.0 * np.ones(len(y)))
     assert weighted.alpha_ == pytest.approx(model.alpha_, rel=1e-9)
 
