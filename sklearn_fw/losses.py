@@ -114,7 +114,6 @@ class Loss(BaseEstimator, ABC):
         """
         return self._apply("conjugate", y, s)
 
-    @abstractmethod
     def curvature(self, s):
         """Second derivative in every score, from the derivative there, which tells it.
 
@@ -128,6 +127,11 @@ class Loss(BaseEstimator, ABC):
         ndarray of the shape of s
             Second derivatives in single scores; where there are two, one of them.
         """
+        return self._curvature(s)
+
+    @abstractmethod
+    def _curvature(self, s):
+        """Do the work of `curvature`."""
 
     def _apply(self, quantity, y, x):
         from ._kernels import losses
@@ -158,8 +162,7 @@ class LogLoss(Loss):
     smoothness = 0.25
     _code_name = "LOG"
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         slope = np.abs(s)
         return slope * (1.0 - slope)
 
@@ -181,8 +184,7 @@ class MultinomialLogLoss(Loss):
     smoothness = 0.5
     _code_name = "SOFTMAX"
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         slope = np.abs(s)
         return slope * (1.0 - slope)
 
@@ -210,8 +212,7 @@ class SquaredHinge(Loss):
     smoothness = 2.0
     _code_name = "SQUARED_HINGE"
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         return 2.0 * (s != 0.0)
 
 
@@ -246,8 +247,7 @@ class SmoothHinge(Loss):
         """Raise unless gamma is positive."""
         check_positive(self.gamma, "gamma")
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         return ((s != 0.0) & (np.abs(s) < 1.0)) / self.gamma
 
 
@@ -261,8 +261,7 @@ class ModifiedHuber(Loss):
     smoothness = 2.0
     _code_name = "MODIFIED_HUBER"
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         return 2.0 * ((s != 0.0) & (np.abs(s) < 4.0))
 
 
@@ -273,8 +272,7 @@ class SquaredError(Loss):
     smoothness = 1.0
     _code_name = "SQUARED_ERROR"
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         return np.ones(np.shape(s))
 
 
@@ -305,8 +303,7 @@ class Huber(Loss):
         """Raise unless delta is positive."""
         check_positive(self.delta, "delta")
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         return (np.abs(s) < self.delta).astype(np.float64)
 
 
@@ -337,8 +334,7 @@ class SquaredEpsilonInsensitive(Loss):
         if not np.isfinite(self.epsilon):
             raise ValueError(f"epsilon must be finite, got {self.epsilon}")
 
-    def curvature(self, s):
-        """See `Loss.curvature`."""
+    def _curvature(self, s):
         return 2.0 * (s != 0.0)
 
 

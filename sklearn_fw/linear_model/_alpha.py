@@ -69,7 +69,8 @@ def _by_validation(problem, targets):
         coef = along / (sizes + strengths[:, None])
         error = whole - 2.0 * coef @ along + np.square(coef) @ sizes
         errors += np.maximum(error, 0.0) / whole
-    errors = np.where(allowed, errors / np.square(np.maximum(left, 1e-300)), np.inf)
+    errors[~allowed] = np.inf
+    errors[allowed] /= np.square(np.maximum(left[allowed], 1e-9))
     # Of equal ones the strongest.
     return float(strengths[len(errors) - 1 - np.argmin(errors[::-1])])
 

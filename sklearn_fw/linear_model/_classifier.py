@@ -1,5 +1,7 @@
 """The linear classifier."""
 
+from numbers import Real
+
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
@@ -140,9 +142,10 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     Notes
     -----
-    An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for two classes. With several
-    threads, or more than 260,000 sparse columns, a renumbered copy of the column indices of X comes
-    on top (4 bytes per entry), which keeps together what is used together.
+    An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for
+    two classes. With several threads, or more than 260,000 sparse columns, a renumbered copy of the
+    column indices of X comes on top (4 bytes per entry), which keeps together what is used
+    together. Newton's method costs O(n d^2 + d^3) per step and d^2 numbers of memory.
 
     Where several threads work, each keeps the columns that most rows touch in a copy of its own
     and its own part of the sum of the memory, so that no addition is lost and none needs to be
@@ -271,7 +274,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         loss = resolve_loss(self.loss, "classification")
         check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
         # Infinity is a number for this: no penalty.
-        strength = 0.0 if self.C == np.inf else 1.0 / check_positive(self.C, "C")
+        infinite = isinstance(self.C, Real) and np.isposinf(self.C)
+        strength = 0.0 if infinite else 1.0 / check_positive(self.C, "C")
         n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()

@@ -31,6 +31,7 @@ class NewtonRun(PlainRun):
         self.damping = 0
         self.free = is_ridge(problem.penalty)
         coef, intercept = self.engine.point()
+        coef = problem.penalty.prox(coef, 0.0)  # a start may be outside of the bounds
         self._stand_at(coef, *problem._best_scores(coef, intercept))
 
     def _stand_at(self, coef, scores, intercept):

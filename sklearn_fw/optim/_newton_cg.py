@@ -19,6 +19,8 @@ EXACT, COLUMNS = 1e7, 1000
 ITERATIONS = 250
 # Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
 MANY, SHARE, ROUGH, STEPS = 4000, 8, 1e-2, 12
+# Parts of the largest curvature that are added to the curvature when steps fail.
+DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 
@@ -29,9 +31,12 @@ class Hessian:
     Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
     """
 
-    def __init__(self, problem, slopes, ridge):
+    def __init__(self, problem, slopes, ridge, damping=0.0):
         self.problem, self.ridge = problem, ridge
         self.curvature = Curvature(problem, slopes)
+        if damping and problem.n_outputs is None:
+            # Where losses are straight their largest curvature keeps the steps short.
+            self.curvature.rows += damping * Curvature.bound(problem).rows
         n_outputs, size = problem.n_outputs or 1, problem.n_columns
         dense = not sp.issparse(problem.X)
         if dense and n_outputs > 1 and (n_outputs * size) ** 2 * problem.n_rows <= EXACT:
@@ -151,7 +156,7 @@ class NewtonCGRun(PlainRun):
 
     def __init__(self, problem, settings, *, tol, rng, start=None):
         super().__init__(problem, Point(problem), settings, tol=tol, rng=rng, start=start)
-        self.length, self.ridge = 1.0, problem.penalty.l2
+        self.length, self.ridge, self.damping = 1.0, problem.penalty.l2, 0
         coef, intercept = self.engine.point()
         self._stand_at(coef, intercept, problem.scores(coef, intercept))
 
@@ -186,8 +191,10 @@ class NewtonCGRun(PlainRun):
 
     def step(self):
         """A step, and an estimate of the certificate."""
-        hessian = Hessian(self.problem, self.slopes, self.ridge)
-        self._search(self._direction(hessian))
+        hessian = Hessian(self.problem, self.slopes, self.ridge, DAMPED[self.damping])
+        found = self._search(self._direction(hessian))
+        self.damping += -1 if found and self.length > 0.1 else 1
+        self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
         self.n_updates += self.problem.active.size
         row = self._estimate(hessian)
         if self.may_stop(row):
@@ -220,10 +227,10 @@ class NewtonCGRun(PlainRun):
         return step
 
     def _search(self, move):
-        """Go along a direction until the weak Wolfe conditions hold, if there is such a point."""
+        """Go along a direction until the weak Wolfe conditions hold; False without such a point."""
         slope = np.vdot(self.gradient, move)
         if not slope < 0.0:
-            return
+            return False
         along = self.problem.scores(*self._parted(move))
         slack = 1e-14 * abs(self.value)
         below, above, self.length = 0.0, np.inf, 1.0
@@ -239,10 +246,11 @@ class NewtonCGRun(PlainRun):
                 break
             self.length = 2.0 * below if np.isinf(above) else 0.5 * (below + above)
         if value > self.value + slack:
-            return
+            return False
         self.point, self.scores, self.value = point, scores, value
         self.slopes, self.gradient = slopes, gradient
         self.engine.move_to(*self._parted(point))
+        return True
 
     def _estimate(self, hessian):
         """What is known without the best intercepts."""
@@ -253,8 +261,10 @@ class NewtonCGRun(PlainRun):
             return {"objective": objective, **self.unproven(objective, steepest / scale)}
         total, mass = self.gradient[:-1], self.gradient[-1]
         gap = np.vdot(total, total) / (2.0 * self.ridge)
-        gap += np.vdot(mass, mass) / max(hessian.curvature.rows.sum(), 1e-300)
-        return {"objective": objective, "dual_gap": float(gap) / scale}
+        if self.problem.fit_intercept:
+            gap += np.vdot(mass, mass) / max(hessian.curvature.rows.sum(), 1e-300)
+        # Losses are not negative.
+        return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
 
     def _stand(self, coef, intercept, slopes, total):
         pair = super()._stand(coef, intercept, slopes, total)

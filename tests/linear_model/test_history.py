@@ -155,7 +155,7 @@ def test_the_memory_does_not_drift(solver, n_jobs):
 @pytest.mark.parametrize(
     "make, match",
     [
-        (AsagaClassifier, "duality gap .* > 4.2.e-13 after 2 epochs: increase max_iter, loosen"),
+        (AsagaClassifier, "duality gap .* > 6.3e-13 after 2 epochs: increase max_iter, loosen"),
         (AsagaRegressor, "duality gap .* after 2 epochs: increase max_iter, loosen tol or scale"),
     ],
 )

@@ -224,7 +224,7 @@ def test_no_penalty_at_the_end():
 def test_less_work_than_fits_from_scratch(case, share):
     estimator, data = CASES[case]
     X, y = data()
-    estimator = clone(estimator).set_params(tol=1e-6, max_iter=2000, random_state=0)
+    estimator = clone(estimator).set_params(tol=1e-6, max_iter=2000, solver="asaga", random_state=0)
     path = regularization_path(estimator, X, y, n_values=10, ratio=0.01)
     warm = cold = 0
     for value in path.values_:
@@ -236,7 +236,8 @@ def test_less_work_than_fits_from_scratch(case, share):
 
 def test_epochs_of_all_outputs_are_counted():
     X, y = targets()
-    path = regularization_path(AsagaRegressor(max_iter=2, tol=0.0), X, y, alphas=[1.0, 0.1])
+    model = AsagaRegressor(max_iter=2, tol=0.0, solver="asaga")
+    path = regularization_path(model, X, y, alphas=[1.0, 0.1])
     np.testing.assert_array_equal(path.n_iters_, [6, 6])
     assert path.estimator_at(1.0).n_iter_ == 2
 

@@ -1,0 +1,122 @@
+"""The linear models by default beside scikit-learn's: seconds, probabilities, warnings."""
+
+import warnings
+
+from _defaults_linear import CLASSES, NUMBERS
+from _report import Clock, in_child, main
+
+ABOUT = """
+``AsagaClassifier()`` beside ``LogisticRegression()``, which minimise the same function, and
+``AsagaRegressor`` beside ``Ridge()``, ``ElasticNet()`` and ``Lasso()`` with their strengths, each
+as it comes, on whole tables. Seconds are CPU seconds on one thread after compilation, the smallest
+of several fits in turn; below ``ratio`` 1 ours is ahead.
+
+"off" is the largest difference of a probability (of a prediction, as a share of their spread, for
+numbers) from those of an optimum of far higher accuracy, found by Newton's method.
+"""
+TABLES = (
+    "iris", "wine", "wine, scaled", "breast cancer", "breast cancer, scaled", "digits", "USPS",
+    "a9a", "covtype", "20 newsgroups, comp and sci", "generator",
+)  # fmt: skip
+SMALL = ("iris", "wine", "wine, scaled", "breast cancer", "breast cancer, scaled")
+REPEATS = 15
+
+
+def race_classes(name, quick):
+    """Seconds, error and warnings of both."""
+    from sklearn.linear_model import LogisticRegression
+
+    from sklearn_fw import AsagaClassifier
+
+    X, y, _ = CLASSES[name](quick)
+    best = AsagaClassifier(solver="newton_cg", tol=1e-10, max_iter=1000)
+    _quietly(best, X, y)
+    p = best.predict_proba(X)
+    ours, theirs = AsagaClassifier(random_state=0), LogisticRegression()
+    row = _race(ours, theirs, X, y)
+    for model, column in ((ours, "off"), (theirs, "their off")):
+        row[column] = float(abs(model.predict_proba(X) - p).max())
+    return row
+
+
+def race_numbers(peer, quick):
+    """The same for regression on diabetes."""
+    import numpy as np
+    from sklearn import linear_model
+
+    from sklearn_fw import AsagaRegressor
+
+    X, y, _ = NUMBERS["diabetes"](quick)
+    theirs = getattr(linear_model, peer)()
+    alpha, ratio = {"Ridge": (1 / len(y), 0.0), "ElasticNet": (1.0, 0.5), "Lasso": (1.0, 1.0)}[peer]
+    best = AsagaRegressor(alpha=alpha, l1_ratio=ratio, tol=1e-12)
+    _quietly(best, X, y)
+    z = best.predict(X)
+    ours = AsagaRegressor(alpha=alpha, l1_ratio=ratio, random_state=0)
+    row = _race(ours, theirs, X, y)
+    for model, column in ((ours, "off"), (theirs, "their off")):
+        row[column] = float(abs(model.predict(X) - z).max() / np.ptp(z))
+    return row
+
+
+def _race(ours, theirs, X, y):
+    row = {"warns": _quietly(ours, X, y), "they warn": _quietly(theirs, X, y)}
+    seconds = {"ours": [], "theirs": []}
+    spent = 0.0
+    while len(seconds["ours"]) < REPEATS and (spent < 20.0 or len(seconds["ours"]) < 2):
+        for who, model in (("ours", ours), ("theirs", theirs)):
+            with Clock() as clock:
+                _quietly(model, X, y)
+            seconds[who].append(clock.cpu)
+            spent += clock.cpu
+    row |= {who: min(values) for who, values in seconds.items()}
+    row["ratio"] = row["ours"] / row["theirs"]
+    row["solver"] = type(ours.solver_).__name__
+    return row
+
+
+def _quietly(model, X, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return len(caught)
+
+
+def run(report, options):
+    columns = (
+        "solver", "ours", "theirs", "ratio", "off", "their off", "warns", "they warn",
+    )  # fmt: skip
+    found = {}
+    for name in TABLES:
+        try:
+            found[name] = in_child(race_classes, name, options.quick)
+        except FileNotFoundError as error:
+            report.text(f"{name} left out: {error}")
+    report.section("Classes, beside LogisticRegression")
+    report.table(["table", *columns], [[n, *(r[c] for c in columns)] for n, r in found.items()])
+    numbers = {peer: in_child(race_numbers, peer, options.quick) for peer in (
+        "Ridge", "ElasticNet", "Lasso",
+    )}  # fmt: skip
+    report.section("Numbers, on diabetes")
+    report.table(["peer", *columns], [[n, *(r[c] for c in columns)] for n, r in numbers.items()])
+    report.section("Goals")
+    small = [found[name]["ratio"] for name in SMALL if name in found]
+    large = [row["ratio"] for name, row in found.items() if name not in (*SMALL, "digits")]
+    both = [*found.values(), *numbers.values()]
+    report.goals(
+        ("largest ratio on small tables", max(small), 1.5, "<="),
+        ("ratio on digits", found["digits"]["ratio"], 3.0, "<="),
+        ("largest ratio on large tables", max(large, default=None), 1.0, "<="),
+        ("largest ratio of regressions", max(r["ratio"] for r in numbers.values()), 1.5, "<="),
+        ("largest error of a probability", max(r["off"] for r in found.values()), 0.01, "<="),
+        (
+            "warnings where scikit-learn gives none",
+            sum(r["warns"] for r in both if not r["they warn"]), 0, "<=",
+        ),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    raise SystemExit(
+        main("linear_defaults", "Linear models by default beside scikit-learn", ABOUT, run)
+    )
