@@ -216,6 +216,8 @@ def test_chunking_is_one_of_its_settings():
     features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
     expected = ChunkingFeatures().fit_transform(sentences).values
     assert (features.fit_transform(sentences).values != expected).nnz == 0
+    for transformer in (features, ChunkingFeatures()):
+        assert not hasattr(transformer, "set_output")  # a Packed cannot become a data frame
 
 
 def test_a_tagger_of_raw_sentences():

@@ -56,7 +56,7 @@ def crfsuite_chunking_attributes(sentence):
     return attributes
 
 
-class ChunkingFeatures(TokenFeatures):
+class ChunkingFeatures(TokenFeatures, auto_wrap_output_keys=None):
     """One-hot n-grams of the fields of neighbouring tokens, as CSR rows.
 
     It is :class:`TokenFeatures` with the templates and fields of chunking as defaults:
