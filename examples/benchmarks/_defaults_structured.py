@@ -61,7 +61,7 @@ def _row(name, model, metric, X, y, X_test, y_test, *, quick):
         "default": score(y_test, default.predict(X_test)),
         "best": score(y_test, best.predict(X_test)),
         "best_setting": _words(settings),
-        "chosen": f"C={default.C_:.2g}",
+        "chosen": ", ".join([*_loss_of(default), f"C={default.C_:.2g}"]),
         "seconds": seconds,
         "validation": validation,
         "passes": default.n_iter_,
@@ -116,6 +116,12 @@ def _grid(model, X, y, quick):
                     "max_iter": 20 if is_large or quick else 200,
                     "random_state": 0,
                 }
+
+
+def _loss_of(svm):
+    """Name of the loss where there is more than one."""
+    loss = getattr(svm, "task_loss_", None)
+    return [loss] if loss in ("hamming", "hamming_sum") else []
 
 
 def _words(settings):

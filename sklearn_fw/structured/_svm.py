@@ -81,7 +81,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
         compiled and short.
     time_limit : float or None, default=None
-        Seconds after which no new pass starts.
+        Seconds after which no new pass starts; the choice of C comes before.
     n_jobs : int or None, default=None
         Workers for gap passes: threads where the oracle is compiled, joblib workers otherwise.
     warm_start : bool, default=False

@@ -15,6 +15,7 @@ from sklearn_fw.structured import (
     ChainModel,
     EnumeratedModel,
     MatchingModel,
+    MulticlassModel,
     MultilabelModel,
 )
 from sklearn_fw.structured._choice_of_c import FACTORS, OF_BLACK_BOX, OF_PARTS, natural_C
@@ -43,15 +44,22 @@ def test_natural_C_of_chains_from_its_definition(rng):
     assert natural(X, y, task_loss="hamming") == pytest.approx(1 / np.mean(squares))
 
 
-def test_the_scale_of_features_changes_nothing(rng):
-    X, y = sentences(rng)
-    model = ChainModel(start_end=False)
+@pytest.mark.parametrize(
+    "model",
+    [MulticlassModel(fit_intercept=False), MultilabelModel("none", fit_intercept=False)],
+    ids=repr,
+)
+def test_the_scale_of_features_changes_nothing(model, rng):
+    X = rng.normal(size=(60, 5))
+    y = (X @ rng.normal(size=(5, 3)) + rng.normal(size=(60, 3)) > 0).astype(int)
+    y = y[:, 0] if isinstance(model, MulticlassModel) else y
     svm = StructuredSVM(model, random_state=0).fit(X, y)
-    assert min(abs(svm.C_ / (f * natural_of(model, X, y)) - 1) for f in FACTORS) < 1e-9
+    unit = natural_of(model, X, y)
+    assert min(abs(svm.C_ / (factor * unit) - 1) for factor in FACTORS) < 1e-9
     for scale in (1 / 1024, 1024):
-        scaled = [scale * x for x in X]
-        other = StructuredSVM(model, random_state=0).fit(scaled, y)
+        other = StructuredSVM(model, random_state=0).fit(scale * X, y)
         assert other.C_ * scale**2 / svm.C_ == pytest.approx(1)
+        np.testing.assert_array_equal(other.predict(scale * X), svm.predict(X))
 
 
 def natural_of(model, X, y):
