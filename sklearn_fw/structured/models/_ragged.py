@@ -11,8 +11,8 @@ from ..._packed import Packed
 
 
 NEEDS_NUMBERS = (
-    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for tokens "
-    "put a transformer of sklearn_fw.preprocessing first, as in "
+    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
+    "tokens put a transformer of sklearn_fw.preprocessing first, as in "
     "make_pipeline(ChunkingFeatures(), StructuredSVM('chain'))"
 )
 
