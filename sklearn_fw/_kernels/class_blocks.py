@@ -156,9 +156,7 @@ def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, posi
             continue
 
         mass = nodes[i]
-        _maximise(
-            scores, best, mass, p * single.norms[i] / rules.lam, point, ordered, target
-        )
+        _maximise(scores, best, mass, p * single.norms[i] / rules.lam, point, ordered, target)
         loss, n_changed = 0.0, 0
         for k in range(n_states):
             loss += target[k] * cost[k]

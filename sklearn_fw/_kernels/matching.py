@@ -27,7 +27,7 @@ TINY = 1e-300  # less would overflow as a divisor
 
 @njit
 def pair_scores(features, w, scores):
-    """``features @ w`` on one thread: BLAS takes several, which double the time of small products."""
+    """``features @ w`` on one thread: BLAS takes several, which cost more than they save."""
     for row in range(scores.size):
         scores[row] = dot(features[row], w)
 

@@ -7,11 +7,13 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import LinearSVC
 
 from _problems import ROUNDING, fit, optimum, part_blocks, problem
+from _random_scores import random_scores
 from _referees import all_labelings, labeling_values
 from sklearn_fw import regularization_path
 from sklearn_fw._kernels import class_blocks, tree
 from sklearn_fw._kernels.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
 from sklearn_fw.inference import Enumeration, TreeMaxProduct
+from sklearn_fw.inference.oracles._tree import _forest
 from sklearn_fw.projections import project_simplex
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -131,7 +133,7 @@ def test_optimum(name, sampling):
     np.testing.assert_allclose(svm.coef_, w, atol=1e-4)
     assert svm.step_counts_["exact"] > 0 == svm.step_counts_["fw"]
     # The dual variables are those of the weights.
-    for i, (alphas, psi) in enumerate(zip(svm.dual_coef_, p.psi)):
+    for i, alphas in enumerate(svm.dual_coef_):
         assert sum(alphas.values()) == pytest.approx(1.0, rel=1e-12), i
     v = sum(
         weight / p.lam * sum(a * psi[k] for (k,), a in alphas.items())
@@ -202,7 +204,9 @@ def test_samples_without_features_and_attributes_that_come_twice():
     np.testing.assert_array_equal(twice.toarray(), X)
     model = MulticlassModel(fit_intercept=False)
     fits = [
-        StructuredSVM(model, solver=solver, C=1.0, tol=1e-8, max_iter=5000, random_state=0).fit(x, y)
+        StructuredSVM(model, solver=solver, C=1.0, tol=1e-8, max_iter=5000, random_state=0).fit(
+            x, y
+        )
         for x, solver in ((X, "bcpfw"), (X, "sdm"), (twice, "sdm"))
     ]
     for svm in fits[1:]:
@@ -274,10 +278,6 @@ def test_other_outputs_are_refused(name):
 
 def test_runner_up_equals_enumeration(rng, monkeypatch):
     """On forests with shared and own tables; and trying all but one labelling."""
-    from sklearn_fw.inference.oracles._tree import _forest
-
-    from _random_scores import random_scores
-
     for kernel in (tree.tree_runner_up, in_python(tree.tree_runner_up)):
         if kernel is not tree.tree_runner_up:
             without_wrappers(tree, monkeypatch)

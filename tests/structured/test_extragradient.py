@@ -84,7 +84,7 @@ def test_textbook_form(name, ball, stored):
     p = problem(name)
     lam = 0.0 if ball else p.lam
     solver = Extragradient(step_size=0.3, balance=1.5, memory_efficient=not stored, **ball)
-    solver.set_params(restart=False)
+    solver.set_params(restart=False, first_passes=0)
     method = run(part_blocks(p), solver, 25, p.lam)
     expected = textbook(p, 25, 0.3 * 1.5, 0.3 / 1.5, lam, **ball)
     for value, other in zip(method.average.values, expected):
@@ -216,7 +216,9 @@ def test_digits_as_known(balanced, errors):
     # Equal steps in sums over samples are these steps for means.
     balance = np.sqrt(norm**2 / 2 / np.log(10)) if balanced else np.sqrt(100)
     step = 1 / (lipschitz + lam * balance)
-    solver = Extragradient(step_size=step, balance=balance, restart=False, gap_check=100)
+    solver = Extragradient(
+        step_size=step, balance=balance, restart=False, gap_check=100, first_passes=0
+    )
     svm = StructuredSVM(
         MulticlassModel(fit_intercept=False), C=1 / (lam * 100), solver=solver, tol=0.0,
         max_iter=1000,
@@ -469,7 +471,7 @@ def test_weights_of_samples():
     """A weight of two is the sample twice, a weight of zero none."""
     p = problem("multiclass")
     weight = np.array([2, 1, 0, 1, 1, 1, 3, 1, 1, 1, 1, 1])
-    solver = Extragradient(gap_check=1)
+    solver = Extragradient(gap_check=1, first_passes=0)  # which depend on the order
     one = fit(p, solver, tol=0.0, max_iter=20)  # of the right form only
     one.fit(p.X, p.y, weight)
     X, y = np.repeat(p.X, weight, axis=0), np.repeat(p.y, weight)
@@ -518,7 +520,7 @@ def test_warm_start(name):
     else:
         p = problem(name)
         model, X, y, weight = clone(p.model), p.X, p.y, p.sample_weight
-    solver = Extragradient(memory_efficient=False)
+    solver = Extragradient(memory_efficient=False, first_passes=0)
     svm = StructuredSVM(model, solver=solver, tol=1e-3, max_iter=2000, warm_start=True)
     svm.fit(X, y, weight)
     calls, coef = svm.n_oracle_calls_, svm.coef_
@@ -542,7 +544,7 @@ def test_warm_start(name):
 def test_warm_start_from_another_solver():
     p = problem("chain")
     svm = fit(p, "bcfw", tol=1e-2, warm_start=True)
-    cold = fit(p, "extragradient", tol=5e-3)
+    cold = fit(p, Extragradient(first_passes=0), tol=5e-3)
     svm.set_params(solver="extragradient", tol=5e-3).fit(p.X, p.y, p.sample_weight)
     assert svm.converged_
     assert svm.n_oracle_calls_ < cold.n_oracle_calls_
@@ -589,3 +591,70 @@ def test_bounds_of_the_model():
     assert svm.coef_.min() >= 0.0
     with pytest.raises(ValueError, match="radius and lower_bounds or upper_bounds exclude"):
         svm.set_params(solver=Extragradient(radius=1.0)).fit(p.X, p.y)
+
+
+# ---- the first weights, and sparse ones ----------------------------------------------------------
+
+
+@budget_may_end
+@pytest.mark.parametrize("C", [0.3, 30.0])
+def test_the_first_passes_leave_zero(C):
+    """From zero, averages stay worse than zero for long; the start is better, and certified."""
+    model, X, y = matchings()
+    fits = {}
+    for passes in (0, 10):
+        solver = Extragradient(first_passes=passes)
+        fits[passes] = StructuredSVM(clone(model), solver=solver, C=C, tol=1e-6, max_iter=10)
+        fits[passes].fit(X, y)
+    assert fits[10].dual_gap_ < 0.5 * fits[0].dual_gap_
+    assert np.any(fits[10].coef_)
+    exact = StructuredSVM(clone(model), solver="bcpfw", C=C, tol=1e-6, max_iter=5000).fit(X, y)
+    for svm in fits.values():
+        assert svm.dual_objective_ <= exact.objective_ + 1e-9
+        assert svm.objective_ >= exact.dual_objective_ - 1e-9
+
+
+def test_the_start_does_not_depend_on_the_random_state():
+    p = problem("chain")
+    one, two = (
+        fit(p, Extragradient(), tol=1e-3, max_iter=500, random_state=seed) for seed in (0, 1)
+    )
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+@budget_may_end
+def test_cut_weights_have_their_own_certificate():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300] / 16.0, y[:300]
+    fits = {}
+    for cut in (0.0, 0.01, 0.5):
+        solver = Extragradient(radius=20.0, norm="l1", cut=cut)
+        svm = StructuredSVM(MulticlassModel(), solver=solver, tol=1e-3, max_iter=300).fit(X, y)
+        weights = np.abs(svm.coef_)
+        assert np.all((weights == 0.0) | (weights >= cut * weights.max()))
+        assert weights.sum() <= 20.0 * (1 + 1e-12)
+        names = svm.feature_weights()
+        scores = X @ names["features"] + names["intercept"]
+        margins = scores + (np.arange(10) != y[:, None])
+        hinge = margins.max(axis=1) - scores[np.arange(len(y)), y]
+        np.testing.assert_allclose(svm.objective_, hinge.mean(), rtol=1e-10)
+        fits[cut] = svm
+    n_weights = {cut: np.count_nonzero(svm.coef_) for cut, svm in fits.items()}
+    assert n_weights[0.5] < n_weights[0.01] < 0.5 * n_weights[0.0]
+    # The bound below knows of no cut, and what this one costs is little.
+    assert fits[0.01].objective_ <= 1.1 * fits[0.0].objective_
+    assert all(svm.dual_objective_ <= fits[0.0].objective_ for svm in fits.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"first_passes": -1}, "first_passes == -1, must be >= 0"),
+        ({"cut": -0.1}, "cut == -0.1, must be >= 0"),
+        ({"cut": 1.0}, "cut must be a fraction below 1, got 1.0"),
+    ],
+    ids=str,
+)
+def test_first_passes_and_cut_out_of_range(settings, message):
+    with pytest.raises(ValueError, match=message):
+        fit(problem("multiclass"), Extragradient(**settings))

@@ -344,3 +344,21 @@ def test_errors_of_the_error_rate():
         alignment_error_rate([[], np.eye(2)], None, [[], np.zeros((2, 3))])
     with pytest.raises(ValueError, match=r"y_pred\[0\] links row 0 to column 5, but there are 2"):
         alignment_error_rate([np.eye(2)], None, [[(0, 5)]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool])
+def test_scores_are_products(dtype, rng):
+    """Of any numbers, in any order of memory, read-only or empty."""
+    x = (10 * rng.normal(size=(4, 6, 3))).astype(dtype)
+    w = rng.normal(size=3)
+    model = MatchingModel().initialize([x], [[]])
+    expected = np.tensordot(x.astype(float), w, 1)
+    locked = x.copy()
+    locked.flags.writeable = False
+    for features in (x, np.asfortranarray(x), x.repeat(2, axis=0)[::2], locked):
+        np.testing.assert_allclose(model.scores(features, w), expected, rtol=1e-6, atol=1e-9)
+    wide = rng.normal(size=(3, 2))[:, 0]
+    np.testing.assert_allclose(
+        model.scores(x, wide), np.tensordot(x.astype(float), wide, 1), rtol=1e-6, atol=1e-9
+    )
+    assert model.scores(x[:0], w).shape == (0, 6)

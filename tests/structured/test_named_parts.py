@@ -42,7 +42,8 @@ def test_a_new_name_comes_first():
 def test_grid_over_the_parts_of_names():
     X, y = words()
     grid = {"solver__averaging": [False, True], "model__task_loss": ["hamming", "zero_one"]}
-    search = GridSearchCV(StructuredSVM("chain", solver="bcfw", C=1.0, tol=0.5), grid, cv=2).fit(X, y)
+    svm = StructuredSVM("chain", solver="bcfw", C=1.0, tol=0.5)
+    search = GridSearchCV(svm, grid, cv=2).fit(X, y)
     assert set(search.best_params_) == set(grid)
     assert len(search.cv_results_["params"]) == 4
     assert search.best_estimator_.model.task_loss == search.best_params_["model__task_loss"]

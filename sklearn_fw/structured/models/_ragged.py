@@ -9,10 +9,9 @@ from sklearn.utils import assert_all_finite
 
 from ..._packed import Packed
 
-
 NEEDS_NUMBERS = (
-    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for tokens "
-    "put a transformer of sklearn_fw.preprocessing first, as in "
+    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
+    "tokens put a transformer of sklearn_fw.preprocessing first, as in "
     "make_pipeline(ChunkingFeatures(), StructuredSVM('chain'))"
 )
 

@@ -206,21 +206,20 @@ class Extragradient(Solver):
 
         self._check()
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        passes = self.first_passes if self.radius is None and warm is None else 0
-        blocks.reset(
-            lam if self.radius is None else 1.0, bounds=bounds, averaging=passes > 0
-        )
+        lam = lam if self.radius is None else 1.0
+        blocks.reset(lam, bounds=bounds)
         if warm is not None and self.radius is None:
             blocks.restore(warm)
+        start = None
+        if self.radius is None and self.first_passes and not np.any(blocks.v):
+            start = _make_first_passes(blocks, lam, bounds, self.first_passes)
         polytopes = blocks.polytopes()
         name = polytopes.resolve(self.z_geometry)
         geometry = Entropy if name == "entropy" else Euclidean
         outputs = geometry(polytopes, stored=not self.memory_efficient)
-        start = None
         if self.radius is None:
             weights = _Ridge(blocks)
-            if passes:
-                start = _make_first_passes(blocks, passes)
+            if start is not None:
                 weights.center = Weights(start.w)
         elif self.norm == "l2":
             weights = _Ball(blocks.n_weights, float(self.radius))
@@ -229,11 +228,12 @@ class Extragradient(Solver):
         return _Method(self, blocks, weights, outputs, tol, start)
 
 
-def _make_first_passes(blocks, n_passes):
-    """The best weights after some passes of Frank-Wolfe steps: their values, for `_Method`."""
+def _make_first_passes(blocks, lam, bounds, n_passes):
+    """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
     from ..._kernels.block_rules import FW, Rules
 
-    rules = Rules(blocks.lam, FW, True, False, False, 0.0, 0.0, 1.0)
+    blocks.reset(lam, bounds=bounds, averaging=True)
+    rules = Rules(lam, FW, True, False, False, 0.0, 0.0, 1.0)
     rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
     for _ in range(n_passes):
         blocks.visit(rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
@@ -241,12 +241,13 @@ def _make_first_passes(blocks, n_passes):
     # Where C is large, the average is ahead for many passes, and zero ahead of both for some.
     points = [blocks.certify(averaged) for averaged in (False, True)]
     best = min(points, key=lambda point: point.primal)
-    dual = max(point.dual for point in points)
-    w, primal = best.w.copy(), best.primal
-    zero = blocks.clip(np.zeros(blocks.n_weights))
-    if not np.any(zero) and primal > blocks.max_loss:
-        w, primal = zero, blocks.max_loss
-    return _Start(w, primal, dual)
+    start = _Start(best.w.copy(), best.primal, max(point.dual for point in points))
+    counts, zero = blocks.counts, blocks.clip(np.zeros(blocks.n_weights))
+    blocks.reset(lam, bounds=bounds)
+    blocks.counts[:] = counts
+    if not np.any(zero) and start.primal > blocks.max_loss:
+        return start._replace(w=zero, primal=blocks.max_loss)
+    return start
 
 
 class _Start(NamedTuple):
