@@ -14,11 +14,11 @@ ABOUT = """
 Marginals: 100 times one minus the mean absolute error of node marginals against exact ones. The
 default is ``TRWMarginals()``; the grid is its oracle ("elimination", "approx"), correction ("mfw",
 "pfw"), n_rho_iter (1, 10, 20), tol (0.1, 0.5) and local search (none, "icm"), and the default
-itself. Loopy and tree-reweighted belief propagation stand beside them. The best of these is chosen on one half of the
-instances of a set and judged with the default on the other half. Models of the UAI competition are
-single: there the best is chosen on the model itself, in hindsight. Where the default is exact
-nothing can be better, and the grid is left out. Sets "in 1 s" give everybody a time limit that one
-exact answer exceeds.
+itself. Loopy and tree-reweighted belief propagation stand beside them. The best of these is chosen
+on one half of the instances of a set and judged with the default on the other half. Models of the
+UAI competition are single: there the best is chosen on the model itself, in hindsight. Where the
+default is exact nothing can be better, and the grid is left out. Sets "in 1 s" give everybody a
+time limit that one exact answer exceeds.
 
 Labellings: 100 times one minus the distance to the best known value, relative to its size. The
 default is ``mrf.map()``; the grid are all oracles for general graphs and three lengths of the

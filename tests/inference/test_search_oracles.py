@@ -118,7 +118,8 @@ def test_larger_cliques_are_a_test_of_exactness(oracle, rng):
     if oracle.exact:
         assert n_missed == n_uncertain == 0
     else:
-        assert n_missed > 0
+        # The search inside finds them all, and cannot know it.
+        assert n_missed == 0 if repr(oracle) == "BestOf()" else n_missed > 0
         assert n_uncertain > 30
 
 
