@@ -3,7 +3,9 @@
 import inspect
 
 import pytest
+import sklearn
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _registry import CASES, EXPECTED_FAILED_CHECKS
@@ -18,8 +20,17 @@ pytestmark = [
 ]
 
 
+BEFORE_1_7 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7)
+
+
 def expected_failures(estimator):
-    return EXPECTED_FAILED_CHECKS.get(type(estimator).__name__, {})
+    reasons = dict(EXPECTED_FAILED_CHECKS.get(type(estimator).__name__, {}))
+    if BEFORE_1_7 and get_tags(estimator).input_tags.categorical:
+        reasons["check_positive_only_tag_during_fit"] = (
+            "this check of scikit-learn 1.6 itself fails on categories: it subtracts a mean from "
+            "whole numbers in place"
+        )
+    return reasons
 
 
 # scikit-learn before 1.8 cannot be told here; pytest's own option says the same.
