@@ -16,14 +16,14 @@ from .._validation import check_integer, check_positive, check_sample_weight, ch
 from ..inference import resolve_oracle
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._choice_of_c import OF_BLACK_BOX, choose_C, most_passes, natural_C
+from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
 from ._items import collect, length_of, take, without_empty
 from ._named_parts import NamedParts
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver, suitable_solver, with_bounds_of
+from .solvers import Perceptron, resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
@@ -324,8 +324,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
-        if not has_parts(self.model_):
-            return OF_BLACK_BOX * natural_C(blocks)
+        unused = isinstance(self.solver_, Perceptron) or getattr(self.solver_, "radius", None)
+        if unused or not has_parts(self.model_):
+            return (OF_PARTS if has_parts(self.model_) else OF_BLACK_BOX) * natural_C(blocks)
         return choose_C(
             self.model_, self._blocks_of, None if self._compiled else self.oracle_, blocks, X, y,
             weight, self.random_state,
