@@ -19,6 +19,9 @@ FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
 # Where nothing can be held out: features of nodes are about orthogonal, those that a black box adds
 # up over an output are not.
 OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
+# Beyond so many nodes C matters little, passes take long, and a small part would choose too large
+# a value, which takes many more passes.
+MANY_NODES, OF_MANY = 100_000, 2.0
 N_FOLDS = 5
 ENOUGH_NODES = 600  # held out in all: folds are added until then
 MOST_NODES = 10_000  # to learn from, and held out of a fold
@@ -76,6 +79,8 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     unit = natural_C(blocks)
     if length_of(X, "X") < FEWEST_SAMPLES or not blocks.is_compiled:
         return OF_PARTS * unit
+    if blocks.n_nodes > MANY_NODES:
+        return OF_MANY * unit
     rng = check_random_state(random_state)
     folds = list(_folds(model, make_blocks, blocks, X, y, weight, rng))
     if not folds:

@@ -16,14 +16,14 @@ from .._validation import check_integer, check_positive, check_sample_weight, ch
 from ..inference import resolve_oracle
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._choice_of_c import OF_BLACK_BOX, choose_C, most_passes, natural_C
+from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
 from ._items import collect, length_of, take, without_empty
 from ._named_parts import NamedParts
 from ._path import structured_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import resolve_solver, suitable_solver, with_bounds_of
+from .solvers import Perceptron, resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
@@ -168,8 +168,8 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     both means over samples (the norms of all nodes added up), with a part of the samples held out,
     and takes the smallest value within half a standard error of the best mean loss; larger values
     are left out once two are clearly worse. Where fewer than 20 samples or mostly copies of nodes
-    could be held out, or passes are not compiled, the factor is 1, and 4 for a black box. Calls of
-    the oracle for this choice are not counted.
+    could be held out, or passes are not compiled, the factor is 1, and 4 for a black box. With more
+    than 100,000 nodes it is 2. Calls of the oracle for this choice are not counted.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -324,8 +324,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
-        if not has_parts(self.model_):
-            return OF_BLACK_BOX * natural_C(blocks)
+        unused = isinstance(self.solver_, Perceptron) or getattr(self.solver_, "radius", None)
+        if unused or not has_parts(self.model_):
+            return (OF_PARTS if has_parts(self.model_) else OF_BLACK_BOX) * natural_C(blocks)
         return choose_C(
             self.model_, self._blocks_of, None if self._compiled else self.oracle_, blocks, X, y,
             weight, self.random_state,

@@ -199,7 +199,7 @@ def test_averaging_auto_needs_steps_without_corners():
 @pytest.mark.parametrize("solver", ["auto", "bcfw", "bcpfw", "cached", "fw", "extragradient"])
 def test_tol_is_relative_to_the_objective(solver):
     p = problem("chain")
-    svm = fit(p, solver, tol=0.05)
+    svm = fit(p, solver, tol=0.05, relative=True)
     assert svm.converged_
     assert 0 <= svm.dual_gap_ <= 0.05 * svm.objective_
     shares = svm.history_["dual_gap"][:-1] / svm.history_["objective"][:-1]
@@ -208,7 +208,7 @@ def test_tol_is_relative_to_the_objective(solver):
 
 @pytest.mark.parametrize("tol", [0.5, np.inf])
 def test_a_large_gap_is_never_called_convergence(tol):
-    svm = fit(problem("chain"), "fw", tol=tol)
+    svm = fit(problem("chain"), "fw", tol=tol, relative=True)
     assert svm.dual_gap_ > 0.1 * svm.objective_
     assert svm.status_ == "loose"
     assert not svm.converged_
@@ -216,7 +216,7 @@ def test_a_large_gap_is_never_called_convergence(tol):
 
 @pytest.mark.parametrize(("name", "tol"), [("chain", 0.1), ("multiclass", 0.01)])
 def test_tol_auto(name, tol):
-    svm = fit(problem(name), "auto", tol="auto")
+    svm = fit(problem(name), "auto", tol="auto", relative=True)
     assert svm.tol_ == tol
     assert svm.converged_
 

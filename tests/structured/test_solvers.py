@@ -324,7 +324,7 @@ def test_bounds_of_the_model():
 
 def test_time_limit():
     p = problem("chain")
-    with pytest.warns(ConvergenceWarning, match="increase time_limit"):
+    with pytest.warns(ConvergenceWarning, match="What helps: a larger time_limit"):
         svm = fit(p, "bcfw", tol=1e-9, time_limit=1e-9)
     assert svm.status_ == "time_limit"
     assert svm.n_iter_ == 1
