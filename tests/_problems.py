@@ -129,6 +129,8 @@ def optimum(name, lower=None, upper=None):
 def fit(p, solver="bcfw", **params):
     """A structured SVM fitted to a problem, tightly unless asked otherwise."""
     params = {"C": C, "random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
+    if getattr(solver, "radius", None) is not None:
+        params.pop("C")  # which a ball does without
     return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
 
 

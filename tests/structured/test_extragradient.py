@@ -186,10 +186,13 @@ def test_memory(name, solver, geometry):
 def test_models_without_part_scores(setting):
     """The same run where entropy and center are the same."""
     p = problem("multiclass")
-    solver = Extragradient(z_geometry="entropy", step_size=0.2, gap_check=1, **setting)
+    solver = Extragradient(
+        z_geometry="entropy", step_size=0.2, gap_check=1, first_passes=0, **setting
+    )
     one = fit(p, solver, tol=0.0, max_iter=30)
     model, X, y = candidates()
-    two = StructuredSVM(model, solver=solver, tol=0.0, max_iter=30).fit(X, y)
+    two = StructuredSVM(model, solver=solver, C="auto" if setting else C, tol=0.0, max_iter=30)
+    two.fit(X, y)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-10, atol=1e-12)
     for key in one.history_.keys() - {"time"}:
         np.testing.assert_allclose(one.history_[key], two.history_[key], rtol=1e-9, atol=1e-11)
@@ -477,7 +480,7 @@ def test_weights_of_samples():
     one = fit(p, solver, tol=0.0, max_iter=20)  # of the right form only
     one.fit(p.X, p.y, weight)
     X, y = np.repeat(p.X, weight, axis=0), np.repeat(p.y, weight)
-    two = StructuredSVM(clone(p.model), solver=solver, tol=0.0, max_iter=20).fit(X, y)
+    two = StructuredSVM(clone(p.model), solver=solver, C=C, tol=0.0, max_iter=20).fit(X, y)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(one.history_["bound"], two.history_["bound"], rtol=1e-9)
     value = solve_structured_svm(p.psi, p.losses, weight / weight.sum(), 1 / weight.sum())[1]
@@ -523,7 +526,7 @@ def test_warm_start(name):
         p = problem(name)
         model, X, y, weight = clone(p.model), p.X, p.y, p.sample_weight
     solver = Extragradient(memory_efficient=False, first_passes=0)
-    svm = StructuredSVM(model, solver=solver, tol=1e-3, max_iter=2000, warm_start=True)
+    svm = StructuredSVM(model, solver=solver, C=C, tol=1e-3, max_iter=2000, warm_start=True)
     svm.fit(X, y, weight)
     calls, coef = svm.n_oracle_calls_, svm.coef_
     svm.set_params(tol=2e-2).fit(X, y, weight)  # less than the quality of the weights of averages
@@ -550,7 +553,9 @@ def test_warm_start_from_another_solver():
     svm.set_params(solver="extragradient", tol=5e-3).fit(p.X, p.y, p.sample_weight)
     assert svm.converged_
     assert svm.n_oracle_calls_ < cold.n_oracle_calls_
-    svm.set_params(solver=Extragradient(radius=0.5), tol=1e-2).fit(p.X, p.y, p.sample_weight)
+    svm.set_params(solver=Extragradient(radius=0.5), tol=1e-2, C="auto").fit(
+        p.X, p.y, p.sample_weight
+    )
     ball = fit(p, Extragradient(radius=0.5), tol=1e-2)
     np.testing.assert_array_equal(svm.coef_, ball.coef_)  # balls start from zero
 
