@@ -136,6 +136,8 @@ def fit(p, solver="bcfw", *, relative=False, **params):
         names = [name for name in PROBLEMS if problem(name) is p]
         # The objective reached is a little above its minimum.
         params["tol"] /= 1.05 * optimum(names[0])[1] if names else 1.0
+    if getattr(solver, "radius", None) is not None:
+        params.pop("C")  # which a ball does without
     return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
 
 

@@ -186,10 +186,13 @@ def test_memory(name, solver, geometry):
 def test_models_without_part_scores(setting):
     """The same run where entropy and center are the same."""
     p = problem("multiclass")
-    solver = Extragradient(z_geometry="entropy", step_size=0.2, gap_check=1, **setting)
+    solver = Extragradient(
+        z_geometry="entropy", step_size=0.2, gap_check=1, first_passes=0, **setting
+    )
     one = fit(p, solver, tol=0.0, max_iter=30)
     model, X, y = candidates()
-    two = StructuredSVM(model, solver=solver, tol=0.0, max_iter=30).fit(X, y)
+    two = StructuredSVM(model, solver=solver, C="auto" if setting else C, tol=0.0, max_iter=30)
+    two.fit(X, y)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-10, atol=1e-12)
     for key in one.history_.keys() - {"time"}:
         np.testing.assert_allclose(one.history_[key], two.history_[key], rtol=1e-9, atol=1e-11)
@@ -428,9 +431,11 @@ def test_gap_stays_below_the_bound(name, ball, step_size, geometry):
 
 @budget_may_end
 def test_restarts_and_longer_steps_save_iterations():
-    p = problem("chain")
+    p, tol = problem("chain"), 5e-3 / optimum("chain")[1]
     settings = [{}, {"restart": False}, {"restart": False, "step_size": "auto"}]
-    n_iter = [fit(p, Extragradient(**setting), tol=5e-3).n_iter_ for setting in settings]
+    n_iter = [
+        fit(p, Extragradient(first_passes=0, **setting), tol=tol).n_iter_ for setting in settings
+    ]
     assert 3 * n_iter[0] < n_iter[1]
     assert 3 * n_iter[1] < n_iter[2]
 
@@ -475,7 +480,7 @@ def test_weights_of_samples():
     one = fit(p, solver, tol=0.0, max_iter=20)  # of the right form only
     one.fit(p.X, p.y, weight)
     X, y = np.repeat(p.X, weight, axis=0), np.repeat(p.y, weight)
-    two = StructuredSVM(clone(p.model), solver=solver, tol=0.0, max_iter=20).fit(X, y)
+    two = StructuredSVM(clone(p.model), solver=solver, C=C, tol=0.0, max_iter=20).fit(X, y)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(one.history_["bound"], two.history_["bound"], rtol=1e-9)
     value = solve_structured_svm(p.psi, p.losses, weight / weight.sum(), 1 / weight.sum())[1]
@@ -488,7 +493,7 @@ def test_weights_of_samples():
 def test_oracles_and_workers(name, geometry):
     """Oracles without marginals will do, and workers change nothing."""
     p = problem(name)
-    solver = Extragradient(z_geometry=geometry)
+    solver = Extragradient(z_geometry=geometry, first_passes=0)
     one = fit(p, solver, tol=0.0, max_iter=8)
     two = fit(p, solver, tol=0.0, max_iter=8, oracle=p.model.default_oracle().argmax)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-11)
@@ -521,10 +526,10 @@ def test_warm_start(name):
         p = problem(name)
         model, X, y, weight = clone(p.model), p.X, p.y, p.sample_weight
     solver = Extragradient(memory_efficient=False, first_passes=0)
-    svm = StructuredSVM(model, solver=solver, tol=1e-3, max_iter=2000, warm_start=True)
+    svm = StructuredSVM(model, solver=solver, C=C, tol=1e-3, max_iter=2000, warm_start=True)
     svm.fit(X, y, weight)
     calls, coef = svm.n_oracle_calls_, svm.coef_
-    svm.set_params(tol=2e-2).fit(X, y, weight)  # less than the quality of the weights of averages
+    svm.set_params(tol=0.09).fit(X, y, weight)  # less than the quality of the weights of averages
     assert svm.n_iter_ == 1
     assert svm.n_oracle_calls_ == len(X)
     np.testing.assert_allclose(svm.coef_, coef, atol=np.sqrt(0.1 / svm.lam_))
@@ -548,7 +553,9 @@ def test_warm_start_from_another_solver():
     svm.set_params(solver="extragradient", tol=5e-3).fit(p.X, p.y, p.sample_weight)
     assert svm.converged_
     assert svm.n_oracle_calls_ < cold.n_oracle_calls_
-    svm.set_params(solver=Extragradient(radius=0.5), tol=1e-2).fit(p.X, p.y, p.sample_weight)
+    svm.set_params(solver=Extragradient(radius=0.5), tol=1e-2, C="auto").fit(
+        p.X, p.y, p.sample_weight
+    )
     ball = fit(p, Extragradient(radius=0.5), tol=1e-2)
     np.testing.assert_array_equal(svm.coef_, ball.coef_)  # balls start from zero
 
@@ -591,70 +598,3 @@ def test_bounds_of_the_model():
     assert svm.coef_.min() >= 0.0
     with pytest.raises(ValueError, match="radius and lower_bounds or upper_bounds exclude"):
         svm.set_params(solver=Extragradient(radius=1.0)).fit(p.X, p.y)
-
-
-# ---- the first weights, and sparse ones ----------------------------------------------------------
-
-
-@budget_may_end
-@pytest.mark.parametrize("C", [0.3, 30.0])
-def test_the_first_passes_leave_zero(C):
-    """From zero, averages stay worse than zero for long; the start is better, and certified."""
-    model, X, y = matchings()
-    fits = {}
-    for passes in (0, 10):
-        solver = Extragradient(first_passes=passes)
-        fits[passes] = StructuredSVM(clone(model), solver=solver, C=C, tol=1e-6, max_iter=10)
-        fits[passes].fit(X, y)
-    assert fits[10].dual_gap_ < 0.5 * fits[0].dual_gap_
-    assert np.any(fits[10].coef_)
-    exact = StructuredSVM(clone(model), solver="bcpfw", C=C, tol=1e-6, max_iter=5000).fit(X, y)
-    for svm in fits.values():
-        assert svm.dual_objective_ <= exact.objective_ + 1e-9
-        assert svm.objective_ >= exact.dual_objective_ - 1e-9
-
-
-def test_the_start_does_not_depend_on_the_random_state():
-    p = problem("chain")
-    one, two = (
-        fit(p, Extragradient(), tol=1e-3, max_iter=500, random_state=seed) for seed in (0, 1)
-    )
-    np.testing.assert_array_equal(one.coef_, two.coef_)
-
-
-@budget_may_end
-def test_cut_weights_have_their_own_certificate():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:300] / 16.0, y[:300]
-    fits = {}
-    for cut in (0.0, 0.01, 0.5):
-        solver = Extragradient(radius=20.0, norm="l1", cut=cut)
-        svm = StructuredSVM(MulticlassModel(), solver=solver, tol=1e-3, max_iter=300).fit(X, y)
-        weights = np.abs(svm.coef_)
-        assert np.all((weights == 0.0) | (weights >= cut * weights.max()))
-        assert weights.sum() <= 20.0 * (1 + 1e-12)
-        names = svm.feature_weights()
-        scores = X @ names["features"] + names["intercept"]
-        margins = scores + (np.arange(10) != y[:, None])
-        hinge = margins.max(axis=1) - scores[np.arange(len(y)), y]
-        np.testing.assert_allclose(svm.objective_, hinge.mean(), rtol=1e-10)
-        fits[cut] = svm
-    n_weights = {cut: np.count_nonzero(svm.coef_) for cut, svm in fits.items()}
-    assert n_weights[0.5] < n_weights[0.01] < 0.5 * n_weights[0.0]
-    # The bound below knows of no cut, and what this one costs is little.
-    assert fits[0.01].objective_ <= 1.1 * fits[0.0].objective_
-    assert all(svm.dual_objective_ <= fits[0.0].objective_ for svm in fits.values())
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"first_passes": -1}, "first_passes == -1, must be >= 0"),
-        ({"cut": -0.1}, "cut == -0.1, must be >= 0"),
-        ({"cut": 1.0}, "cut must be a fraction below 1, got 1.0"),
-    ],
-    ids=str,
-)
-def test_first_passes_and_cut_out_of_range(settings, message):
-    with pytest.raises(ValueError, match=message):
-        fit(problem("multiclass"), Extragradient(**settings))
