@@ -17,7 +17,15 @@ pytestmark = [
 
 
 def expected_failures(estimator):
-    return EXPECTED_FAILED_CHECKS.get(type(estimator).__name__, {})
+    name = type(estimator).__name__
+    checks = EXPECTED_FAILED_CHECKS.get(name, {})
+    if getattr(estimator, "solver", None) == "auto" and estimator.penalty == "elasticnet":
+        # Newton's method is as accurate as the checks ask, but for sums over rows that nearly cancel.
+        kept = {"check_sample_weight_equivalence_on_sparse_data"} & (
+            {*checks} if name == "AsagaRegressor" else set()
+        )
+        checks = {check: checks[check] for check in kept}
+    return checks
 
 
 @parametrize_with_checks(
