@@ -20,7 +20,7 @@ def expected_failures(estimator):
     name = type(estimator).__name__
     checks = EXPECTED_FAILED_CHECKS.get(name, {})
     if getattr(estimator, "solver", None) == "auto" and estimator.penalty == "elasticnet":
-        # Newton's method is as accurate as the checks ask, but for sums over rows that nearly cancel.
+        # Newton's method is as accurate as the checks ask, but for sums that nearly cancel.
         kept = {"check_sample_weight_equivalence_on_sparse_data"} & (
             {*checks} if name == "AsagaRegressor" else set()
         )
