@@ -10,7 +10,7 @@ from ..optim._newton_cg import is_ridge
 __all__ = ["automatic_strength"]
 
 # Candidates, in units of the mean eigenvalue.
-CANDIDATES = np.geomspace(1e-9, 1e3, 49)
+CANDIDATES = np.geomspace(1e-8, 1e3, 45)
 # Degrees of freedom may take at most this share of the rows: beyond it the criterion is noise.
 MOST_FREE = 0.9
 # What scikit-learn's ElasticNet and Lasso take.
@@ -54,8 +54,9 @@ def _by_validation(problem, targets):
         return 0.0
     strengths = CANDIDATES * sizes.mean()
     shrunk = sizes / (sizes + strengths[:, None])
-    left = problem.active.size - center - shrunk.sum(axis=1)
-    allowed = left >= (1.0 - MOST_FREE) * problem.active.size
+    # A row of weight 2 counts as two rows.
+    left = problem.total_weight - center - shrunk.sum(axis=1)
+    allowed = left >= (1.0 - MOST_FREE) * problem.total_weight
     allowed[-1] = True
     errors = np.zeros(strengths.size)
     for y in targets:

@@ -21,6 +21,8 @@ ITERATIONS = 250
 MANY, SHARE, ROUGH, STEPS = 4000, 8, 1e-2, 12
 # Parts of the largest curvature that are added to the curvature when steps fail.
 DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
+# Share of the largest curvature below which losses are straight.
+STRAIGHT = 1e-6
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 
@@ -34,9 +36,13 @@ class Hessian:
     def __init__(self, problem, slopes, ridge, damping=0.0):
         self.problem, self.ridge = problem, ridge
         self.curvature = Curvature(problem, slopes)
-        if damping and problem.n_outputs is None:
+        if problem.n_outputs is None:
             # Where losses are straight their largest curvature keeps the steps short.
-            self.curvature.rows += damping * Curvature.bound(problem).rows
+            largest = Curvature.bound(problem).rows
+            if self.curvature.rows.sum() <= STRAIGHT * largest.sum():
+                damping = max(damping, DAMPED[1])
+            if damping:
+                self.curvature.rows = self.curvature.rows + damping * largest
         n_outputs, size = problem.n_outputs or 1, problem.n_columns
         dense = not sp.issparse(problem.X)
         if dense and n_outputs > 1 and (n_outputs * size) ** 2 * problem.n_rows <= EXACT:

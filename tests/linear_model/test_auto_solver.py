@@ -47,7 +47,7 @@ def sparse_rows(d, n=300):
 def test_choice(params, d, form, n_classes, expected):
     X, y = sparse_rows(d)
     y = y if n_classes == 2 else np.arange(len(y)) % 3
-    model = AsagaClassifier(tol=0.1, random_state=0, **params)
+    model = AsagaClassifier(tol=0.01, max_iter=1000, random_state=0, **params)
     model.fit(X if form is sp.csr_array else X.toarray(), y)
     assert type(model.solver_).__name__ == expected
     assert model.solver_reason_ == "it was given" or "solver" not in params
@@ -123,7 +123,9 @@ def test_losses_without_second_derivatives(solver, loss):
     y = X @ [1, -0.1, 0.01, 0, 50] + 100 * rng.standard_t(1.5, 200) + 1e3
     model = AsagaRegressor(loss, alpha=1e-3, tol=1e-8, solver=solver).fit(X, y)
     assert model.converged_
-    best = AsagaRegressor(loss, alpha=1e-3, tol=1e-10, max_iter=10**5, solver="asaga").fit(X, y)
+    # First-order steps take for ever where nearly all losses are straight.
+    other = "asaga" if isinstance(loss, str) else {"newton", "newton_cg"}.difference({solver}).pop()
+    best = AsagaRegressor(loss, alpha=1e-3, tol=1e-10, max_iter=10**5, solver=other).fit(X, y)
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-7)
 
 
@@ -229,8 +231,10 @@ def test_automatic_alpha_does_not_depend_on_units():
         np.testing.assert_allclose(
             other.predict(factor * X + 3), unit * model.predict(X), rtol=1e-5
         )
-    weighted = AsagaRegressor().fit(X, y, sample_weight=7.0 * np.ones(len(y)))
-    assert weighted.alpha_ == pytest.approx(model.alpha_, rel=1e-9)
+    copies = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = AsagaRegressor().fit(X, y, sample_weight=copies)
+    repeated = AsagaRegressor().fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    assert weighted.alpha_ == pytest.approx(repeated.alpha_, rel=1e-9)
 
 
 def test_automatic_alpha_minimises_the_generalised_error():
