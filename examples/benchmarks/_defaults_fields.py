@@ -174,7 +174,7 @@ def exact_marginals(mrf):
     """Node marginals by elimination, None where its tables are too large."""
     from sklearn_fw.inference import Elimination
 
-    oracle = Elimination(max_table_size=2**26)
+    oracle = Elimination()
     scores = mrf.scores()
     return oracle.marginals(scores)[0] if oracle.fits(scores) else None
 

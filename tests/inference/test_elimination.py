@@ -382,7 +382,7 @@ def random_like(rng, scores):
 def test_wide_graphs_are_refused_with_the_remedies(question):
     pattern = (
         r"table of (at least )?[\d,]+ numbers \(induced width \d+\), but "
-        r"max_table_size=33,554,432: raise it.*oracle='trws' or 'approx'.*TRWMarginals"
+        r"max_table_size=67,108,864: raise it.*oracle='trws' or 'approx'.*TRWMarginals"
     )
     with pytest.raises(ValueError, match=pattern):
         question(Elimination())
@@ -397,7 +397,7 @@ def test_many_tables_are_refused_too(monkeypatch):
     assert oracle.fits(scores)
     monkeypatch.setattr("sklearn_fw.inference.oracles._elimination.MOST_NUMBERS", 2**10)
     assert not oracle.fits(scores)
-    assert Elimination(max_table_size=256).fits(scores)
+    assert Elimination(max_table_size=512).fits(scores)
     with pytest.raises(ValueError, match=r"messages of 2,\d+ numbers together.*max_table_size=8"):
         oracle.argmax(scores)
 

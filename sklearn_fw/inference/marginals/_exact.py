@@ -25,10 +25,10 @@ class ExactMarginals(MarginalsEstimator):
 
     Parameters
     ----------
-    max_table_size : int, default=2**25
+    max_table_size : int, default=2**26
         Most numbers in the table of a variable and the neighbours that it has when it is
-        eliminated; the guard against a fit that needs all memory. 2^25 numbers are 256 MB, and
-        reached at induced width 24 with two states. Not needed without cycles.
+        eliminated; the guard against a fit that needs all memory. 2^26 numbers are 512 MB, and
+        reached at induced width 25 with two states. Not needed without cycles.
     edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
@@ -90,7 +90,7 @@ class ExactMarginals(MarginalsEstimator):
     (2, 3)
     """
 
-    def __init__(self, max_table_size=2**25, *, edges="tree", pseudocount=1.0, n_states="auto"):
+    def __init__(self, max_table_size=2**26, *, edges="tree", pseudocount=1.0, n_states="auto"):
         self.max_table_size = max_table_size
         self.edges = edges
         self.pseudocount = pseudocount

@@ -24,7 +24,7 @@ def _kernels():
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
 WIDE = 12.0
 # Most numbers in all messages of a call, in tables of `max_table_size` numbers and altogether.
-MOST_TABLES, MOST_NUMBERS = 2**4, 2**29
+MOST_TABLES, MOST_NUMBERS = 2**3, 2**29
 PART = 2**23  # numbers in tables between two looks at the clock, some hundredths of a second
 # Upper estimate for sums and marginals, in ordinary numbers; logarithms take twice as long.
 SECONDS_PER_NUMBER = 1e-8
@@ -85,11 +85,11 @@ class Elimination(GibbsInference, BaseEstimator):
 
     Parameters
     ----------
-    max_table_size : int, default=2**25
+    max_table_size : int, default=2**26
         Most numbers in the table of a node and the neighbours that it has when it is eliminated;
-        the guard against a call that needs all time and memory. A table of 2^25 numbers, 256 MB, is
-        reached at induced width 24 with two states. All messages together may have 2^29 numbers,
-        4 GB, as those of a grid of 20 x 20 do nearly, or 16 times ``max_table_size``.
+        the guard against a call that needs all time and memory. A table of 2^26 numbers, 512 MB, is
+        reached at induced width 25 with two states. All messages together may have 2^29 numbers,
+        4 GB, as those of a grid of 20 x 20 do nearly, or 8 times ``max_table_size``.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Elimination(GibbsInference, BaseEstimator):
 
     _graph = PlanCache(_Graph)
 
-    def __init__(self, max_table_size=2**25):
+    def __init__(self, max_table_size=2**26):
         self.max_table_size = max_table_size
 
     def argmax(self, scores, start=None):

@@ -13,7 +13,7 @@ from ._icm import climb
 from ._plans import PlanCache
 
 # Rounds of "auto": per node, and the least and the most of them.
-ROUNDS_PER_NODE, FEWEST_ROUNDS, MOST_ROUNDS = 5, 1_000, 20_000
+ROUNDS_PER_NODE, FEWEST_ROUNDS, MOST_ROUNDS = 5, 200, 20_000
 ROUNDS_AT_ONCE = 500  # between two looks at the clock, some hundredths of a second
 
 
@@ -37,7 +37,7 @@ class IteratedLocalSearch(BaseEstimator):
     Parameters
     ----------
     n_rounds : int or "auto", default="auto"
-        Number of kicks. "auto" is 5 for each node, and between 1,000 and 20,000.
+        Number of kicks. "auto" is 5 for each node, and between 200 and 20,000.
     time_limit : float, default=None
         Seconds after which no further kicks follow. None for no limit.
     random_state : int, RandomState instance or None, default=0
