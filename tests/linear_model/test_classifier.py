@@ -6,8 +6,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
