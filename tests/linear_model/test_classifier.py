@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -56,6 +57,10 @@ def logistic(**params):
     """The referee: second order for the ridge, SAGA where it must be."""
     smooth = params.get("l1_ratio", 0.0) == 0.0
     solver = "newton-cholesky" if smooth else "saga"
+    if "l1_ratio" in params and tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8):
+        # Newer versions read the kind of penalty off l1_ratio.
+        ratio = params.pop("l1_ratio")
+        params |= {} if smooth else {"penalty": "elasticnet", "l1_ratio": ratio}
     return LogisticRegression(solver=solver, tol=1e-11, max_iter=20_000, **params)
 
 
