@@ -175,8 +175,8 @@ def run(report, options):
     report.text(
         f"Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C from "
         f"{C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes; "
-        "``StructuredSVMCV`` follows a path with the default ``eps`` in each fold, between the same "
-        "ends, and judges 30 values."
+        "``StructuredSVMCV`` follows a path with the default ``eps`` in each fold, between the "
+        "same ends, and judges 30 values."
     )
     report.table(
         ["data", "grid search: s", "C", "score", "path search: s", "C", "score", "path / grid"],
