@@ -26,12 +26,12 @@ BEFORE_1_7 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7)
 def expected_failures(estimator):
     name = type(estimator).__name__
     reasons = dict(EXPECTED_FAILED_CHECKS.get(name, {}))
-    if getattr(estimator, "solver", None) == "auto" and name.startswith("Asaga"):
-        if estimator.penalty == "elasticnet":
-            # Newton's method is as accurate as the checks ask, but for sums that nearly cancel.
-            reasons.pop("check_sample_weight_equivalence_on_dense_data", None)
-            if name == "AsagaClassifier":
-                reasons.pop("check_sample_weight_equivalence_on_sparse_data", None)
+    is_linear = name.startswith("Asaga") and estimator.penalty == "elasticnet"
+    if is_linear and estimator.solver == "auto":
+        # Newton's method is as accurate as the checks ask, but for sums that nearly cancel.
+        reasons.pop("check_sample_weight_equivalence_on_dense_data", None)
+        if name == "AsagaClassifier":
+            reasons.pop("check_sample_weight_equivalence_on_sparse_data", None)
     if BEFORE_1_7 and get_tags(estimator).input_tags.categorical:
         reasons["check_positive_only_tag_during_fit"] = (
             "this check of scikit-learn 1.6 itself fails on categories: it subtracts a mean from "

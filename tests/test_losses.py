@@ -90,9 +90,7 @@ def test_prox_is_where_the_slopes_meet(loss):
                 for guess in (b, 0.0, -1e3):
                     x = prox_of(loss.code, float(loss.parameter), y, b, t, guess)
                     near = 1e-11 * (1.0 + abs(b))
-                    below, above = (
-                        z + t * loss.derivative(y, z) - b for z in (x - near, x + near)
-                    )
+                    below, above = (z + t * loss.derivative(y, z) - b for z in (x - near, x + near))
                     assert below < 0.0 < above
 
 

@@ -125,7 +125,7 @@ def _prox_log(m, t, x):
         if abs(step) <= 1e-8 * (1.0 + abs(x)):  # the error is of the order of its square then
             return x - step
         if abs(step) > 0.5 * before or not low <= x - step <= high:
-            step = x - 0.5 * (low + high)  # Newton's steps would go to and fro
+            step = x - 0.5 * (low + high)  # Newton's steps would not come to rest
         x -= step
         before = abs(step)
     return x

@@ -42,8 +42,8 @@ class Sdca(Solver):
        155, 2016.
     .. [2] H.-F. Yu, F.-L. Huang, C.-J. Lin, "Dual coordinate descent methods for logistic
        regression and maximum entropy models", Machine Learning 85, 2011.
-    .. [3] C.-J. Hsieh, H.-F. Yu, I. Dhillon, "PASSCoDe: parallel asynchronous stochastic dual
-       co-ordinate descent", ICML 2015: threads.
+    .. [3] C.-J. Hsieh, H.-F. Yu, I. Dhillon, "PASSCoDe: parallel asynchronous dual coordinate
+       descent", ICML 2015: threads.
     """
 
     parallel = True
