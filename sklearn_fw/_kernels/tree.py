@@ -8,10 +8,10 @@ messages then flow from leaves to roots by walking the list once, and labels by 
 
 import numpy as np
 
-from ._jit import inner, njit
+from ._jit import njit
 
 
-@inner
+@njit
 def _walk_back(edges, edge_table, tables, messages, kept, labels):
     """States of all nodes but the roots and ``kept``, given those of their parents."""
     n_states = messages.shape[1]
