@@ -1,7 +1,6 @@
 """Default fits of `StructuredSVM` beside the best of a grid, for `defaults.py`."""
 
 import os
-import re
 import time
 import warnings
 
@@ -15,20 +14,12 @@ iterates, or the last one), by ``BlockFrankWolfe`` with at most 200 passes, 20 o
 
 Metrics: phrase F1 of CoNLL-2000 chunks and of entities (wnut17), accuracy of tags, letters, digits
 and classes, share of right labels for sets of labels, and 100 - AER for word alignments (Hansards).
-``ewt`` and ``wnut17`` have one attribute for words, lower-case words, affixes and shapes of the
-token and some for its neighbours. Features are as they come unless the name says "standardised".
+``ewt`` and ``wnut17`` have the attributes of ``TokenFeatures()``, CoNLL-2000 those of
+``ChunkingFeatures()``. Features are as they come unless the name says "standardised".
 """
 FACTORS = tuple(4.0**k for k in range(-2, 6))
 FACTORS_LARGE = (0.25, 1.0, 4.0, 16.0)
 LARGE = 50_000  # nodes
-FIELDS = ("word", "lower", "p1", "p2", "p3", "s1", "s2", "s3", "shape", "bias")
-TEMPLATES = [
-    *(((field, 0),) for field in FIELDS),
-    *((("lower", t),) for t in (-2, -1, 1, 2)),
-    (("lower", -1), ("lower", 0)),
-    (("lower", 0), ("lower", 1)),
-    *(((field, t),) for field in ("shape", "s3") for t in (-1, 1)),
-]
 
 
 def rows(quick):
@@ -210,16 +201,15 @@ def _need(name):
 def _tokens(folder, ending):
     def load():
         from sklearn_fw.datasets import load_conll
-        from sklearn_fw.preprocessing import ChunkingFeatures
+        from sklearn_fw.preprocessing import TokenFeatures
 
         columns = {"columns": (0, 1), "separator": "\t"}
         train, test = (
             list(load_conll(_need(f"{folder}/{part}.{ending}.gz"), **columns))
             for part in ("train", "test")
         )
-        features = ChunkingFeatures(TEMPLATES, fields=FIELDS)
-        X = features.fit_transform([_fields(sentence) for sentence in train])
-        X_test = features.transform([_fields(sentence) for sentence in test])
+        features = TokenFeatures()
+        X, X_test = features.fit_transform(_words_of(train)), features.transform(_words_of(test))
         return X, _tags(train), X_test, _tags(test)
 
     return load
@@ -229,17 +219,8 @@ def _tags(sentences):
     return [sentence[:, 1].astype(str) for sentence in sentences]
 
 
-def _fields(sentence):
-    import numpy as np
-
-    return np.array([_attributes(word) for word in sentence[:, 0]], dtype=object)
-
-
-def _attributes(word):
-    low = word.lower()
-    shape = re.sub("[A-Z]", "X", re.sub("[a-z]", "x", re.sub("[0-9]", "0", word)))
-    shape = re.sub(r"(.)\1+", r"\1\1", shape)
-    return word, low, low[:1], low[:2], low[:3], low[-1:], low[-2:], low[-3:], shape, "1"
+def _words_of(sentences):
+    return [sentence[:, 0].tolist() for sentence in sentences]
 
 
 def _letters():
