@@ -134,8 +134,9 @@ def fit(p, solver="bcfw", *, relative=False, **params):
     params = {"C": C, "random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
     if not relative:
         names = [name for name in PROBLEMS if problem(name) is p]
+        box = getattr(solver, "lower_bounds", None), getattr(solver, "upper_bounds", None)
         # The objective reached is a little above its minimum.
-        params["tol"] /= 1.05 * optimum(names[0])[1] if names else 1.0
+        params["tol"] /= 1.05 * optimum(names[0], *box)[1] if names else 1.0
     if getattr(solver, "radius", None) is not None:
         params.pop("C")  # which a ball does without
     return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
