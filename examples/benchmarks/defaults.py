@@ -58,7 +58,7 @@ def _add_family(report, result):
     report.section(result["title"])
     for paragraph in result["about"].strip().split("\n\n"):
         report.text(paragraph)
-    names = list(result["rows"][0])
+    names = dict.fromkeys(name for row in result["rows"] for name in row)
     names = [*FIRST, *(name for name in names if name not in FIRST + LAST), *LAST]
     report.table(
         [name.replace("_", " ") for name in names],
