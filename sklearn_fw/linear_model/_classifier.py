@@ -53,8 +53,9 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         "ovr" for the other losses.
     solver : str or solver object, default="auto"
         "auto" takes "newton" or "newton_cg" for dense tables and some hundred sparse columns where
-        the penalty allows it, else "asaga"; ``solver_reason_`` says why. By name: "asaga" (all of
-        ``n_jobs`` threads), "sparse_saga" (the same with one thread), "newton", "newton_cg",
+        the penalty allows it, "sdca" for more sparse columns and a penalty with a ridge part, else
+        "asaga"; ``solver_reason_`` says why. By name: "asaga", "sdca" (on all of ``n_jobs``
+        threads), "sparse_saga" (as the first, with one thread), "newton", "newton_cg",
         "saga", "lagged_saga", "sag", "svrg", "loopless_svrg", "kromagnon", "hogwild", "q_saga",
         "n_saga", "shared_n_saga", "epsilon_n_saga", "fista", "asyspcd"; an object of
         `sklearn_fw.optim` for other settings, which are then grid keys ``solver__step_size``.

@@ -1,6 +1,7 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
 from ._comparators import AsySPCD, Fista
+from ._dual_coordinate import Sdca
 from ._incremental import Asaga, Hogwild, LaggedSaga, Sag, Saga, SparseSaga, Svrg
 from ._matrix_game import solve_matrix_game
 from ._memorization import memorization_rate, memorization_step
@@ -26,6 +27,7 @@ __all__ = [
     "SaddleConstants",
     "Sag",
     "Saga",
+    "Sdca",
     "SparseSaga",
     "Svrg",
     "memorization_rate",
