@@ -72,6 +72,9 @@ def _subgradient(problem, coef, total):
             for side in (penalty.lower, penalty.upper)
         )
         lower, upper = sides
+        if coef.ndim == 2 and (np.all(np.isneginf(lower)) or np.all(np.isposinf(upper))):
+            # The same for all classes may be added to a feature: no bound need be met.
+            return coef, np.zeros_like(coef), np.ones(coef.shape, dtype=bool)
         held = ((coef <= lower) & (total > 0.0)) | ((coef >= upper) & (total < 0.0))
         return coef, np.where(held, -total, 0.0), ~held
     step = problem.unit_step
