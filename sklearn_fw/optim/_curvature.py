@@ -12,7 +12,7 @@ from ..losses import MultinomialLogLoss
 __all__ = ["Curvature", "solve_positive"]
 
 # Bytes of the dense rows of which outer products are summed at a time.
-BYTES = 1 << 21
+BYTES = 1 << 18
 # What is added to the unit diagonal of a scaled matrix, at first, where it is singular.
 JITTER = 1e-13
 
