@@ -122,13 +122,14 @@ CASES = [
     # Rows are no ragged samples, and labels are 0 and 1.
     Case(
         "label sets",
-        lambda: StructuredSVM("multilabel", solver="bcpfw", tol=1e-4, max_iter=500),
+        # What is held out for C="auto" differs for copies and weights.
+        lambda: StructuredSVM("multilabel", solver="bcpfw", C=1.0, tol=1e-4, max_iter=500),
         label_sets, skip=("containers", "string_labels"),
     ),
     # Outputs are numbers of candidates.
     Case(
         "candidates", lambda: StructuredSVM(EnumeratedModel(), tol=1e-3), candidates,
-        absent={"classes_", "n_features_in_"}, skip=("string_labels",),
+        absent={"classes_", "n_features_in_", "task_loss_"}, skip=("string_labels",),
     ),
     Case("density", KernelStudentTDensity, points, two_d=True),
     Case(

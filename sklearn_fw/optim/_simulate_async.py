@@ -113,8 +113,8 @@ def simulate_async(
     >>> for delay in (0, 100, 400):
     ...     result = simulate_async(X, y, delay=delay, tol=1e-6, random_state=0)
     ...     print(delay, result.status, result.nit)
-    0 converged 19
-    100 converged 19
+    0 converged 22
+    100 converged 21
     400 max_iter 30
     """
     problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
