@@ -43,7 +43,7 @@ Everyone minimises the structured hinge loss of ``MatchingModel()``, in units of
 loss: with a ridge, in an l2 ball with the norm of the ridge solution, or in an l1 ball. A fifth of
 the training pairs chooses C (0.003, 0.01 or 0.03, by bcfw) and the radius of the l1 ball (an
 eighth, a quarter or half of the l1 norm of the ridge solution, by extragradient to a gap of 0.05).
-All solvers stop at a certified gap of 0.01, or at their budget.
+All solvers stop at a certified gap of 0.01 times the objective, or at their budget.
 
 Cross-validation on the training pairs has five folds, makes these choices on the training part of a
 fold, and keeps equal sentences together; but which features there are was decided with a look at
