@@ -10,6 +10,7 @@ from sklearn.base import clone
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
 from sklearn_fw.structured._part_blocks import PartBlocks
+from sklearn_fw.structured.solvers import resolve_solver
 
 C = 1.0
 ROUNDING = {"rtol": 1e-9, "atol": 1e-11}  # the same numbers, added up in another order
@@ -120,25 +121,30 @@ def problem(name):
 
 
 @cache
-def optimum(name, lower=None, upper=None):
+def optimum(name, lower=None, upper=None, C=C):
     """Optimal weights and value of a problem, with weights in [lower, upper]."""
     p = problem(name)
-    return solve_structured_svm(p.psi, p.losses, p.weight, p.lam, lower, upper)
+    lam = 1 / (C * p.sample_weight.sum())
+    return solve_structured_svm(p.psi, p.losses, p.weight, lam, lower, upper)
 
 
-def fit(p, solver="bcfw", *, relative=False, **params):
+def fit(p, solver="bcfw", *, relative=False, value=None, **params):
     """A structured SVM fitted to a problem, tightly unless asked otherwise.
 
-    ``tol`` is an absolute gap here unless it is ``relative``.
+    ``tol`` is an absolute gap here unless it is ``relative``, or larger than the tenth of the
+    optimum which convergence asks for in any case. The optimum of other problems than `PROBLEMS`,
+    and in balls, is ``value``; without it ``tol`` is relative.
     """
-    params = {"C": C, "random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
-    if not relative:
-        names = [name for name in PROBLEMS if problem(name) is p]
+    in_ball = getattr(resolve_solver(solver), "radius", None) is not None
+    params = ({} if in_ball else {"C": C}) | params  # which a ball does without
+    params = {"random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
+    names = [name for name in PROBLEMS if problem(name) is p]
+    if value is None and names and not in_ball:
         box = getattr(solver, "lower_bounds", None), getattr(solver, "upper_bounds", None)
+        value = optimum(names[0], *box, params["C"])[1]
+    if value is not None and not relative:
         # The objective reached is a little above its minimum.
-        params["tol"] /= 1.05 * optimum(names[0], *box)[1] if names else 1.0
-    if getattr(solver, "radius", None) is not None:
-        params.pop("C")  # which a ball does without
+        params["tol"] = min(params["tol"] / (1.05 * value), 0.1)
     return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
 
 

@@ -40,7 +40,7 @@ def test_grid_search_on_a_cluster_equals_one_process(cluster, words):
 def test_oracle_sweeps_on_a_cluster_equal_one_process(cluster, words):
     X, y = words
     svm = StructuredSVM(
-        "chain", oracle=SlowTree(), C=0.01, tol=0.05, n_jobs=2, random_state=0, max_iter=50
+        "chain", oracle=SlowTree(), C=0.01, tol=0.01, n_jobs=2, random_state=0, max_iter=50
     )
     expected = svm.fit(X, y).coef_
     with joblib.parallel_config(backend="dask"):

@@ -279,9 +279,9 @@ def test_optimum(name, geometry, step_size):
 
 
 def check_bound(svm):
-    history = svm.history_
+    history, forgiven = svm.history_, 0.02 * svm.tol * svm.objective_ + 1e-9
     assert np.all(history["restricted_gap"] >= -1e-12)
-    assert np.all(history["restricted_gap"] <= history["bound"] + 0.02 * svm.tol + 1e-9)
+    assert np.all(history["restricted_gap"] <= history["bound"] + forgiven)
     assert np.all(np.diff(history["dual_gap"]) <= 0.0)  # the best values met
 
 
@@ -313,7 +313,7 @@ def test_ball_of_the_ridge_solution(name, geometry):
     w, value = optimum(name)
     hinge = value - 0.5 * p.lam * (w @ w)
     solver = Extragradient(radius=np.linalg.norm(w), z_geometry=geometry)
-    svm = fit(p, solver, tol=5e-3)
+    svm = fit(p, solver, tol=5e-3, value=hinge)
     assert svm.converged_
     assert np.linalg.norm(svm.coef_) <= np.linalg.norm(w) * (1 + 1e-12)
     assert svm.dual_objective_ - 1e-10 <= hinge <= svm.objective_ + 1e-10
@@ -431,7 +431,7 @@ def test_gap_stays_below_the_bound(name, ball, step_size, geometry):
 
 @budget_may_end
 def test_restarts_and_longer_steps_save_iterations():
-    p, tol = problem("chain"), 5e-3 / optimum("chain")[1]
+    p, tol = problem("chain"), 5e-3
     settings = [{}, {"restart": False}, {"restart": False, "step_size": "auto"}]
     n_iter = [
         fit(p, Extragradient(first_passes=0, **setting), tol=tol).n_iter_ for setting in settings
@@ -503,7 +503,7 @@ def test_oracles_and_workers(name, geometry):
 
 
 def test_grids():
-    svm = StructuredSVM(solver=Extragradient(radius=1.0), tol=0.2, max_iter=500)
+    svm = StructuredSVM(solver=Extragradient(radius=1.0), tol=0.2, max_iter=2000)
     assert clone(svm).get_params()["solver__radius"] == 1.0
     X, y = digits()
     search = GridSearchCV(svm, {"solver__radius": [0.01, 3.0]}, cv=2).fit(X, y)
@@ -550,7 +550,7 @@ def test_warm_start_from_another_solver():
     p = problem("chain")
     svm = fit(p, "bcfw", tol=1e-2, warm_start=True)
     cold = fit(p, Extragradient(first_passes=0), tol=5e-3)
-    svm.set_params(solver="extragradient", tol=5e-3).fit(p.X, p.y, p.sample_weight)
+    svm.set_params(solver="extragradient", tol=cold.tol).fit(p.X, p.y, p.sample_weight)
     assert svm.converged_
     assert svm.n_oracle_calls_ < cold.n_oracle_calls_
     svm.set_params(solver=Extragradient(radius=0.5), tol=1e-2, C="auto").fit(
@@ -597,4 +597,4 @@ def test_bounds_of_the_model():
     np.testing.assert_allclose(svm.objective_, optimum("multiclass", 0.0, None)[1], atol=1e-3)
     assert svm.coef_.min() >= 0.0
     with pytest.raises(ValueError, match="radius and lower_bounds or upper_bounds exclude"):
-        svm.set_params(solver=Extragradient(radius=1.0)).fit(p.X, p.y)
+        svm.set_params(solver=Extragradient(radius=1.0), C="auto").fit(p.X, p.y)

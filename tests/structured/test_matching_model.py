@@ -200,11 +200,12 @@ def test_optimum_of_the_structured_svm(name, solver, rng):
         np.array([plain_loss(model, truth, c) for c in candidates])
         for truth, candidates in zip(y, outputs)
     ]
+    _, optimum = solve_structured_svm(psi, losses, np.full(4, 0.25), 1 / (0.5 * 4))
+    tol = 1e-3 / (1.05 * optimum)
     svm = StructuredSVM(
-        MODELS[name], solver=solver, C=0.5, tol=1e-3, max_iter=2000, random_state=0
+        MODELS[name], solver=solver, C=0.5, tol=tol, max_iter=2000, random_state=0
     ).fit(X, list(map(pairs, y)))
     assert svm.converged_
-    _, optimum = solve_structured_svm(psi, losses, np.full(4, 0.25), svm.lam_)
     assert svm.dual_objective_ - 1e-8 <= optimum <= svm.objective_ + 1e-8
     assert svm.objective_ - svm.dual_objective_ <= 1e-3 + 1e-12
     predicted = svm.predict(X)
@@ -227,7 +228,7 @@ def planted(rng, n_samples=8, low=2):
 def test_learns_what_was_planted(rng):
     X, y = planted(rng, 40, low=0)  # empty sentences among them
     assert any(x.size == 0 for x in X)
-    svm = StructuredSVM(MatchingModel(1.0, 1.0), C=100, tol=0.01, max_iter=1000, random_state=0)
+    svm = StructuredSVM(MatchingModel(1.0, 1.0), C=100, tol=0.1, max_iter=1000, random_state=0)
     svm.fit(X[:30], y[:30])
     assert svm.converged_
     assert alignment_error_rate(y[30:], None, svm.predict(X[30:])) < 0.05

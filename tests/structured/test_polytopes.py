@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _matchings import all_matchings
 from _polytope_problems import FORESTS, SUMS, Candidates, candidates, polytopes
-from _problems import fit, optimum, problem
+from _problems import C, fit, optimum, problem
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
 from sklearn_fw.structured._hull_projection import project_on_hull
@@ -219,7 +219,7 @@ def test_geometries_that_a_model_lacks(model, geometry, message):
 def test_auto_takes_what_the_model_has(model):
     _, X, y = candidates()
     value = optimum("multiclass")[1]
-    svm = StructuredSVM(model(), solver="extragradient", tol=1e-3, max_iter=2000).fit(X, y)
+    svm = StructuredSVM(model(), solver="extragradient", C=C, tol=1e-3, max_iter=2000).fit(X, y)
     assert svm.dual_objective_ <= value <= svm.objective_
     assert svm.converged_
 
@@ -251,4 +251,4 @@ def test_projections_that_are_not_finite():
             return np.full(len(x), np.nan) if np.any(p) else super().project(x, p, tol)
 
     with pytest.raises(FloatingPointError, match="no step is short enough in iteration 1: check"):
-        StructuredSVM(Broken(), solver="extragradient").fit(X, y)
+        StructuredSVM(Broken(), solver=Extragradient(first_passes=0), C=C).fit(X, y)

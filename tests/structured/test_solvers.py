@@ -172,8 +172,8 @@ def test_warm_start_with_another_C(name, problem_name):
         np.testing.assert_allclose(p.objective(expected, lam), row["objective"], rtol=1e-9)
         assert row["dual_objective"] <= row["objective"]
     again = fit(p, solver.set_params(warm_start_type="keep_primal"), tol=tol, warm_start=True)
-    again.set_params(C=3 * C).fit(p.X, p.y, p.sample_weight)
     cold = fit(p, name, C=3 * C, tol=tol)
+    again.set_params(C=3 * C, tol=cold.tol).fit(p.X, p.y, p.sample_weight)
     assert again.converged_
     np.testing.assert_allclose(p.objective(again.coef_, lam), again.objective_, rtol=1e-12)
     # Both values are within tol of the optimum.
@@ -222,8 +222,9 @@ def test_warm_start_from_a_primal_baseline():
     """It has no dual variables: the next fit starts anew."""
     p = problem("chain")
     svm = fit(p, "subgradient", max_iter=3, warm_start=True)
-    svm.set_params(solver="bcfw", max_iter=2000, tol=0.05).fit(p.X, p.y, p.sample_weight)
-    np.testing.assert_array_equal(svm.coef_, fit(p, "bcfw", tol=0.05).coef_)
+    cold = fit(p, "bcfw", tol=0.05)
+    svm.set_params(solver="bcfw", max_iter=2000, tol=cold.tol).fit(p.X, p.y, p.sample_weight)
+    np.testing.assert_array_equal(svm.coef_, cold.coef_)
 
 
 # ---- the same run in other ways ------------------------------------------------------------------

@@ -239,7 +239,10 @@ def _make_first_passes(blocks, lam, bounds, n_passes):
         blocks.visit(rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
     blocks.refresh()
     # Where C is large, the average is ahead for many passes, and zero ahead of both for some.
-    points = [blocks.certify(averaged) for averaged in (False, True)]
+    points, n_unbounded = [], 0
+    for averaged in (False, True):
+        points.append(blocks.certify(averaged))
+        n_unbounded += blocks.n_unbounded
     best = min(points, key=lambda point: point.primal)
     start = _Start(best.w.copy(), best.primal, max(point.dual for point in points))
     counts, zero = blocks.counts, blocks.clip(np.zeros(blocks.n_weights))
@@ -247,6 +250,7 @@ def _make_first_passes(blocks, lam, bounds, n_passes):
     blocks.counts[:] = counts
     if not np.any(zero) and start.primal > blocks.max_loss:
         return start._replace(w=zero, primal=blocks.max_loss)
+    blocks.n_unbounded = n_unbounded  # these weights count
     return start
 
 
