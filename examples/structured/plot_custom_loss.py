@@ -71,7 +71,8 @@ for name, svm in models.items():
     tables[name] = confusion_matrix(truth, reading, normalize="true")
     print(
         f"{name}: too high {np.mean(reading > truth):.3f}, too low {np.mean(reading < truth):.3f}, "
-        f"mean cost {COSTS[truth, reading].mean():.3f}, duality gap {svm.dual_gap_:.2g}"
+        f"mean cost {COSTS[truth, reading].mean():.3f}, duality gap {svm.dual_gap_:.2g} of an "
+        f"objective of {svm.objective_:.2g}"
     )
 
 # %%

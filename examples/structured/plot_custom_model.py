@@ -85,7 +85,10 @@ class MatchingModel(StructuredModel):
 
 svm = StructuredSVM(MatchingModel(), solver="cached", C=0.1, random_state=0)
 svm.fit(X_train, y_train)
-print(f"duality gap {svm.dual_gap_:.2g} after {svm.n_oracle_calls_} oracle calls")
+print(
+    f"duality gap {svm.dual_gap_:.2g} of an objective of {svm.objective_:.2g} "
+    f"after {svm.n_oracle_calls_} oracle calls"
+)
 
 matchings = {
     "Euclidean distance": [linear_sum_assignment(cdist(*x))[1] for x in X_test],

@@ -88,7 +88,8 @@ for name, predicted in readings.items():
         f"right codes {sequence_accuracy(y_test, predicted):.3f}, "
         f"codes that keep the rule {np.mean([FACTORS @ code % 10 == 0 for code in predicted]):.2f}"
     )
-print(f"duality gaps {plain.dual_gap_:.2g} and {ruled.dual_gap_:.2g}")
+for name, svm in (("without the rule", plain), ("with the rule", ruled)):
+    print(f"{name:16s} duality gap {svm.dual_gap_:.2g} of an objective of {svm.objective_:.2g}")
 
 # %%
 # Repaired codes

@@ -125,7 +125,7 @@ tagger = make_pipeline(
 tagger.fit(X_train + [hide(line) for line in X_train], y_train + y_train)
 predicted = tagger.predict(X_test)
 print(phrase_classification_report(y_test, predicted))
-print(f"duality gap {tagger[-1].dual_gap_:.2g}")
+print(f"duality gap {tagger[-1].dual_gap_:.2g} of an objective of {tagger[-1].objective_:.2g}")
 
 # %%
 # Some test lines

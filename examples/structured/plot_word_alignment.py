@@ -211,7 +211,7 @@ X = [
 # Learning
 # --------
 # Some words have several links, but a matching knows one partner: training takes the largest
-# matching among the links. The features of an output are sums over words, hence a small ``C``.
+# matching among the links. ``C`` is not given, so it is chosen on sentences that are held out.
 
 
 def one_partner(i):
@@ -223,8 +223,8 @@ def one_partner(i):
 
 
 y = [one_partner(i) for i in range(n_train)]
-svm = StructuredSVM(MatchingModel(), C=0.02, random_state=0).fit(X[:n_train], y)
-print(f"duality gap {svm.dual_gap_:.2g} after {svm.n_iter_} passes")
+svm = StructuredSVM(MatchingModel(), random_state=0).fit(X[:n_train], y)
+print(f"C {svm.C_:.2g}, duality gap {svm.dual_gap_:.2g} of an objective of {svm.objective_:.2g}")
 
 # %%
 # The alignment error rate of the test sentences counts links that are missed or wrong, among all.
@@ -275,8 +275,8 @@ for pair, i in zip(axes.reshape(3, 2), shown):
 # ------
 # The longer pair in which the two differ most, as matrices: on the left Dice of every pair of
 # words, on the right the learned score. Dots are the links found, squares those made by hand.
-# Frequent words have some Dice with everything. Learned scores have a diagonal, and few of them are
-# above zero.
+# Frequent words have some Dice with everything. Learned scores have a diagonal, and few of them far
+# from it are above zero.
 
 longer = [i for i in range(n_train, len(X)) if 11 <= len(source[i]) <= 17]
 i = max(longer, key=lambda i: len(set(by_dice[i]) ^ set(learned[i])))
@@ -299,8 +299,8 @@ for ax, name, matrix, colors in (
 # %%
 # What was learned
 # ----------------
-# All features are between -1 and 1, or nearly so. Minus the weight of the constant is what the
-# others have to exceed to make a link.
+# All features are between -1 and 1, or nearly so. The weight of the constant is added to the scores
+# of all pairs, and those above zero can become links.
 
 order = np.argsort(svm.coef_)
 figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
