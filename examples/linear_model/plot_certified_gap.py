@@ -144,10 +144,10 @@ for tol in (1e-2, 1e-4):
 # %%
 # Between two exact checks
 # ------------------------
-# An exact gap costs about an epoch. In between, the memory of SAGA, which is one slope per row, is a
-# dual point as well, and how fast its bound still grows tells what is missing. The estimate costs
-# one sweep over the columns. Once it is below ``tol`` the exact gap is computed, and only that ends
-# the fit.
+# An exact gap costs about an epoch. In between, the memory of SAGA, one slope per row, is a dual
+# point as well, and how fast its bound still grows tells what is missing. The estimate costs one
+# sweep over the columns. Once it is below ``tol`` the exact gap is computed, and only that ends the
+# fit.
 
 tol = 1e-8
 history = AsagaClassifier(solver="asaga", **same, tol=tol, max_iter=1000).fit(X, y).history_
