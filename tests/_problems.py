@@ -133,13 +133,13 @@ def fit(p, solver="bcfw", *, relative=False, value=None, **params):
 
     ``tol`` is an absolute gap here unless it is ``relative``, or larger than the tenth of the
     optimum which convergence asks for in any case. The optimum of other problems than `PROBLEMS`,
-    and in balls, is ``value``; without it ``tol`` is relative.
+    in balls and with C="auto" is ``value``; without it ``tol`` is relative.
     """
     in_ball = getattr(resolve_solver(solver), "radius", None) is not None
     params = ({} if in_ball else {"C": C}) | params  # which a ball does without
     params = {"random_state": 0, "tol": 1e-6, "max_iter": 2000} | params
     names = [name for name in PROBLEMS if problem(name) is p]
-    if value is None and names and not in_ball:
+    if value is None and names and not in_ball and params["C"] != "auto":
         box = getattr(solver, "lower_bounds", None), getattr(solver, "upper_bounds", None)
         value = optimum(names[0], *box, params["C"])[1]
     if value is not None and not relative:
