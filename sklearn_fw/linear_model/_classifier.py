@@ -31,8 +31,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
 
     which for the default loss is the objective of scikit-learn's LogisticRegression. Tables of some
-    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns and
-    penalties of groups by asynchronous sparse SAGA.
+    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns by
+    dual coordinate ascent, penalties of groups by asynchronous sparse SAGA.
 
     Parameters
     ----------
