@@ -23,8 +23,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     which for the default loss ``(y - z)^2 / 2`` is the objective of scikit-learn's ElasticNet, of
     Lasso (``l1_ratio=1``), and of Ridge with ``alpha`` n times as large. Choose it for many rows
     with few entries each, robust losses, or penalties of groups and constraints. Tables of some
-    hundred columns, however badly scaled, are solved by Newton's method, the others by asynchronous
-    sparse SAGA.
+    hundred columns, however badly scaled, are solved by Newton's method, many sparse columns by
+    dual coordinate ascent, penalties of groups by asynchronous sparse SAGA.
 
     Parameters
     ----------
