@@ -28,6 +28,7 @@ MOST_NODES = 10_000  # to learn from, and held out of a fold
 VISITS = 60_000  # of nodes, in the passes for one candidate
 FEWEST_PASSES, MOST_PASSES = 8, 50
 TOL = 0.05  # of the candidates, relative to the objective
+FAR = 0.9  # the same, from which a candidate counts as not solved at all
 DOUBT = 0.5  # standard errors within which a smaller C is as good
 CLEARLY = 1.0  # standard errors from which a larger C is worse
 FEWEST_SAMPLES = 20
@@ -88,8 +89,10 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     weight = np.concatenate([fold.weight for fold in folds])
     losses, n_worse = [], 0
     for factor in FACTORS:
-        parts = [_losses_held_out(model, oracle, fold, factor * unit, rng) for fold in folds]
-        losses.append(np.concatenate(parts))
+        fits = [_fit_without(model, oracle, fold, factor * unit, rng) for fold in folds]
+        if losses and np.mean([gap for _, gap in fits]) > FAR:
+            break  # what so few passes make of a larger C says little about it
+        losses.append(np.concatenate([loss for loss, _ in fits]))
         excess, error = _excess(np.array(losses), weight)
         n_worse = n_worse + 1 if excess[-1] > CLEARLY * error[-1] else 0
         if n_worse == 2:
@@ -145,12 +148,15 @@ def _first_of(samples, n_nodes):
     return samples[: 1 + np.searchsorted(np.cumsum(n_nodes[samples]), MOST_NODES)]
 
 
-def _losses_held_out(model, oracle, fold, C, rng):
+def _fit_without(model, oracle, fold, C, rng):
+    """Losses of what is held out, and the gap of the fit as a share of its objective."""
     fold.blocks.relative_tol = True
     solver = suitable_solver(fold.blocks)
     method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
-    drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
-    return model._losses(fold.y, model._predict(fold.X, method.weights(), oracle)[0])
+    _, _, history = drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
+    gap, objective = history["dual_gap"][-1], history["objective"][-1]
+    losses = model._losses(fold.y, model._predict(fold.X, method.weights(), oracle)[0])
+    return losses, gap / objective if objective > 0.0 else 0.0
 
 
 def _excess(losses, weight):
