@@ -21,7 +21,7 @@ def get_logger(verbose=0):
 
 
 def drive(
-    method, *, tol, max_iter, relative_to=None, time_limit=math.inf, begin=None, end=None, verbose=0
+    method, *, tol, relative_to=None, max_iter, time_limit=math.inf, begin=None, end=None, verbose=0
 ):
     """Call ``method.step()`` until its certificate, a budget or a callback ends the loop.
 
