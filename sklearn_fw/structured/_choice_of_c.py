@@ -21,7 +21,7 @@ FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
 OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
 # Beyond so many nodes C matters little, passes take long, and a small part would choose too large
 # a value, which takes many more passes.
-MANY_NODES, OF_MANY = 100_000, 2.0
+MANY_NODES, OF_MANY = 100_000, 1.5
 N_FOLDS = 5
 ENOUGH_NODES = 600  # held out in all: folds are added until then
 MOST_NODES = 10_000  # to learn from, and held out of a fold
