@@ -28,7 +28,7 @@ class Sdca(Solver):
     Notes
     -----
     An epoch visits every row once, in a new order, and costs O(nnz). Besides X it holds
-    ``3 n + d`` numbers; with several threads, or more than a million sparse columns, the column
+    ``3 n + d`` numbers; with several threads the column
     indices of X once more, in four bytes. Threads write to the coefficients without locks: what is
     lost between them is measured and repaired with each exact certificate.
 

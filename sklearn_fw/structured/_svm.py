@@ -167,9 +167,10 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
     both means over samples (the norms of all nodes added up), with a part of the samples held out,
     and takes the smallest value within half a standard error of the best mean loss; larger values
-    are left out once two are clearly worse. Where fewer than 20 samples or mostly copies of nodes
+    are left out once two are clearly worse, or where few passes
+    leave a wide gap. Where fewer than 20 samples or mostly copies of nodes
     could be held out, or passes are not compiled, the factor is 1, and 4 for a black box. With more
-    than 100,000 nodes it is 2. Calls of the oracle for this choice are not counted.
+    than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
