@@ -5,8 +5,10 @@ from numbers import Integral
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+from sklearn.utils.parallel import Parallel
 
-__all__ = ["chunks", "count_workers", "n_threads"]
+__all__ = ["chunks", "count_workers", "n_threads", "parallel"]
 
 
 def n_threads(n_jobs):
@@ -23,9 +25,19 @@ def count_workers(n_jobs):
     return 1 if n_jobs is None else n_threads(n_jobs)
 
 
+def parallel(n_jobs, prefer=None, require=None):
+    """joblib's ``Parallel`` with no more threads than processors that this process may use.
+
+    Where joblib uses processes or machines, their number is the user's and joblib's affair.
+    """
+    backend, _ = get_active_backend(prefer=prefer, require=require)
+    if getattr(backend, "supports_sharedmem", False):
+        n_jobs = n_threads(n_jobs)
+    return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
+
+
 def chunks(starts, n_jobs):
     """Ranges of samples with about equal numbers of nodes, one per worker."""
-    n_jobs = effective_n_jobs(n_jobs)
-    targets = np.linspace(0, starts[-1], n_jobs + 1)
+    targets = np.linspace(0, starts[-1], effective_n_jobs(n_jobs) + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
     return list(pairwise(cuts.tolist()))
