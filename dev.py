@@ -35,7 +35,9 @@ def environment(extra, pins=(), folder=".venv", optional=()):
     home = ROOT / folder
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     # The place counts too: a checkout that was moved or copied needs a new editable install.
-    wanted = hashlib.sha256(PROJECT.read_bytes() + repr((str(ROOT), pins, optional)).encode()).hexdigest()
+    wanted = hashlib.sha256(
+        PROJECT.read_bytes() + repr((str(ROOT), pins, optional)).encode()
+    ).hexdigest()
     stamp = home / f"stamp-{extra.replace(',', '-')}"
     if python.exists() and stamp.is_file() and stamp.read_text() == wanted:
         return python

@@ -47,7 +47,8 @@ def pytest_runtest_makereport(item):
     if installed and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2].removeprefix("Skipped: ")
         wanted = WANTED.match(reason)
-        if not (MACHINE.match(reason) or wanted and not set(wanted.groups()) & set(installed)):
+        missing = wanted and not set(wanted.groups()) & set(installed)
+        if not (missing or MACHINE.match(reason)):
             report.outcome = "failed"
             report.longrepr = f"{item.nodeid} skips, and has to run here: {reason}"
     return report

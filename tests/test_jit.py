@@ -1,14 +1,12 @@
-"""How kernels are compiled: others' code is left alone, compiled code is kept where that is safe."""
+"""How kernels are compiled: alone, kept where that is safe, and not broken by an interrupt."""
 
 import logging
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -16,7 +14,7 @@ import pytest
 from numba.experimental import jitclass
 
 from _package import PACKAGE
-from sklearn_fw._kernels import _cache, _jit, atomics
+from sklearn_fw._kernels import _cache, atomics
 from sklearn_fw._kernels._jit import inner, intrinsic, njit
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
@@ -26,7 +24,7 @@ from ._jit import njit
 
 @njit
 def double(x):
-    return 2 * x
+    return x + x
 
 @njit
 def triple(x):
@@ -199,8 +197,7 @@ def test_full_disk_ends_no_fit(monkeypatch):
     monkeypatch.setattr(add._cache, "_cache", Stub(save_overload=save))
     monkeypatch.setattr(_cache, "_said", set())
     with pytest.warns(UserWarning, match=r"No space left .* NUMBA_CACHE_DIR") as said:
-        assert add(1, 2) == 3
-        assert add(1.0, 2) == 3.0
+        assert [add(1, 2), add(1.0, 2)] == [3, 3.0]
     assert len(said) == 1
 
 
@@ -352,15 +349,15 @@ def test_plain_twins_of_atomics_do_the_same(dtype, monkeypatch):
         assert a.dtype == dtype
 
 
+def test_plain_kernels_give_no_warnings(tmp_path):
+    """As compiled ones do not: random numbers overflow on purpose."""
+    code = "import numpy as np; from sklearn_fw._kernels.small import double\n"
+    code += "print(double(np.uint64(2**63)))"
+    out, err = Installation(tmp_path, writable=True).run(code, NUMBA_DISABLE_JIT="1")
+    assert (out, err) == (["0"], "")
+
+
 def test_switch_of_numba_leaves_plain_functions(tmp_path):
     code = f"{CALLS}; print(type(double).__name__)"
     out, err = Installation(tmp_path, writable=True).run(code, NUMBA_DISABLE_JIT="1")
     assert (out, err) == (["42", "42", "function"], "")
-
-
-def test_every_intrinsic_has_a_twin():
-    """Compiled code that is not written in Python takes the door that asks for the twin."""
-    for path in Path(_jit.__file__).parent.glob("*.py"):
-        if path.name != "_jit.py":
-            found = re.findall(r"numba\.extending|import (?:intrinsic|overload)\b", path.read_text())
-            assert path.name == "atomics.py" or not found, path
