@@ -1,5 +1,8 @@
 """Inference by the linear programs of HiGHS: exact with branch and bound, and its relaxation."""
 
+import functools
+from time import perf_counter
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -17,6 +20,7 @@ from ._local_polytope import (
     without_impossible_pairs,
 )
 from ._plans import PlanCache
+from ._settle import settled
 
 # What results of scipy.optimize.milp and linprog call their status.
 OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2
@@ -131,17 +135,23 @@ class MILP(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        limit = min(check_time_limit(self.time_limit), time_left())
+        gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
+        first_labels(scores, start)
+        end = perf_counter() + limit
+        solve = functools.partial(self._solve, gap=gap, end=end)
+        return settled(solve, scores, start, exact=self.exact) or nothing_allowed(scores)
+
+    def _solve(self, scores, start, gap, end):
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        # HiGHS takes no time at all for no limit.
-        time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
-        gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, constant, error = costs(scores)
-        options = {"mip_rel_gap": gap}
-        if np.isfinite(time_limit):
-            options["time_limit"] = time_limit
+        options = {"mip_rel_gap": 0.0 if gap <= EXACT_GAP else gap}
+        if np.isfinite(end):
+            # HiGHS takes no time at all for no limit.
+            options["time_limit"] = max(end - perf_counter(), 1e-3)
         result = milp(
             cost,
             integrality=np.arange(len(cost)) < scores.unary.size,
@@ -150,7 +160,7 @@ class MILP(BaseEstimator):
             options=options,
         )
         if result.status == INFEASIBLE:
-            return nothing_allowed(scores)
+            return None
         if result.status not in (OPTIMAL, LIMIT):
             raise _failure(result)
 
@@ -161,9 +171,7 @@ class MILP(BaseEstimator):
         bound = dual_bound(scores)
         if result.mip_dual_bound is not None:
             bound = min(bound, float(constant - result.mip_dual_bound / scale + error))
-        if value >= bound - 2 * error - min(gap, EXACT_GAP) * abs(constant - bound):
-            return labels, value, value
-        return labels, value, bound
+        return labels, value, bound, 2 * error
 
 
 class LPRelaxation(BaseEstimator):
@@ -260,15 +268,16 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        first_labels(scores, start)
+        return settled(self._round, scores, start) or nothing_allowed(scores)
+
+    def _round(self, scores, start):
         solution = self._solve(scores)
         if solution is None:
-            return nothing_allowed(scores)
+            return None
         node, _, bound, error = solution
         labels = most_likely(node, first_labels(scores, start))
-        value = scores.value(labels)
-        if value >= bound - error:
-            return labels, value, value
-        return labels, value, bound
+        return labels, scores.value(labels), bound, error
 
     def vertex(self, scores, start=None):
         """Optimal vertex of the local polytope.

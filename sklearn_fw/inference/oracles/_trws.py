@@ -1,6 +1,7 @@
 """Sequential tree-reweighted message passing: a labelling and a bound on all of them."""
 
 import copy
+import functools
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,6 +11,7 @@ from .._deadline import time_left
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb
 from ._plans import PlanCache
+from ._settle import settled
 
 
 class TRWS(BaseEstimator):
@@ -123,6 +125,9 @@ class TRWS(BaseEstimator):
         """
         max_iter = check_integer(self.max_iter, "max_iter", 1)
         tol = check_not_negative(self.tol, "tol")
+        return settled(functools.partial(self._pass, max_iter=max_iter, tol=tol), scores, start)
+
+    def _pass(self, scores, start, max_iter, tol):
         incumbent = Incumbent(scores, self._plan(scores), start)
         relaxation = Relaxation(incumbent.problem)
         for _ in range(max_iter):
@@ -168,12 +173,8 @@ class Incumbent:
         return bound == self.value or bound - self.value <= self.rounding
 
     def answer(self, bound):
-        """Labels, value and upper bound, as an oracle returns them."""
-        if self.reaches(bound):
-            bound = self.value
-        else:
-            bound += self.rounding
-        return self.labels, self.value, bound
+        """Labels, value, a bound and how far it may be above the value, for `settled`."""
+        return self.labels, self.value, bound + self.rounding, 2 * self.rounding
 
 
 class Relaxation:
