@@ -241,7 +241,7 @@ def arrays_of(scores):
     """
     tables, edge_table = tables_of(scores)
     unary, tables = _own(scores.unary), _own(tables)
-    _check_sums(kernels().largest_score(unary, tables), scores)
+    check_sums(kernels().largest_score(unary, tables), scores.n_nodes + scores.n_edges)
     return unary, tables, edge_table
 
 
@@ -251,12 +251,12 @@ def check_range(scores):
     largest = max(
         np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in (scores.unary, tables)
     )
-    _check_sums(largest, scores)
+    check_sums(largest, scores.n_nodes + scores.n_edges)
 
 
-def _check_sums(largest, scores):
-    n_parts = scores.n_nodes + scores.n_edges
-    if largest > LARGEST_SUM / n_parts:
+def check_sums(largest, n_parts):
+    """Raise a ValueError where a sum of so many scores could leave the range of float64."""
+    if largest > LARGEST_SUM / max(n_parts, 1):
         raise ValueError(
             f"sums of {n_parts} scores as large as {largest:.3g} may leave the range of float64, "
             f"keep them below {LARGEST_SUM:.3g}: scale all scores, or use -inf for what is "

@@ -51,7 +51,9 @@ class MILP(BaseEstimator):
     ----------
     exact : bool
         True without a time limit and with ``mip_rel_gap <= 1e-9``: ``value`` and ``upper_bound``
-        are equal in every answer.
+        are equal in every answer, unless scores that matter cancel others some 1e4 times their
+        size on graphs of more than 16384 labellings: what tolerances leave open is then between
+        the two.
 
     See Also
     --------
@@ -66,10 +68,12 @@ class MILP(BaseEstimator):
     of 10 nodes takes some 30 milliseconds, a 10 by 10 grid some 0.2 seconds. Memory is linear in
     the size of the scores. The matrix is kept for as long as calls come with the same graph.
 
-    HiGHS is exact up to tolerances that are some 1e-10, and 1e-11 for each node and edge, of the
-    largest difference between two scores of one node or edge: forbid by ``-inf``, not by large
-    penalties. They are added to the bound; an answer that is as good as the bound within them, or
-    within ``mip_rel_gap`` where this is at most 1e-9, counts as exact.
+    HiGHS is exact up to tolerances that are some 1e-12, and 1e-13 for each node and edge, of the
+    largest difference between two scores of one node or edge. They are added to the bound; an
+    answer that is as good as the bound within them counts as exact where they are at most 1e-9 of
+    its value. Where they are more, as with penalties of 1e12 beside scores of 1, states and pairs
+    that cannot be part of a better labelling than the one found are left out, and the rest is
+    solved again; forbidding by ``-inf`` saves this.
 
     When the time is up, the answer is the best of what HiGHS has found, ``start`` and the best
     states of nodes by their own scores. Calls may come from several threads.
@@ -207,9 +211,10 @@ class LPRelaxation(BaseEstimator):
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-11
+    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-13
     for each node and edge of the largest difference between two scores of one of them, counts as
-    exact. Calls may come from several threads.
+    exact where this is at most 1e-9 of its value; else the program is solved again without the
+    states and pairs that cannot be part of a better labelling. Calls may come from several threads.
 
     References
     ----------

@@ -11,7 +11,7 @@ from ._settle import ROUNDING
 
 # Tolerances of HiGHS are absolute: 1e-6 for the gap of a mixed-integer program and for what counts
 # as integer, 1e-7 for each dual constraint. Against scores of this size they are small.
-LARGEST_COST = 1e4
+LARGEST_COST = 1e6
 GAP_TOLERANCE, DUAL_TOLERANCE = 1e-6, 1e-7
 # Marginals that differ by less are as good as equal.
 TIE = 1e-9

@@ -41,8 +41,10 @@ class QPBO(BaseEstimator):
     the means of its rows in the tables of its edges. If these labels break a forbidden pair, the
     value is ``-inf``, although there may be an allowed labelling.
 
-    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores, and
-    an answer that is so close to it counts as exact. The object keeps nothing between calls, which
+    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores. An
+    answer that is so close to it counts as exact where that is at most 1e-9 of its value; else
+    states and pairs that cannot be part of a better labelling are left out, and the rest is asked
+    again. The object keeps nothing between calls, which
     may come from several threads.
 
     References

@@ -19,11 +19,11 @@ MOST_ROUNDS = 10
 FEW = 2**14
 
 
-def is_negligible(error, scores, value):
+def is_negligible(error, parts, value):
     """Whether an error is small beside the value of an answer, or beside the smallest score."""
     if error <= NEGLIGIBLE * abs(value) < np.inf:
         return True
-    sizes = np.concatenate([np.abs(part).ravel() for part in (scores.unary, scores.pairwise)])
+    sizes = np.concatenate([np.abs(part).ravel() for part in parts])
     return error <= NEGLIGIBLE * sizes.min(where=sizes > 0.0, initial=np.inf)
 
 
@@ -47,7 +47,7 @@ def settled(solve, scores, start=None, exact=False):
         if answer is None or value > answer[1]:
             answer = labels, value
         labels, value = answer
-        negligible = is_negligible(error, scores, value)
+        negligible = is_negligible(error, (scores.unary, scores.pairwise), value)
         if negligible and value >= bound - error:
             return labels, value, value
         upper = min(upper, max(value, bound))

@@ -126,7 +126,7 @@ class Toulbar2(BaseEstimator):
         labels, value = best_guess(scores, found, start)
         bound = min(dual_bound(scores), network.bound(cost))
         exact = value >= bound - network.rounding
-        if exact and is_negligible(network.rounding, scores, value):
+        if exact and is_negligible(network.rounding, (scores.unary, scores.pairwise), value):
             return labels, value, value
         return labels, value, max(value, bound + network.rounding)
 

@@ -51,7 +51,9 @@ class TRWS(BaseEstimator):
     Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that
     beats those before it. The calculation ends early when bound and value agree, but for
     errors of rounding: 2e-16 times (32 + n_nodes) of the sum of the largest absolute scores of all
-    nodes and edges. Any other ``upper_bound`` is raised by as much.
+    nodes and edges, as long as these are at most 1e-9 of the value; else states and pairs that
+    cannot be part of a better labelling are left out, and the calculation is made again. Any other
+    ``upper_bound`` is raised by as much.
 
     Forbidden states and pairs need no large penalty: minus infinity goes through the messages, so
     that states which cannot be part of an allowed labelling are found out. The answer can
