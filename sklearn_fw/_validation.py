@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.utils import check_scalar
 
 __all__ = [
+    "check_boolean",
     "check_choice",
     "check_integer",
     "check_not_negative",
@@ -36,6 +37,13 @@ def check_not_negative(value, name):
 def check_integer(value, name, minimum):
     """An integer not below ``minimum``."""
     return int(check_scalar(value, name, Integral, min_val=minimum))
+
+
+def check_boolean(value, name):
+    """True or False; a word such as "no" is neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def check_time_limit(value):

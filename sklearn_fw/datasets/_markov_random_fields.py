@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from .._files import damage, read_text
 from .._validation import check_choice, check_integer, check_not_negative
 from ..inference import PairwiseMRF
 from ._files import Origin, find_file
@@ -324,9 +325,10 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
         mrfs = [PairwiseMRF.from_uai(file) for file in filenames]
         for (_, stem, _, marginals), mrf in zip(instances, mrfs):
             if marginals.shape != (2 * mrf.n_variables,):
-                raise ValueError(
-                    f"node_marginals of {stem!r} in {path} must have two numbers for each of "
-                    f"{mrf.n_variables} variables, got {marginals.shape}"
+                raise damage(
+                    path,
+                    f"node_marginals of {stem!r} must have two numbers for each of "
+                    f"{mrf.n_variables} variables, got {marginals.shape}",
                 )
     title, text = _INSTANCES[name]
     couplings = np.full(len(mrfs), 4.0)
@@ -452,24 +454,43 @@ def _grid_edges(n_rows, n_columns, offsets):
     return np.column_stack([first, (row * n_columns + column)[inside]])
 
 
+MAPPING = "must map names of files, which end with a number, to log_partition and node_marginals"
+
+
 def _read_exact(path):
     """Number, stem, log Z and marginals of all instances, by number."""
     try:
-        instances = [
-            # Stems end with the number of the instance.
-            (
-                int(re.search(r"\d+$", stem)[0]),
-                stem,
-                float(exact["log_partition"]),
-                np.array(exact["node_marginals"], dtype=np.float64),
-            )
-            for stem, exact in json.loads(path.read_text(encoding="utf-8")).items()
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} must map names of files, which end with a number, to log_partition and "
-            f"node_marginals: {error!r}"
-        ) from None
-    if not instances:
-        raise ValueError(f"{path} names no file")
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if str(error).startswith(str(path)):
+            raise
+        line = getattr(error, "lineno", None)
+        raise damage(path, f"{MAPPING}: it is no JSON ({error})", line=line) from None
+    if not isinstance(content, dict):
+        raise damage(path, f"{MAPPING}, but holds a {type(content).__name__}")
+    if not content:
+        raise damage(path, "names no file")
+    instances = [_read_answer(path, stem, exact) for stem, exact in content.items()]
     return sorted(instances, key=lambda instance: instance[0])
+
+
+def _read_answer(path, stem, exact):
+    try:
+        # Stems end with the number of the instance.
+        number = int(re.fullmatch(r"[^/\\\0]*?(?<!\d)(\d{1,18})", stem)[1])
+        log_partition = float(exact["log_partition"])
+        marginals = np.array(exact["node_marginals"], dtype=np.float64)
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise damage(
+            path,
+            f"{MAPPING}, but {stem!r:.60}: {error!r:.200}",
+        ) from None
+    finite = np.isfinite(log_partition) and np.all((marginals >= 0) & (marginals <= 1))
+    paired = marginals.ndim == 1 and marginals.size % 2 == 0
+    if not (finite and paired and np.allclose(marginals.reshape(-1, 2).sum(axis=1), 1, atol=1e-3)):
+        raise damage(
+            path,
+            f"{stem!r} must have a finite log_partition and node_marginals p(0), p(1) of each "
+            "variable, which sum to one",
+        )
+    return number, stem, log_partition, marginals
