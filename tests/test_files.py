@@ -6,7 +6,6 @@ import json
 import pickle
 import re
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from sklearn_fw.datasets import (
 )
 from sklearn_fw.inference import (
     PairwiseMRF,
-    TRWMarginals,
     load_uai,
     read_uai_evidence,
     read_uai_solution,
@@ -138,15 +136,17 @@ def all_readers(test):
 def outcome(path, content, read):
     """The data of a damaged file as text, None when it was refused as it should be."""
     path.write_bytes(content)
+    fault = None
     try:
         return flat(read(path))
-    except ValueError as error:
-        # A subclass such as UnicodeDecodeError, or a text of its own, comes from inside.
-        assert type(error) is ValueError, repr(error)
-        assert path.name in str(error), repr(error)
-    except FileNotFoundError as error:
-        assert path.name == "exact.json", repr(error)  # it names other files, by damaged names
-        assert error.filename is not None
+    except (ValueError, FileNotFoundError) as error:
+        fault = error
+    if isinstance(fault, FileNotFoundError):  # answers name other files, damaged ones wrong files
+        assert (path.name, fault.filename is None) == ("exact.json", False), repr(fault)
+        return None
+    # A subclass such as UnicodeDecodeError, or a text of its own, comes from inside.
+    assert type(fault) is ValueError, repr(fault)
+    assert path.name in str(fault), repr(fault)
     return None
 
 
@@ -299,9 +299,11 @@ class TestOpenFiles:
             pytest.raises(ValueError, match=r"latin\.txt: is"),
         ):
             load_conll(file)
-        with path.open(encoding="utf-8", errors="surrogateescape") as file:
-            with pytest.raises(ValueError, match="line 1: is not in utf-8"):
-                load_conll(file)
+        with (
+            path.open(encoding="utf-8", errors="surrogateescape") as file,
+            pytest.raises(ValueError, match="line 1: is not in utf-8"),
+        ):
+            load_conll(file)
         with path.open(encoding="latin-1") as file:
             assert load_conll(file)[0][0, 0] == "été"
 
@@ -328,7 +330,7 @@ class TestColumnFiles:
 
     @pytest.mark.parametrize("form", ["utf-99", "rot13", "base64", "undefined", "u\0", ""])
     def test_unknown_encodings(self, form):
-        with pytest.raises(ValueError, match="^encoding="):
+        with pytest.raises(ValueError, match=r"^encoding="):
             load_conll(io.BytesIO(TOKENS), encoding=form)
 
     def test_lines_that_end_with_carriage_returns_only(self):
@@ -435,7 +437,7 @@ class TestCompactLetters:
         header = header[: -excess - 1] + b"\n" if excess > 0 else header[:-1].ljust(127) + b"\n"
         members["pixels.npy"] = header + old[128:]
         (tmp_path / "letters.npz").write_bytes(archive(members))
-        with pytest.raises(ValueError, match="array 'pixels': (has 48 bytes, but|is no array in)"):
+        with pytest.raises(ValueError, match=r"array 'pixels': (has 48 bytes, but|is no array in)"):
             load_ocr_letters(tmp_path)
 
 
@@ -509,98 +511,3 @@ def test_answers(content, message, tmp_path):
     (folder / "exact.json").write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(ValueError, match=r"exact\.json.*" + message):
         load_mrf_instances(tmp_path)
-
-
-HUGE = [str(10**30), "9" * 5000, str(2**63), "-1", "1.5", "1e3", "nan", "0x10", "1_0", "²", "٣"]
-
-
-class TestHugeAndOtherNumbers:
-    """Numbers that count something are whole and of a size that a file can mean."""
-
-    @pytest.mark.parametrize("word", HUGE)
-    @pytest.mark.parametrize("place", [1, 2, 3, 4, 5, 6, 7, 8])
-    def test_random_fields(self, word, place, tmp_path):
-        words = UAI.decode().split()
-        words[place] = word
-        path = tmp_path / "a.uai"
-        path.write_text("\n".join(words), encoding="utf-8")
-        with pytest.raises(ValueError, match=re.escape(f"{path}, line ")):
-            load_uai(path)
-
-    @pytest.mark.parametrize("word", HUGE)
-    def test_table_sizes(self, word, tmp_path):
-        path = tmp_path / "a.uai"
-        path.write_text(f"MARKOV 1  2  1  1 0\n{word}  1 1", encoding="utf-8")
-        with pytest.raises(ValueError, match=re.escape(f"{path}, line 2")):
-            load_uai(path)
-
-    @pytest.mark.parametrize("n_states", ["1000000000000", "100000000 100000000"])
-    def test_tables_that_no_memory_holds(self, n_states, tmp_path):
-        path = tmp_path / "a.uai"
-        n = len(n_states.split())
-        path.write_text(f"MARKOV\n{n}\n{n_states}\n0\n")
-        with pytest.raises(
-            ValueError, match="line 3: the variables have [0-9]* states in all, but"
-        ):
-            load_uai(path)
-
-    def test_free_variables_may_have_many_states(self, tmp_path):
-        path = tmp_path / "a.uai"
-        path.write_text("MARKOV 1  1000000  0")
-        assert load_uai(path).n_states.tolist() == [1_000_000]
-
-    @pytest.mark.parametrize("word", HUGE)
-    @pytest.mark.parametrize(
-        "text", ["{} 0 1", "1 {} 1", "1 0 {}", "1\n{} 0 1", "2\n1 0 1\n1 0 {}"]
-    )
-    def test_evidence(self, word, text, tmp_path):
-        path = tmp_path / "a.evid"
-        path.write_text(text.format(word), encoding="utf-8")
-        with pytest.raises(ValueError, match=re.escape(f"{path}, line ")):
-            read_uai_evidence(path)
-
-    @pytest.mark.parametrize("word", HUGE)
-    @pytest.mark.parametrize("text", ["MAP {} 0", "MAP 2 0 {}", "MAR {} 2 0 1", "MAR 1 {} 0 1"])
-    def test_solutions(self, word, text, tmp_path):
-        path = tmp_path / "a.out"
-        path.write_text(text.format(word), encoding="utf-8")
-        with pytest.raises(ValueError, match=re.escape(f"{path}, line 1: ")):
-            read_uai_solution(path)
-
-    @pytest.mark.parametrize("word", ["1e400", "inf", "nan", "1_0", "high"])
-    def test_partition_functions(self, word, tmp_path):
-        path = tmp_path / "a.PR"
-        path.write_text(f"PR\n{word}")
-        with pytest.raises(ValueError, match=re.escape(f"{path}, line 2: a decimal logarithm")):
-            read_uai_solution(path)
-
-    def test_nothing_is_allowed(self, tmp_path):
-        path = tmp_path / "a.PR"
-        path.write_text("PR -inf")
-        assert read_uai_solution(path) == -np.inf
-
-
-@pytest.mark.parametrize("row", ["2 0.5 0.6", "2 0 0", "3 1 1 1", "2 1e300 1e300", "1 0.9"])
-def test_marginals_that_do_not_sum_to_one(row, tmp_path):
-    path = tmp_path / "a.MAR"
-    path.write_text(f"MAR\n2\n2 0.25 0.75\n{row}\n")
-    message = "line 4: the probabilities of variable 1 must sum to one, they sum to "
-    with pytest.raises(ValueError, match=message):
-        read_uai_solution(path)
-
-
-@pytest.mark.parametrize("row", ["3 0.333 0.333 0.333", "2 0.333333 0.666667", "1 1.0"])
-def test_rounded_marginals_are_read(row, tmp_path):
-    path = tmp_path / "a.MAR"
-    path.write_text(f"MAR 1 {row}")
-    assert read_uai_solution(path)[0].tolist() == [float(word) for word in row.split()[1:]]
-
-
-def test_estimators_name_the_file(tmp_path):
-    path = tmp_path / "a.uai"
-    path.write_text("MARKOV\n2\n2 x")
-    with pytest.raises(ValueError, match=re.escape(f"{path}, line 3: ")):
-        TRWMarginals().fit(path)
-    with pytest.raises(TypeError, match="mrf must be a PairwiseMRF, got list"):
-        save_uai([[0.0, 1.0]], path)
-    assert Path(path).read_text().startswith("MARKOV")
