@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 CHUNK = 1 << 16
-# Names of the encodings in which the mark of UTF-8 is no text; files of numbers are read as Latin-1.
+# Names of the encodings in which the mark of UTF-8 is no text; numbers are read as Latin-1.
 MARKED = {"utf-8", "utf-8-sig", "iso8859-1"}
 # What no text in a superset of ASCII begins with.
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
