@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 
 from .._files import check_path, damage, name_of, read_bytes, without_mark
 from .._packed import Packed
-from .._validation import check_boolean, check_integer, check_not_negative
+from .._validation import check_flag, check_integer, check_not_negative
 from ._fetch import Remote, fetch
 from ._files import Origin, find_file
 
@@ -278,8 +278,8 @@ def fetch_conll2000(
     """
     check_integer(n_retries, "n_retries", 0)
     check_not_negative(delay, "delay")
-    check_boolean(download_if_missing, "download_if_missing")
-    check_boolean(return_X_y, "return_X_y")
+    check_flag(download_if_missing, "download_if_missing")
+    check_flag(return_X_y, "return_X_y")
     home = None if data_home is None else check_path(data_home, "data_home")
     folder = Path(get_data_home(home)) / "conll2000"
     paths = {

@@ -5,7 +5,7 @@ from sklearn.utils import Bunch
 
 from .._files import damage, read_arrays, read_bytes
 from .._packed import Packed
-from .._validation import check_boolean
+from .._validation import check_dtype, check_flag
 from ._files import Origin, find_file
 
 __all__ = ["load_ocr_letters"]
@@ -105,8 +105,8 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     """
     if split is not None and not (isinstance(split, str) and split in _NAMES):
         raise ValueError(f"split must be None, 'small', 'large' or 'half', got {split!r}")
-    dtype = _check_dtype(dtype)
-    check_boolean(return_X_y, "return_X_y")
+    dtype = check_dtype(dtype)
+    check_flag(return_X_y, "return_X_y")
     what = "OCR letters" if split is None else f"OCR letters for split={split!r}"
     path = find_file(data_home, _NAMES[split], what=what, origin=ORIGIN)
     read = _read_compact if path.suffix == ".npz" else _read_original
@@ -127,16 +127,6 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     if return_X_y:
         return parts
     return Bunch(**dict(zip(("X_train", "y_train", "X_test", "y_test"), parts)), **about)
-
-
-def _check_dtype(dtype):
-    try:
-        dtype = np.dtype(dtype)
-    except TypeError as error:
-        raise ValueError(f"dtype must be a kind of numbers: {error}") from None
-    if dtype.kind not in "fiub":
-        raise ValueError(f"dtype must be a kind of real numbers, got {dtype}")
-    return dtype
 
 
 def _read_compact(path):
