@@ -1,8 +1,7 @@
 """Checks shared by all estimators; errors name the parameter and the remedy.
 
-A number is a float or an integer of Python or numpy that a float64 or an int64 can hold. Fractions,
-decimals and `np.longdouble` are refused: compiled code knows no such numbers, and a conversion that
-nobody asked for might round them.
+A number is anything that registers as `numbers.Real`: Python and numpy numbers, `np.longdouble` and
+`fractions.Fraction` too, as long as a float64 can hold it. It is a float from here on.
 """
 
 from numbers import Integral, Real
@@ -19,8 +18,10 @@ __all__ = [
     "check_array_of_numbers",
     "check_choice",
     "check_data",
+    "check_dtype",
     "check_flag",
     "check_integer",
+    "check_list",
     "check_magnitude",
     "check_not_negative",
     "check_number",
@@ -44,7 +45,10 @@ LARGEST = 1e100
 def check_positive(value, name):
     """A finite real number above zero, as a float."""
     check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
-    return _as_float(value, name)
+    number = _as_float(value, name)
+    if number == 0.0:
+        raise ValueError(f"{name} must be positive, got {value}, which a float64 rounds to zero")
+    return number
 
 
 def check_not_negative(value, name):
@@ -60,20 +64,15 @@ def check_number(value, name):
 
 
 def _as_float(value, name):
-    if not isinstance(value, float | Integral | np.float16 | np.float32):
-        kind = type(value).__name__
-        raise TypeError(f"{name} must be a float, not {kind}: write {name}=float(...)")
-    if isinstance(value, Integral):
-        _check_size(value, name)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # integers and fractions know no limit
+        raise ValueError(
+            f"{name} must be finite, got a number above {np.finfo(float).max}"
+        ) from None
     if not np.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value}")
     return number
-
-
-def _check_size(value, name):
-    if not -(2**63) <= value < 2**63:  # printing it may take for ever
-        raise ValueError(f"{name} must be below 2**63 as an integer: write it as a float")
 
 
 def check_integer(value, name, minimum):
@@ -86,9 +85,32 @@ def check_integer(value, name, minimum):
 
 def check_flag(value, name):
     """True or False, or 1 or 0."""
-    if not (isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))):
+    if not (
+        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
+    ):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def check_list(values, name, what):
+    """The elements of a list, tuple, array or other container, which is no text and no mapping."""
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
+        kind = "None" if values is None else f"a {type(values).__name__}"
+        raise TypeError(f"{name} must be a list of {what}, got {kind}")
+    if getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a list of {what}, got an array without axes")
+    return list(values)
+
+
+def check_dtype(dtype):
+    """A kind of real numbers, as numpy's dtype."""
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"dtype must be a kind of numbers: {error}") from None
+    if dtype.kind not in "fiub":
+        raise ValueError(f"dtype must be a kind of real numbers, got {dtype}")
+    return dtype
 
 
 def check_time_limit(value):
@@ -256,8 +278,10 @@ def check_sparse(X, name):
             f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
             f"{indptr.dtype}"
         )
-    if indptr[0] != 0 or indptr[-1] > min(len(indices), len(X.data)) or np.any(
-        indptr[1:] < indptr[:-1]
+    if (
+        indptr[0] != 0
+        or indptr[-1] > min(len(indices), len(X.data))
+        or np.any(indptr[1:] < indptr[:-1])
     ):
         raise ValueError(
             f"{name}.indptr must rise from 0 to the number of entries, at most "
