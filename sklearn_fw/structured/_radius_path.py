@@ -232,7 +232,7 @@ def radius_path(
         ("radius_max", radius_max), max_breakpoints,
     )  # fmt: skip
     deadline = time.perf_counter() + check_time_limit(time_limit)
-    fitted = clone(estimator).set_params(C=1.0)
+    fitted = clone(estimator)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
     eps = EPS * blocks.max_loss if eps is None else eps

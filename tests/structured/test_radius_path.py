@@ -14,6 +14,7 @@ from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
     EnumeratedModel,
     Extragradient,
+    MulticlassModel,
     RadiusPath,
     RegularizationPathDisplay,
     SaddlePointFrankWolfe,
@@ -107,10 +108,12 @@ def test_lines_are_the_largest_of_all(seed):
         radii = np.r_[0.0, rng.random(50) * 10.0, lines.kinks]
         expected = np.max([l - n * radii for l, n in known], axis=0)
         np.testing.assert_allclose(lines.at(radii), expected, rtol=0, atol=1e-12)
-        height = 0.5 * lines.at(0.0)
-        if height > 0:
+        floor = max(l for l, n in known if n == 0.0)
+        height = 0.5 * (floor + lines.at(0.0))
+        if height > floor:
             radius = lines.fall_to(height)
             np.testing.assert_allclose(lines.at(radius), height, rtol=0, atol=1e-12)
+        assert lines.fall_to(floor) == np.inf
         assert lines.fall_to(0.0) == np.inf
 
 
@@ -163,9 +166,13 @@ def test_ends_are_named():
     with pytest.raises(ValueError, match="radius"):
         path.gap_at(0.0)
     late = regularization_path(svm, X, y, eps=0.2, radius_min=2.0, radius_max=3.0)
-    assert late.radius_start_ == late.radii_[0] == 2.0
+    assert late.radii_[0] == 2.0
+    assert late.radius_start_ == 0.0  # scaled weights are good enough all the way
+    round_ball = StructuredSVM(solver=Extragradient(radius=1.0), max_iter=5000)
+    fine = regularization_path(round_ball, X, y, eps=0.02, radius_min=2.0, radius_max=2.1)
+    assert fine.radius_start_ == fine.radii_[0] == 2.0
     with pytest.raises(ValueError, match="smaller radius_min"):
-        late.coef_at(1.0)
+        fine.coef_at(1.0)
     short = regularization_path(svm, X, y, eps=0.2, radius_max=1e-3)
     assert (len(short.radii_), short.terminated_by_) == (1, "radius_max")
     timed = regularization_path(svm, X, y, eps=0.2, time_limit=1e-9)
@@ -242,10 +249,10 @@ def test_a_path_costs_less_than_a_grid():
     path = regularization_path(svm, X, y, eps=0.1, radius_max=5.0)
     calls = 0
     for radius in np.geomspace(path.radii_[0], 5.0, 31):
+        objective = np.interp(radius, path.radii_, path.objectives_)
         single = StructuredSVM(
-            solver=Extragradient(radius=radius, norm="l1"), tol=0.0, max_iter=5000,
+            solver=Extragradient(radius=radius, norm="l1"), tol=0.1 / objective, max_iter=5000,
         )  # fmt: skip
-        single.set_params(tol=0.1 / max(path.gap_at(radius) + 1e-3, 0.1))
         calls += single.fit(X, y).n_oracle_calls_
     assert path.n_oracle_calls_ < calls
 
@@ -282,7 +289,9 @@ def test_options_of_the_other_path():
 def test_nothing_to_learn():
     X, y = np.zeros((6, 2)), [0, 1, 2, 0, 1, 2]
     with pytest.raises(ValueError, match="all outputs have the same features"):
-        regularization_path(StructuredSVM(solver="sp_fw"), X, y)
+        regularization_path(
+            StructuredSVM(MulticlassModel(fit_intercept=False), solver="sp_fw"), X, y
+        )
 
 
 def test_cross_validation_of_C_refuses_a_radius():
