@@ -142,8 +142,8 @@ class StructuredSVMCV(BaseEstimator):
         if getattr(resolve_solver(estimator.solver), "radius", None) is not None:
             raise ValueError(
                 f"StructuredSVMCV chooses C, which solver={estimator.solver!r} does not use: "
-                f"choose its radius by score_path of a regularization_path, or by GridSearchCV over "
-                f"solver__radius"
+                f"choose its radius by score_path of a regularization_path, or by GridSearchCV "
+                f"over solver__radius"
             )
         check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
