@@ -6,6 +6,7 @@
   test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, spelling and docstrings; lint --fix repairs what it can
   docs          build the documentation and its gallery into docs/_build/html
+  fuzz [N]      call everything with damaged arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
   test-oldest   run the tests with the oldest versions that pyproject.toml allows
 
@@ -172,6 +173,10 @@ def bench(args):
     return call(environment("bench"), BENCHMARKS / f"{args[0]}.py", *args[1:])
 
 
+def fuzz(args):
+    return call(environment("test"), ROOT / "tests" / "hostile" / "fuzz.py", *args)
+
+
 COMMANDS = {
     "demo": demo,
     "test": test,
@@ -179,6 +184,7 @@ COMMANDS = {
     "test-plain": test_plain,
     "lint": lint,
     "docs": docs,
+    "fuzz": fuzz,
     "bench": bench,
     "test-oldest": test_oldest,
 }

@@ -275,8 +275,10 @@ class PartBlocks(Blocks):
                 self.counts[WORSE] += 1
             labels[parts.node_start[i] : parts.node_start[i + 1]] = answer if better else truth
             hinge[i] = max(hinge[i], 0.0)  # an answer worse than the truth is replaced by it
-            if not self.exact:
-                slack[i] = max(upper_bound - true_value[i] - hinge[i], 0.0)
+            slack[i] = max(upper_bound - true_value[i] - hinge[i], 0.0)
+            # What a promise of exactness leaves out is rounding, unless the oracle takes it back.
+            if self.exact and slack[i] <= 1e-12 * abs(upper_bound):
+                slack[i] = 0.0
         return Sweep(hinge, current, labels, slack)
 
     def currents(self):

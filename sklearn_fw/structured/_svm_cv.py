@@ -14,6 +14,7 @@ from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
 from ._svm import StructuredSVM
 from .models._resolve import resolve_model
+from .solvers import resolve_solver
 
 __all__ = ["StructuredSVMCV"]
 
@@ -139,6 +140,12 @@ class StructuredSVMCV(BaseEstimator):
         estimator = StructuredSVM() if self.estimator is None else self.estimator
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
+        if getattr(resolve_solver(estimator.solver), "radius", None) is not None:
+            raise ValueError(
+                f"StructuredSVMCV chooses C, which solver={estimator.solver!r} does not use: "
+                f"choose its radius by score_path of a regularization_path, or by GridSearchCV "
+                f"over solver__radius"
+            )
         check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
