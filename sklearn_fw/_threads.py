@@ -42,8 +42,10 @@ def parallel(n_jobs, prefer=None, require=None):
     Where joblib uses processes or machines, their number is the user's and joblib's affair.
     """
     backend, _ = get_active_backend(prefer=prefer, require=require)
-    shared = getattr(backend, "supports_sharedmem", False)
-    n_jobs = n_threads(n_jobs) if shared else _checked(n_jobs)
+    if getattr(backend, "supports_sharedmem", False):
+        n_jobs = n_threads(n_jobs)
+    elif (n_jobs := _checked(n_jobs)) is not None and abs(n_jobs) >= 2**31:
+        raise ValueError(f"n_jobs must be below 2**31, got {n_jobs}: -1 takes all processors")
     return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 import warnings
 
 import pytest
@@ -218,6 +219,29 @@ def test_only_public_names_of_sklearn():
         for node in ast.walk(tree):
             used = getattr(node, "attr", None) or getattr(node, "id", None)
             assert used not in PRIVATE_METHODS, f"{path}:{node.lineno} uses {used} of scikit-learn"
+
+
+def test_threads_are_counted_in_one_place():
+    for path, tree in sources().items():
+        if path != "sklearn_fw/_threads.py":
+            found = [line for _, name, line, _ in imports(tree, path) if name == "Parallel"]
+            assert not found, f"{path}:{found}: take `parallel` of _threads.py, which caps threads"
+
+
+def test_extras_are_asked_for_by_the_fixture():
+    """Only then a test carries the mark that `dev.py test-extras` runs it by."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    installed = " ".join(extras["test"] + extras["plot"] + extras["progress"])
+    for path, tree in sources(ROOT / "tests").items():
+        for node in ast.walk(tree):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if is_call and node.func.attr == "importorskip" and path != "tests/conftest.py":
+                name = getattr(node.args[0], "value", None)
+                if name is not None and name not in sys.stdlib_module_names | {"cupy"}:
+                    known = name.split(".")[0] in installed
+                    assert known, f"{path}:{node.lineno}: take the fixture `extra` for {name}"
 
 
 def test_nothing_is_printed():

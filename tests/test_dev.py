@@ -46,6 +46,74 @@ def test_oldest_versions_are_exact(dev):
     assert dev.oldest_versions({"dependencies": ["a>=1.2,<3"]}) == ("a==1.2",)
 
 
+def test_stages_of_ci(dev):
+    """CI runs the two commands of the README by reading them, and the stages that it names."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    stages = re.findall(r"^python3 dev\.py ([a-z-]+)", script, re.M)
+    assert stages == ["lint", "test-extras", "test-plain"]
+    assert set(stages) <= set(dev.COMMANDS)
+
+
+@pytest.fixture
+def calls(dev, monkeypatch):
+    """What dev.py would run, with the variables it sets; environments are there already."""
+    found = []
+
+    def call(*command, **env):
+        found.append(([str(part) for part in command], env))
+        return 0
+
+    monkeypatch.setattr(dev, "call", call)
+    monkeypatch.setattr(dev, "environment", lambda extra, *rest, **options: f"python of {extra}")
+    return found
+
+
+def test_extras_stage(dev, calls):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    dev.test_extras([])
+    command, env = calls[-1]
+    assert command[0] == "python of test-extras"
+    assert env["SCIPY_ARRAY_API"] == "1"
+    assert "-rs" in command
+    assert command[command.index("-m", 3) + 1] == "extras"
+    (must_run,) = (word for word in command if word.startswith("--must-run="))
+    names = must_run.removeprefix("--must-run=").split(",")
+    assert set(names) <= set(extras)
+    assert {"test-extras", "distributed", "toulbar2", "torch", "docs"} == set(names)
+
+
+def test_plain_stage(dev, calls):
+    dev.test_plain(["-x"])
+    ((command, env),) = calls
+    assert env["NUMBA_DISABLE_JIT"] == "1"
+    assert command[-1] == "-x"
+    assert command[command.index("-m", 3) + 1] == "plain and not slow"
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_optional_packages(dev, monkeypatch, tmp_path, capsys, status):
+    """What pip does not find is said, and does not keep the rest from being installed."""
+    commands = []
+
+    def call(*command, **env):
+        commands.append([str(part) for part in command])
+        return status if command[-1] == "rare==1" else 0
+
+    monkeypatch.setattr(dev, "call", call)
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    (tmp_path / "env").mkdir()
+    dev.environment("test", folder="env", optional=("rare==1",))
+    assert commands[-1][-1] == "rare==1"
+    assert ("pip finds no rare==1" in capsys.readouterr().out) == bool(status)
+    n_commands = len(commands)
+    (tmp_path / "env" / "bin").mkdir()
+    (tmp_path / "env" / "bin" / "python").touch()
+    dev.environment("test", folder="env", optional=("rare==1",))
+    if os.name != "nt":
+        assert len(commands) == n_commands  # the stamp fits
+
+
 def test_stale_kernels_are_dropped(dev, tmp_path, capsys):
     cache = tmp_path / "__pycache__"
     cache.mkdir()

@@ -24,7 +24,7 @@ def to_device(dispatch, extra):
 
     def copy(array, name, device):
         if name == "cupy":
-            cupy = pytest.importorskip(name, reason="this machine lacks CuPy")
+            cupy = pytest.importorskip("cupy", reason="this machine lacks CuPy")
             return cupy.asarray(array)
         if name == "array_api_strict":
             return extra("test-extras", name).asarray(array)
