@@ -275,7 +275,7 @@ class PairwiseMRF(OtherForms):
         n, m, k = self.n_variables, self.n_edges, int(self.n_states.max())
         cut = self.node_start[-1]
         if cut == n * k:
-            return PairwiseScores(
+            return PairwiseScores._view(
                 theta[:cut].reshape(n, k), theta[cut:].reshape(m, k, k), self.edges
             )
         # Forbidding the missing states of the variables is enough; finite tables stay finite.
@@ -284,7 +284,7 @@ class PairwiseMRF(OtherForms):
         unary[exists] = theta[:cut]
         i, j = self.edges.T
         pairwise[exists[i][:, :, None] & exists[j][:, None, :]] = theta[cut:]
-        return PairwiseScores(unary, pairwise, self.edges)
+        return PairwiseScores._view(unary, pairwise, self.edges)
 
     def flatten(self, node, edge):
         """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.

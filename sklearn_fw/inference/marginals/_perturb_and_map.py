@@ -242,7 +242,7 @@ def _draw(field, oracle, noise, n_copies, conditioning):
             unary[own] = -np.inf
             unary[own, state] = field.theta[places]
             start[own] = state
-            fixed = PairwiseScores(unary, scores.pairwise, scores.edges)
+            fixed = PairwiseScores._view(unary, scores.pairwise, scores.edges)
             _, conditional[places[0]], _ = oracle.argmax(fixed, start)
             n_calls += 1
     return Draw(labels, value, conditional, n_calls)

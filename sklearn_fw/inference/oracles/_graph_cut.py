@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import expect_scores
+
 # Sums of this many times the sizes of their terms are taken for the error of rounding.
 ROUNDING = 32 * np.finfo(np.float64).eps
 
@@ -103,6 +105,7 @@ class GraphCut(BaseEstimator):
         ValueError
             When there are more than two states, or an edge is not attractive.
         """
+        expect_scores(scores)
         form = switch_form(scores, "GraphCut")
         if form is None:
             return nothing_allowed(scores)

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_not_negative, check_time_limit
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._graph_cut import nothing_allowed
 from ._local_polytope import (
@@ -131,6 +132,7 @@ class MILP(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         # HiGHS takes no time at all for no limit.
@@ -260,6 +262,7 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         solution = self._solve(scores)
         if solution is None:
             return nothing_allowed(scores)

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._graph_cut import fill_arcs, flow_kernels, nothing_allowed, switch_form
 
@@ -97,6 +98,7 @@ class QPBO(BaseEstimator):
         ValueError
             When there are more than two states, or ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         form = switch_form(scores, "QPBO")
         if form is None:
             return nothing_allowed(scores)
