@@ -6,16 +6,21 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 
-__all__ = ["chunks", "count_workers", "n_threads"]
+__all__ = ["chunks", "count_workers", "n_threads", "n_workers"]
 
 
 def n_threads(n_jobs):
     """Threads for compiled loops, at most the processors that this process may use."""
     from ._kernels._jit import thread_limit
 
-    if n_jobs is not None and not isinstance(n_jobs, Integral):
+    return min(n_workers(n_jobs), thread_limit())
+
+
+def n_workers(n_jobs):
+    """Workers of joblib, with the name of the parameter in errors."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
-    return min(effective_n_jobs(n_jobs), thread_limit())
+    return effective_n_jobs(None if n_jobs is None else int(n_jobs))
 
 
 def count_workers(n_jobs):
@@ -25,7 +30,7 @@ def count_workers(n_jobs):
 
 def chunks(starts, n_jobs):
     """Ranges of samples with about equal numbers of nodes, one per worker."""
-    n_jobs = effective_n_jobs(n_jobs)
+    n_jobs = n_workers(n_jobs)
     targets = np.linspace(0, starts[-1], n_jobs + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
     return list(pairwise(cuts.tolist()))

@@ -1,7 +1,8 @@
 """Checks shared by all estimators; errors name the parameter and the remedy.
 
-A number is anything that registers as `numbers.Real`: Python and numpy numbers, `np.longdouble` and
-`fractions.Fraction` too, as long as a float64 can hold it. It is a float from here on.
+A number is a float or an integer of Python or numpy that a float64 or an int64 can hold. Fractions,
+decimals and `np.longdouble` are refused: compiled code knows no such numbers, and a conversion that
+nobody asked for might round them.
 """
 
 from numbers import Integral, Real
@@ -45,10 +46,7 @@ LARGEST = 1e100
 def check_positive(value, name):
     """A finite real number above zero, as a float."""
     check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
-    number = _as_float(value, name)
-    if number == 0.0:
-        raise ValueError(f"{name} must be positive, got {value}, which a float64 rounds to zero")
-    return number
+    return _as_float(value, name)
 
 
 def check_not_negative(value, name):
@@ -64,27 +62,33 @@ def check_number(value, name):
 
 
 def _as_float(value, name):
-    try:
-        number = float(value)
-    except OverflowError:  # integers and fractions know no limit
-        raise ValueError(
-            f"{name} must be finite, got a number above {np.finfo(float).max}"
-        ) from None
+    if not isinstance(value, float | Integral | np.float16 | np.float32):
+        kind = type(value).__name__
+        raise TypeError(f"{name} must be a float, not {kind}: write {name}=float(...)")
+    if isinstance(value, Integral):
+        _check_size(value, name)
+    number = float(value)
     if not np.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value}")
     return number
 
 
+def _check_size(value, name):
+    if not -(2**63) <= value < 2**63:  # printing it may take for ever
+        raise ValueError(f"{name} must be below 2**63 as an integer: write it as a float")
+
+
 def check_integer(value, name, minimum):
     """An integer not below ``minimum``."""
-    return int(check_scalar(value, name, Integral, min_val=minimum))
+    value = int(check_scalar(value, name, Integral, min_val=minimum))
+    if value >= 2**63:
+        raise ValueError(f"{name} must be below 2**63")
+    return value
 
 
 def check_flag(value, name):
     """True or False, or 1 or 0."""
-    if not (
-        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
-    ):
+    if not (isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
@@ -151,7 +155,8 @@ def check_array_of_numbers(values, name, finite=True):
     """A float64 array of real numbers of any shape, possibly the very same one.
 
     Text, objects that are no numbers, complex numbers, dates and masked entries are refused, which
-    numpy would read, cut or drop; infinity too unless ``finite`` is false, and NaN always.
+    numpy would read, cut or drop; infinity too unless ``finite`` is false, and NaN unless it is
+    None.
     """
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
@@ -166,12 +171,14 @@ def check_array_of_numbers(values, name, finite=True):
         array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers only: {error}") from None
+    if finite is None:
+        return array
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(array.sum())  # the exact checks cost more
     if suspicious and finite and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got NaN or infinity")
     if suspicious and not finite and np.any(np.isnan(array)):
-        raise ValueError(f"{name} must not hold NaN")
+        raise ValueError(f"{name} contains NaN")
     return array
 
 
@@ -185,28 +192,28 @@ def check_magnitude(values, name):
         )
 
 
-def check_sample_weight(sample_weight, n_samples):
+def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Weights of samples as a float64 array; None gives ones."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = check_array_of_numbers(sample_weight, "sample_weight")
+    weight = check_array_of_numbers(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar")
     if weight.size != n_samples:
         raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
+            f"{name}.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
         )
     if np.any(weight < 0):
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()}")
+        raise ValueError(f"{name} must not be negative, got {weight.min()}")
     if not np.any(weight > 0):
-        raise ValueError("sample_weight must not be zero for all samples")
+        raise ValueError(f"{name} must not be zero for all samples")
     largest, smallest = float(weight.max()), float(weight.min(where=weight > 0, initial=np.inf))
     # Sums, shares of the sum and products of two shares stay numbers.
     if not (1.0 / LARGEST <= largest <= LARGEST and smallest >= largest / LARGEST):
         raise ValueError(
-            f"sample_weight goes from {smallest:.3g} to {largest:.3g}, which rounding and overflow "
+            f"{name} goes from {smallest:.3g} to {largest:.3g}, which rounding and overflow "
             f"would spoil: divide it by its mean, and set what is below 1e-100 of it to zero"
         )
     return weight
@@ -272,10 +279,8 @@ def check_sparse(X, name):
             f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
             f"{indptr.dtype}"
         )
-    if (
-        indptr[0] != 0
-        or indptr[-1] > min(len(indices), len(X.data))
-        or np.any(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or indptr[-1] > min(len(indices), len(X.data)) or np.any(
+        indptr[1:] < indptr[:-1]
     ):
         raise ValueError(
             f"{name}.indptr must rise from 0 to the number of entries, at most "

@@ -9,11 +9,16 @@ from itertools import pairwise
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from .._loop import drive
 from .._result import Status
-from .._validation import check_choice, check_integer, check_positive, check_time_limit
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_random_state,
+    check_time_limit,
+)
 from ..model_selection import RegularizationPath
 from ._choice_of_c import most_passes
 from ._path_pieces import Breakpoint, Piece
@@ -82,7 +87,7 @@ class StructuredPath(RegularizationPath):
         Accuracy.
     certified : bool
         Whether it is guaranteed (exact mode).
-    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter"}
+    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter", "rounding"}
         Why the path ends; "hinge": the mean hinge loss is below eps, larger C change nothing.
     n_oracle_calls_ : int
         Oracle calls made.
@@ -259,9 +264,10 @@ def structured_path(
     kappa = KAPPA[mode] if kappa is None else check_positive(kappa, "kappa")
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
-    for name, value in (("eps", eps), ("C_min", C_min), ("C_max", C_max)):
-        if value is not None:
-            check_positive(value, name)
+    eps, C_min, C_max = (
+        None if value is None else check_positive(value, name)
+        for name, value in (("eps", eps), ("C_min", C_min), ("C_max", C_max))
+    )
     if C_min is not None and C_max is not None and not C_min < C_max:
         raise ValueError(f"C_min must be below C_max, got {C_min} and {C_max}")
     if max_breakpoints is not None:
@@ -283,7 +289,7 @@ def structured_path(
     if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
         fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
-    max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
+    max_iter = fitted._most_passes(blocks)
     eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
@@ -298,11 +304,12 @@ def structured_path(
         max_breakpoints=max_breakpoints, deadline=deadline,
     )  # fmt: skip
     walk.run()
-    if walk.ended == "max_iter":
+    if walk.ended in ("max_iter", "rounding"):
+        missed = f"{max_iter} passes" if walk.ended == "max_iter" else "steps as short as rounding"
         warnings.warn(
-            f"the path ends at C = {1.0 / (walk.solved[-1].lam * scale):.3g}: "
-            f"{max_iter} passes missed a gap of kappa * eps = {kappa * eps:.3g} at the "
-            f"next C; increase max_iter or eps",
+            f"the path ends at C = {1.0 / (walk.solved[-1].lam * scale):.3g}: {missed} missed a "
+            f"gap of kappa * eps = {kappa * eps:.3g} at the next C; increase "
+            f"{'max_iter or ' if walk.ended == 'max_iter' else ''}eps",
             ConvergenceWarning,
             stacklevel=CALLER,
         )
@@ -345,8 +352,10 @@ class _Walk:
                     self._adapt_stride(piece, gaps.max())
                 else:
                     share = np.clip(np.argmax(gaps) / (len(gaps) - 1), 0.25, 0.75)
-                    middle = self._solve(here.lam * (goal.lam / here.lam) ** share)
-                    ahead += [goal, middle]
+                    lam = here.lam * (goal.lam / here.lam) ** share
+                    if not goal.lam < lam < here.lam:
+                        raise _Ended("rounding")
+                    ahead += [goal, self._solve(lam)]
         except _Ended as reason:
             if not self.solved:
                 raise RuntimeError("no breakpoint was reached: increase max_iter or eps") from None
@@ -358,6 +367,8 @@ class _Walk:
         if here.lam <= self.lam_min:
             raise _Ended("C_max")
         lam = here.lam * math.exp(-self.stride)
+        if not lam < here.lam:
+            raise _Ended("rounding")
         # No short last step.
         return self.lam_min if lam * math.exp(-0.2 * self.stride) < self.lam_min else lam
 

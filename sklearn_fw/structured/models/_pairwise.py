@@ -16,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._validation import check_choice
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
+from ...inference.oracles._checked import name_of
 from ._base import REQUIRED, StructuredModel
 from ._part_scores import PartScores, pairwise_scores
 from ._sparse_weights import dense_part, product
@@ -400,7 +401,7 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
     if not callable(getattr(oracle, "top_k", None)):
         raise TypeError(
             f"the zero-one loss needs an oracle with the method top_k, which "
-            f"{type(oracle).__name__} lacks: use task_loss='hamming' or another oracle"
+            f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
         )
     values, best = oracle.top_k(scores, 2)
     runner_up_wins = len(values) > 1 and values[1] + whole_cost > scores.value(truth)
