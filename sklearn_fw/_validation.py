@@ -88,7 +88,9 @@ def check_integer(value, name, minimum):
 
 def check_flag(value, name):
     """True or False, or 1 or 0."""
-    if not (isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))):
+    if not (
+        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
+    ):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
@@ -279,8 +281,10 @@ def check_sparse(X, name):
             f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
             f"{indptr.dtype}"
         )
-    if indptr[0] != 0 or indptr[-1] > min(len(indices), len(X.data)) or np.any(
-        indptr[1:] < indptr[:-1]
+    if (
+        indptr[0] != 0
+        or indptr[-1] > min(len(indices), len(X.data))
+        or np.any(indptr[1:] < indptr[:-1])
     ):
         raise ValueError(
             f"{name}.indptr must rise from 0 to the number of entries, at most "

@@ -7,7 +7,6 @@ import numpy as np
 
 from .._validation import check_array_of_numbers
 
-
 # A few such numbers can still be summed up.
 MOST = np.finfo(np.float64).max / 8
 
@@ -256,8 +255,8 @@ def _is_shared(pairwise):
 def largest_sum(blocks):
     """A bound on absolute sums of one finite number out of each block, maybe inf."""
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes = np.abs(blocks.reshape(len(blocks), -1))
-        return float(np.max(sizes, axis=1, initial=0.0, where=sizes < np.inf).sum())
+        sizes, axes = np.abs(blocks), tuple(range(1, blocks.ndim))
+        return float(np.max(sizes, axis=axes, initial=0.0, where=sizes < np.inf).sum())
 
 
 def refuse_overflow(largest):

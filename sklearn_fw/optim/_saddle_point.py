@@ -250,7 +250,9 @@ def start_of(domain, name, point=None):
         raise ValueError(
             f"domain_{name} has no start(): give start=(x, y), or derive it from Domain"
         )
-    point = np.array(check_array_of_numbers(point if given else domain.start(), f"the start of {name}"))
+    point = np.array(
+        check_array_of_numbers(point if given else domain.start(), f"the start of {name}")
+    )
     size = getattr(domain, "size", point.size)
     if not isinstance(size, Integral) or size < 1:
         raise ValueError(f"the size of domain_{name} must be a positive integer, got {size!r}")

@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._validation import check_array_of_numbers, check_flag
-
 from ._pairwise import PairwiseModel, Rows
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
