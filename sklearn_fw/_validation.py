@@ -1,8 +1,7 @@
 """Checks shared by all estimators; errors name the parameter and the remedy.
 
-A number is a float or an integer of Python or numpy that a float64 or an int64 can hold. Fractions,
-decimals and `np.longdouble` are refused: compiled code knows no such numbers, and a conversion that
-nobody asked for might round them.
+A number is anything that registers as `numbers.Real`: Python and numpy numbers, `np.longdouble` and
+`fractions.Fraction` too, as long as a float64 can hold it. It is a float from here on.
 """
 
 from numbers import Integral, Real
@@ -46,7 +45,10 @@ LARGEST = 1e100
 def check_positive(value, name):
     """A finite real number above zero, as a float."""
     check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
-    return _as_float(value, name)
+    number = _as_float(value, name)
+    if number == 0.0:
+        raise ValueError(f"{name} must be positive, got {value}, which a float64 rounds to zero")
+    return number
 
 
 def check_not_negative(value, name):
@@ -62,20 +64,15 @@ def check_number(value, name):
 
 
 def _as_float(value, name):
-    if not isinstance(value, float | Integral | np.float16 | np.float32):
-        kind = type(value).__name__
-        raise TypeError(f"{name} must be a float, not {kind}: write {name}=float(...)")
-    if isinstance(value, Integral):
-        _check_size(value, name)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # integers and fractions know no limit
+        raise ValueError(
+            f"{name} must be finite, got a number above {np.finfo(float).max}"
+        ) from None
     if not np.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value}")
     return number
-
-
-def _check_size(value, name):
-    if not -(2**63) <= value < 2**63:  # printing it may take for ever
-        raise ValueError(f"{name} must be below 2**63 as an integer: write it as a float")
 
 
 def check_integer(value, name, minimum):

@@ -7,8 +7,8 @@ import numpy as np
 
 from .._validation import check_array_of_numbers
 
-# A few such numbers can still be summed up.
-MOST = np.finfo(np.float64).max / 8
+# Sums of scores, and a few of them in a difference, have to stay within the range of float64.
+LARGEST_SUM = 2.0**1018
 
 
 @functools.cache
@@ -165,10 +165,7 @@ class PairwiseScores:
             # max() is NaN if any entry is, and NaN < inf is false
             if array.size and not array.max() < np.inf:
                 raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
-        tables = pairwise[:1] if _is_shared(pairwise) else pairwise
-        refuse_overflow(
-            largest_sum(unary) + (self.n_edges / max(len(tables), 1)) * largest_sum(tables)
-        )
+        check_range(self)
         return self
 
     @property
@@ -252,22 +249,6 @@ def _is_shared(pairwise):
     return pairwise.strides[0] == 0 and pairwise.shape[0] > 0
 
 
-def largest_sum(blocks):
-    """A bound on absolute sums of one finite number out of each block, maybe inf."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        sizes, axes = np.abs(blocks), tuple(range(1, blocks.ndim))
-        return float(np.max(sizes, axis=axes, initial=0.0, where=sizes < np.inf).sum())
-
-
-def refuse_overflow(largest):
-    """Refuse potentials of which sums, and differences of sums, are no numbers any more."""
-    if not largest <= MOST:
-        raise ValueError(
-            f"unary and pairwise are so large ({largest:.3g} in sum) that sums of scores would "
-            f"overflow: scale them"
-        )
-
-
 def floats(array, name):
     """A float64 array of what a user gave, possibly the very same one; -inf is allowed."""
     array = check_array_of_numbers(array, name, finite=False)
@@ -310,9 +291,35 @@ def arrays_of(scores):
     """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
 
     So read-only ones are copied.
+
+    Raises
+    ------
+    ValueError
+        When sums of scores could leave the range of float64.
     """
     tables, edge_table = tables_of(scores)
-    return _own(scores.unary), _own(tables), edge_table
+    unary, tables = _own(scores.unary), _own(tables)
+    check_sums(kernels().largest_score(unary, tables), scores.n_nodes + scores.n_edges)
+    return unary, tables, edge_table
+
+
+def check_range(scores):
+    """Raise a ValueError where a sum of scores could leave the range of float64."""
+    tables = scores.pairwise[:1] if _is_shared(scores.pairwise) else scores.pairwise
+    largest = max(
+        np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in (scores.unary, tables)
+    )
+    check_sums(largest, scores.n_nodes + scores.n_edges)
+
+
+def check_sums(largest, n_parts):
+    """Raise a ValueError where a sum of so many scores could leave the range of float64."""
+    if largest > LARGEST_SUM / max(n_parts, 1):
+        raise ValueError(
+            f"sums of {n_parts} scores as large as {largest:.3g} may leave the range of float64, "
+            f"keep them below {LARGEST_SUM:.3g}: scale all scores, or use -inf for what is "
+            f"forbidden"
+        )
 
 
 def _own(array):

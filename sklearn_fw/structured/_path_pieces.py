@@ -31,6 +31,11 @@ class Breakpoint(NamedTuple):
     loss: float  # l of its dual variables
     gap: float
 
+    @property
+    def at(self):
+        """Where it is on the path."""
+        return self.lam
+
     def end(self, eps):
         """The lam down to which these weights and scaled dual variables stay within ``eps``.
 

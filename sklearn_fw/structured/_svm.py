@@ -28,6 +28,7 @@ from ._items import collect, length_of, take, without_empty
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
 from ._path import structured_path
+from ._radius_path import radius_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
@@ -364,7 +365,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        return structured_path(self, X, y, sample_weight=sample_weight, **options)
+        bounds_norm = getattr(resolve_solver(self.solver), "radius", None) is not None
+        make = radius_path if bounds_norm else structured_path
+        return make(self, X, y, sample_weight=sample_weight, **options)
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""

@@ -354,7 +354,10 @@ def test_import_does_not_load_numba():
         ((np.zeros((2, 2)), np.eye(3), [(0, 1)]), r"= \(1, 2, 2\), got \(1, 3, 3\)"),
         ((np.zeros((2, 2)), np.zeros((2, 2, 2)), [(0, 1)]), r"pairwise must have shape"),
         ((np.zeros((2, 2)), np.zeros(4), [(0, 1)]), r"pairwise must have shape"),
-        ((np.zeros((2, 2)), np.full((2, 2), np.nan), [(0, 1)]), "pairwise (must not hold|contains) NaN"),
+        (
+            (np.zeros((2, 2)), np.full((2, 2), np.nan), [(0, 1)]),
+            "pairwise (must not hold|contains) NaN",
+        ),
         ((np.zeros((2, 2)), np.eye(2), [(0, 2)]), "edges must name nodes 0 to 1, got 0 to 2"),
         ((np.zeros((2, 2)), np.eye(2), [(-1, 1)]), "edges must name nodes 0 to 1, got -1 to 1"),
         ((np.zeros((2, 2)), np.eye(2), [(1, 1)]), r"two different nodes, got \(1, 1\)"),
@@ -377,7 +380,9 @@ def test_the_constructor_checks():
     unary, table, edges = np.zeros((2, 2)), np.zeros((1, 2, 2)), np.array([[0, 1]])
     with pytest.raises(ValueError, match="unary must be float64, got dtype float32"):
         PairwiseScores(unary.astype(np.float32), table, edges)
-    with pytest.raises(TypeError, match=r"edges must be a numpy array, got list: use .*from_arrays"):
+    with pytest.raises(
+        TypeError, match=r"edges must be a numpy array, got list: use .*from_arrays"
+    ):
         PairwiseScores(unary, table, [(0, 1)])
     # Compiled oracles would read outside of the arrays.
     with pytest.raises(ValueError, match="edges must name nodes 0 to 1, got 0 to 1000000"):
@@ -388,10 +393,10 @@ def test_the_constructor_checks():
 
 def test_sums_that_overflow_are_refused():
     for unary, table in ((np.full((3, 2), 1e308), np.zeros((2, 2))), (np.zeros((3, 2)), -1e308)):
-        with pytest.raises(ValueError, match=r"sums of scores would overflow: scale them"):
+        with pytest.raises(ValueError, match=r"may leave the range of float64.*: scale all"):
             PairwiseScores.from_arrays(unary, np.broadcast_to(table, (2, 2)), [(0, 1), (1, 2)])
-    large = PairwiseScores.from_arrays(np.full((3, 2), 1e307), np.eye(2), [(0, 1)])
-    assert large.value([0, 0, 1]) == pytest.approx(3e307)
+    large = PairwiseScores.from_arrays(np.full((3, 2), 1e305), np.eye(2), [(0, 1)])
+    assert large.value([0, 0, 1]) == pytest.approx(3e305)
 
 
 def test_from_arrays_keeps_one_table_as_one_table():

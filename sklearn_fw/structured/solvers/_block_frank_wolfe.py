@@ -251,6 +251,7 @@ class _BlockMethod:
         self.until_check = settings.gap_check
         self.last = None  # certificate of the point of the moment
         self.corners = None  # certificate whose answers await a batch step
+        self.warned = False  # of a negative gap
 
     def _warm_start(self, warm, lam):
         from ..._kernels.block_rules import VISITS
@@ -404,7 +405,7 @@ class _BlockMethod:
         blocks.refresh()
         certificate = blocks.certify()
         blocks.set_gaps(certificate.sweep, settings.gap_degree)
-        _warn_negative(certificate)
+        self._warn_negative(certificate)
         self.corners = certificate if settings.batch_step else None
         if settings.averaging:
             certificate = self._certify_average(certificate)
@@ -412,6 +413,19 @@ class _BlockMethod:
         blocks.objective = certificate.primal
         self.until_check = self._passes_to_go(certificate.gap)
         return numbers(certificate, blocks, estimate)
+
+    def _warn_negative(self, certificate):
+        """Once, and not where answers have no bounds: those claim nothing, and the fit says so."""
+        small = -1e-5 * max(1.0, abs(certificate.primal))
+        if self.warned or self.blocks.n_unbounded or certificate.gap >= small:
+            return
+        self.warned = True
+        warnings.warn(
+            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
+            f"no certificates",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
     def _passes_to_go(self, gap):
         """Passes until the next certificate.
@@ -479,13 +493,3 @@ def batch_step(blocks, certificate):
         blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
         blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
     return gamma
-
-
-def _warn_negative(certificate):
-    if certificate.gap < -1e-5 * max(1.0, abs(certificate.primal)):
-        warnings.warn(
-            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
-            f"no certificates",
-            RuntimeWarning,
-            stacklevel=2,
-        )
