@@ -67,9 +67,12 @@ class PairwiseScores:
 
     def __post_init__(self):
         for name in self.__slots__:
-            if not isinstance(getattr(self, name), np.ndarray):
+            value = getattr(self, name)
+            if not isinstance(value, np.ndarray) or isinstance(
+                value, np.ma.MaskedArray | np.matrix
+            ):
                 raise TypeError(
-                    f"{name} must be a numpy array, got {type(getattr(self, name)).__name__}: use "
+                    f"{name} must be a numpy array, got {type(value).__name__}: use "
                     f"PairwiseScores.from_arrays for lists and other kinds"
                 )
         self.check()
@@ -251,20 +254,27 @@ def _is_shared(pairwise):
 
 def floats(array, name):
     """A float64 array of what a user gave, possibly the very same one; -inf is allowed."""
-    array = check_array_of_numbers(array, name, finite=False)
-    if array.size and array.max() == np.inf:
+    if type(array) is not np.ndarray or array.dtype != np.float64:
+        array = check_array_of_numbers(array, name, finite=None)
+    # max() is NaN if any entry is, and NaN < inf is false
+    if array.size and not array.max() < np.inf:
         raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
     return array
+
+
+def as_array(array, name):
+    """`numpy.asarray`, with a name in the error about rows of different lengths."""
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array: {error}") from None
 
 
 def integers(array, name, width):
     """An int64 array of what a user gave; with a width, of shape (n, width) where it is empty."""
     if np.ma.is_masked(array):
         raise ValueError(f"{name} has masked entries")
-    try:
-        array = np.asarray(array)
-    except ValueError as error:
-        raise ValueError(f"{name} must hold integers: {error}") from None
+    array = as_array(array, name)
     if array.size == 0 and width is not None:  # an empty list has neither dtype nor shape
         return np.empty((0, width), np.int64)
     if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.max(initial=0) >> 63):

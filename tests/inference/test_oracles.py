@@ -347,7 +347,7 @@ def test_import_does_not_load_numba():
         ((np.zeros(3),), r"unary must have shape \(n_nodes, n_states\), got \(3,\)"),
         ((np.zeros((0, 2)),), "unary must have shape"),
         (([["a", "b"]],), "unary must hold real numbers only"),
-        (([[0.0, np.nan]],), r"unary (must not hold|contains) NaN"),
+        (([[0.0, np.nan]],), r"unary must hold finite numbers or -inf"),
         (([[0.0, np.inf]],), r"unary must hold finite numbers or -inf"),
         ((np.zeros((2, 2)), np.eye(2)), "pairwise and edges come together, but edges is None"),
         ((np.zeros((2, 2)), None, [(0, 1)]), "but pairwise is None"),
@@ -356,7 +356,7 @@ def test_import_does_not_load_numba():
         ((np.zeros((2, 2)), np.zeros(4), [(0, 1)]), r"pairwise must have shape"),
         (
             (np.zeros((2, 2)), np.full((2, 2), np.nan), [(0, 1)]),
-            "pairwise (must not hold|contains) NaN",
+            "pairwise must hold finite",
         ),
         ((np.zeros((2, 2)), np.eye(2), [(0, 2)]), "edges must name nodes 0 to 1, got 0 to 2"),
         ((np.zeros((2, 2)), np.eye(2), [(-1, 1)]), "edges must name nodes 0 to 1, got -1 to 1"),
@@ -381,7 +381,7 @@ def test_the_constructor_checks():
     with pytest.raises(ValueError, match="unary must be float64, got dtype float32"):
         PairwiseScores(unary.astype(np.float32), table, edges)
     with pytest.raises(
-        TypeError, match=r"edges must be a numpy array, got list: use .*from_arrays"
+        TypeError, match=r"edges must be a numpy array, got list: use .*from"
     ):
         PairwiseScores(unary, table, [(0, 1)])
     # Compiled oracles would read outside of the arrays.

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
 from ..._threads import parallel
-from ..._validation import check_choice, check_integer
+from ..._validation import check_choice, check_integer, check_random_state
 from .._scores import PairwiseScores
 from ._choice import choose_oracle, require_allowed
 from ._estimator import Inference, MarginalsEstimator

@@ -2,9 +2,7 @@
 
 import math
 
-from sklearn.utils import check_random_state
-
-from ..._validation import check_integer
+from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
 
 

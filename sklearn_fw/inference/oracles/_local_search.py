@@ -4,9 +4,8 @@ import functools
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
-from ..._validation import check_integer, check_time_limit
+from ..._validation import check_integer, check_random_state, check_time_limit
 from .._deadline import deadline_after, time_left
 from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
