@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..._figures import new_figure
-from ..._validation import check_choice
+from ..._validation import check_array_of_numbers, check_choice, check_integer
 
 __all__ = ["MarginalsDisplay"]
 
@@ -99,7 +99,13 @@ class MarginalsDisplay:
         ImportError
             When matplotlib is not installed.
         """
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise TypeError(
+                f"estimator must be a fitted estimator of marginals, got {estimator!r:.60}"
+            )
         check_is_fitted(estimator)
+        if not hasattr(estimator, "marginals_"):
+            raise TypeError(f"estimator has no marginals_: {type(estimator).__name__} infers none")
         display = cls(
             estimator.marginals_,
             history=getattr(estimator, "history_", None),
@@ -140,8 +146,14 @@ class MarginalsDisplay:
         return self
 
     def _plot_marginals(self, ax, shape, state, kwargs):
-        values = self.marginals
+        values = check_array_of_numbers(self.marginals, "marginals")
+        if values.ndim != 2:
+            raise ValueError(
+                f"marginals must have shape (n_variables, n_states), got {values.shape}"
+            )
         if shape is not None:
+            shape = tuple(check_integer(n, "an entry of shape", 1) for n in np.atleast_1d(shape))
+            state = check_integer(state, "state", 0)
             if int(np.prod(shape)) != len(values):
                 raise ValueError(
                     f"shape must have {len(values)} pixels, one per variable, got {tuple(shape)}"

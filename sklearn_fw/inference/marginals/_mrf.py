@@ -195,7 +195,10 @@ class PairwiseMRF(OtherForms):
         places : ndarray of shape (n_samples, n_variables + n_edges), int64
             One place for each variable and each edge.
         """
-        X = self.check_labels(X)
+        return self._places(self.check_labels(X))
+
+    def _places(self, X):
+        """`parts` of labellings that were checked, int64."""
         i, j = self.edges.T
         return np.concatenate(
             [

@@ -387,7 +387,7 @@ def _graph(edges, n_variables):
 
 
 def _check_weights(weights, n_edges, name="weights"):
-    weights = check_array_of_numbers(weights, name)
+    weights = check_array_of_numbers(weights, name, finite=None)
     if weights.shape != (n_edges,):
         raise ValueError(f"{name} must have shape (n_edges,) = ({n_edges},), got {weights.shape}")
     if np.any(np.isnan(weights)):
