@@ -12,6 +12,7 @@ from . import files, users
 from .calls import documented, table
 from .damages import Skip, damages_of, parts_of
 from .verdicts import Verdict, judge
+from .workers import limit
 
 __all__ = ["Case", "Place", "draw", "kinds", "one_of_each"]
 
@@ -258,8 +259,11 @@ def one_of_each(name, damage):
 
 def run(case):
     """Judge a case and clean up after it."""
+    if case is None:
+        return Verdict("no such damage")
+    limit(None)
     try:
-        return case.judge() if case is not None else Verdict("no such damage")
+        return case.judge()
     finally:
         files.clear()
         close_figures()
