@@ -77,7 +77,10 @@ def _as_float(value, name):
 
 def check_integer(value, name, minimum):
     """An integer not below ``minimum``."""
-    return int(check_scalar(value, name, Integral, min_val=minimum))
+    value = int(check_scalar(value, name, Integral, min_val=minimum))
+    if value >= 2**63:
+        raise ValueError(f"{name} must be below 2**63")
+    return value
 
 
 def check_flag(value, name):
@@ -151,7 +154,8 @@ def check_array_of_numbers(values, name, finite=True):
     """A float64 array of real numbers of any shape, possibly the very same one.
 
     Text, objects that are no numbers, complex numbers, dates and masked entries are refused, which
-    numpy would read, cut or drop; infinity too unless ``finite`` is false, and NaN always.
+    numpy would read, cut or drop; infinity too unless ``finite`` is false, and NaN unless it is
+    None.
     """
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
@@ -166,12 +170,14 @@ def check_array_of_numbers(values, name, finite=True):
         array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers only: {error}") from None
+    if finite is None:
+        return array
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(array.sum())  # the exact checks cost more
     if suspicious and finite and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got NaN or infinity")
     if suspicious and not finite and np.any(np.isnan(array)):
-        raise ValueError(f"{name} must not hold NaN")
+        raise ValueError(f"{name} contains NaN")
     return array
 
 
@@ -185,28 +191,28 @@ def check_magnitude(values, name):
         )
 
 
-def check_sample_weight(sample_weight, n_samples):
+def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Weights of samples as a float64 array; None gives ones."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = check_array_of_numbers(sample_weight, "sample_weight")
+    weight = check_array_of_numbers(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar")
     if weight.size != n_samples:
         raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
+            f"{name}.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
         )
     if np.any(weight < 0):
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()}")
+        raise ValueError(f"{name} must not be negative, got {weight.min()}")
     if not np.any(weight > 0):
-        raise ValueError("sample_weight must not be zero for all samples")
+        raise ValueError(f"{name} must not be zero for all samples")
     largest, smallest = float(weight.max()), float(weight.min(where=weight > 0, initial=np.inf))
     # Sums, shares of the sum and products of two shares stay numbers.
     if not (1.0 / LARGEST <= largest <= LARGEST and smallest >= largest / LARGEST):
         raise ValueError(
-            f"sample_weight goes from {smallest:.3g} to {largest:.3g}, which rounding and overflow "
+            f"{name} goes from {smallest:.3g} to {largest:.3g}, which rounding and overflow "
             f"would spoil: divide it by its mean, and set what is below 1e-100 of it to zero"
         )
     return weight
