@@ -28,7 +28,8 @@ class Call:
     argument, which the fuzzer mixes in. ``docs`` are the objects whose docstrings say what types
     arguments may have. ``aliases`` are words besides the argument's name that a message may use.
     ``allows`` names damages that are fine although no docstring says so, as
-    {(argument, damage): reason}; "*" stands for any.
+    {(argument, damage): reason}; "*" stands for any. ``raises`` are documented errors of other
+    kinds, and ``infinite`` says that infinity is a documented answer.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Call:
     variants: dict = field(default_factory=dict)
     aliases: dict = field(default_factory=dict)
     allows: dict = field(default_factory=dict)
+    raises: tuple = ()
+    infinite: bool = False
     slow: bool = False
 
     def __str__(self):
@@ -192,7 +195,7 @@ UNCALLED = {
     ),
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores": "a tuple that holds an answer",
-    r"penalties\.BlockSeparable": "the user writes its methods; GroupLasso has the same parameters",
+    r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.StructuredPath": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",
     r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",

@@ -55,6 +55,8 @@ def entries():
     kernel = rbf(points(), points())
     scored = {"X": few}
     with_kernel = {"X": kernel[:4], "diag": np.ones(4)}
+    why = "a container: it keeps what it is given, and estimators look into it"
+    kept = {("values", "*"): why, ("blocks", "*"): why}
     return [
         *fitting(
             KernelStudentTDensity, density_params,
@@ -136,7 +138,7 @@ def entries():
                 "y": [0, 1, 2, 0, 1, 2], "sample_weight_tol": 0.1, "backend": "threading",
                 "skip": ("grid_search", "sample_weight", "string_labels", "skops", "containers"),
             },
-            slow=True,
+            raises=(AssertionError,), slow=True,
         ),
         *build(
             Packed,
@@ -144,9 +146,11 @@ def entries():
                 "values": np.arange(12.0).reshape(6, 2), "offsets": np.array([0, 3, 4, 6]),
                 "index": np.array([2, 0]),
             },
+            raises=(IndexError,), allows=kept,
         ),
         *methods(
             Packed, lambda: Packed(np.arange(6.0), [0, 2, 6]),
             {"compact": {}, "from_list": {"blocks": [np.zeros((2, 2)), np.ones((1, 2))]}},
+            aliases={"blocks": ("sample", "samples")}, allows=kept, infinite=True,
         ),
     ]  # fmt: skip

@@ -292,5 +292,6 @@ def entries():
                 "plot": {"ax": None, "kind": "marginals", "shape": (1, 3), "state": 1},
                 "from_estimator": lambda: {"estimator": trw(), **pictured, "shape": (1, 3)},
             },
+            allows={("name", "*"): "a label, which matplotlib turns into text"},
         ),
     ]  # fmt: skip

@@ -256,6 +256,7 @@ def of_paths():
                     "ax": None, "name": "x",
                 },
             },
+            allows={("name", "*"): "a label, which matplotlib turns into text"},
         ),
     ]  # fmt: skip
 

@@ -72,7 +72,7 @@ class Case:
         level = next(n for n in ("free", "rubbish", "extreme", "harmless") if n in levels)
         return judge(
             lambda: self.call.run(self.arguments), level=level, names=self.names(),
-            usual=self.usual, user_code=any(p.damage.startswith("user_") for p in self.places),
+            usual=self.usual, raises=self.call.raises, infinite=self.call.infinite, user_code=any(p.damage.startswith("user_") for p in self.places),
         )  # fmt: skip
 
 
@@ -81,7 +81,8 @@ class Case:
 
 def level_of(call, argument, path, damage, owner, value):
     """The level of a damage here: a documented value is no rubbish."""
-    for key in ((argument, damage.name), (argument, "*"), ("*", "*")):
+    place = ".".join([argument, *path])
+    for key in ((argument, damage.name), (place, "*"), (argument, "*"), ("*", "*")):
         if key in call.allows:
             return "free"
     types = documented(type(owner)) if isinstance(owner, BaseEstimator) else None
