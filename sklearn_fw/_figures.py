@@ -2,18 +2,29 @@
 
 import numpy as np
 
-__all__ = ["new_figure"]
+__all__ = ["check_label", "new_figure"]
+
+
+def check_label(name):
+    """Text for a legend, or None."""
+    if not (name is None or isinstance(name, str)):
+        raise TypeError(f"name must be text or None, got {name!r}")
+    return name
 
 
 def new_figure(display, ax, n_panels=1):
     """Figure and axes to draw into: those given, or new ones."""
     try:
         import matplotlib.pyplot as plt
+        from matplotlib.axes import Axes
     except ImportError as error:
         raise ImportError(
             f'{type(display).__name__} needs matplotlib: pip install "sklearn-fw[plot]"'
         ) from error
     if ax is not None:
-        return np.ravel(np.asarray(ax, dtype=object))[0].figure, ax
+        panels = np.ravel(np.asarray(ax, dtype=object))
+        if not len(panels) or not all(isinstance(panel, Axes) for panel in panels):
+            raise TypeError(f"ax must be a matplotlib Axes, or a sequence of them; got {ax!r}")
+        return panels[0].figure, ax
     height = 1.4 + 2.4 * n_panels if n_panels > 1 else 4.8
     return plt.subplots(n_panels, sharex=True, figsize=(6.4, height), layout="constrained")

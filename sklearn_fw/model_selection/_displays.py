@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .._figures import new_figure
-from .._validation import check_choice
+from .._figures import check_label, new_figure
+from .._validation import check_choice, check_list
+from ._path import RegularizationPath
 
 __all__ = ["RegularizationPathDisplay"]
 
@@ -144,6 +145,8 @@ class RegularizationPathDisplay:
         """
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")
+        if not isinstance(path, RegularizationPath):
+            raise TypeError(f"path must come from regularization_path, got {path!r}")
         values, coefs, gaps, breakpoints = path.values_, path.coefs_, path.gaps_, None
         if hasattr(path, "gap_at"):
             breakpoints, values = values, _values_between(path)
@@ -184,7 +187,9 @@ class RegularizationPathDisplay:
         if curves is None:
             alone = "norm" if self.coefs is None else "coef"
             curves = (alone,) if self.scores is None else ("score",)
-        curves = (curves,) if isinstance(curves, str) else tuple(curves)
+        curves = (curves,) if isinstance(curves, str) else check_list(curves, "curves", "names")
+        if not curves:
+            raise ValueError(f"curves names nothing to draw, choose some of {list(CURVES)}")
         for curve in curves:
             check_choice(curve, "curves", data)
             if data[curve] is None:
@@ -197,7 +202,7 @@ class RegularizationPathDisplay:
                 f"ax must hold one Axes per curve, got {len(self.axes_)} for {len(curves)}"
             )
         self.ax_ = self.axes_[0]
-        label = self.name if name is None else name
+        label = check_label(self.name if name is None else name)
         self.lines_ = {}
         for panel, curve in zip(self.axes_, curves):
             self.lines_[curve] = self._draw(panel, curve, data[curve], label, kwargs)

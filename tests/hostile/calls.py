@@ -11,7 +11,7 @@ import numpy as np
 
 from _package import families, public_objects
 
-__all__ = ["CALLS", "Call", "GENERAL", "documented", "fitting", "function", "methods", "wanted"]
+__all__ = ["CALLS", "GENERAL", "Call", "documented", "fitting", "function", "methods", "wanted"]
 
 # Methods that come from scikit-learn and have no damage of ours.
 GENERAL = {

@@ -94,13 +94,7 @@ def entries():
         *methods(
             KernelStudentTClassifier, fitted_classifier,
             {
-                **{
-                    name: density
-                    for name in (
-                        "decision_function", "joint_log_scores", "predict", "predict_log_proba",
-                        "predict_proba",
-                    )
-                },
+                **dict.fromkeys(("decision_function", "joint_log_scores", "predict", "predict_log_proba", "predict_proba"), density),
                 **{name: {} for name in (
                     "leave_one_out_joint_log_scores", "leave_one_out_predict",
                     "leave_one_out_scores",
@@ -120,7 +114,7 @@ def entries():
         ),
         *methods(
             RelativeNoveltyDetector, lambda: RelativeNoveltyDetector().fit(points(), labels()),
-            {name: density for name in ("decision_function", "predict", "score_samples")},
+            dict.fromkeys(("decision_function", "predict", "score_samples"), density),
         ),
         *function(
             kernel_student_t_fantasy,

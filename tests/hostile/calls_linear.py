@@ -221,7 +221,7 @@ def entries():
         *methods(
             AsagaClassifier, fitted,
             {
-                **{n: few for n in ("decision_function", "predict", "predict_log_proba", "predict_proba")},
+                **dict.fromkeys(("decision_function", "predict", "predict_log_proba", "predict_proba"), few),
                 "score": {**scored, "y": classes(4)},
                 "partial_fit": {
                     "X": rows(5), "y": classes(5), "classes": np.array([0, 1, 2]),
@@ -312,7 +312,6 @@ def entries():
                     "ax": None, "name": "path",
                 },
             },
-            allows={("name", "*"): "a label, which matplotlib turns into text"},
         ),
         *of_losses(),
         *of_penalties(),

@@ -61,9 +61,7 @@ def entries():
     X = [np.eye(3)[y] for y in true()]
     scored = {"X": X, "y_true": true(), "sample_weight": np.array([1.0, 2.0])}
     nodes = [generator(1).normal(size=(n, 2)) for n in (3, 2, 4)]
-    fitted_nodes = functools.partial(
-        preprocessing.NodeTransformer(StandardScaler()).fit, nodes
-    )
+    fitted_nodes = functools.partial(preprocessing.NodeTransformer(StandardScaler()).fit, nodes)
     token = {
         "templates": "tagging", "fields": ("w", "pos"), "functions": {"low": str.lower},
         "boundaries": True, "bias": True, "min_count": 1, "dtype": np.float64,

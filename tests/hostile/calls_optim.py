@@ -7,8 +7,8 @@ import numpy as np
 from sklearn_fw import optim, projections
 from sklearn_fw.optim import domains
 
-from .calls import build, fitting, function, generator, methods
-from .calls_linear import VARIANTS, rows, sparse_rows, targets, two_classes, weights
+from .calls import build, function, generator, methods
+from .calls_linear import VARIANTS, rows, sparse_rows, two_classes, weights
 
 SOLVERS = {
     optim.Asaga: {}, optim.LaggedSaga: {}, optim.Sag: {}, optim.Saga: {}, optim.SparseSaga: {},

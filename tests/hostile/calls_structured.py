@@ -11,7 +11,7 @@ from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.structured import StructuredSVM, StructuredSVMCV
 from sklearn_fw.utils import Packed
 
-from .calls import build, fitting, function, generator, methods
+from .calls import build, fitting, generator, methods
 
 
 def words(form=np.asarray):
@@ -147,14 +147,23 @@ def svm_of(kind, **more):
     (entry,) = fitting(
         StructuredSVM,
         lambda: {
-            "model": model(), "task_loss": "auto", **copy.copy(oracle),
-            "solver": structured.BlockFrankWolfe(), **SETTINGS,
+            "model": model(),
+            "task_loss": "auto",
+            **copy.copy(oracle),
+            "solver": structured.BlockFrankWolfe(),
+            **SETTINGS,
         },
         make,
         variants={
-            "solver": SOLVERS, "C": ["auto"], "tol": ["auto"], "max_iter": ["auto"],
-            "n_jobs": [2, None], "oracle": ["auto"], "sample_weight": [None],
-            "warm_start": [True], **more,
+            "solver": SOLVERS,
+            "C": ["auto"],
+            "tol": ["auto"],
+            "max_iter": ["auto"],
+            "n_jobs": [2, None],
+            "oracle": ["auto"],
+            "sample_weight": [None],
+            "warm_start": [True],
+            **more,
         },
         aliases={
             "oracle": ("labels", "function", "argmax"),
@@ -256,7 +265,6 @@ def of_paths():
                     "ax": None, "name": "x",
                 },
             },
-            allows={("name", "*"): "a label, which matplotlib turns into text"},
         ),
     ]  # fmt: skip
 
@@ -289,7 +297,8 @@ def of_models():
         }  # fmt: skip
         if hasattr(model, "scores"):
             arguments |= {
-                "scores": {"x": x, "w": w}, "default_oracle": {},
+                "scores": {"x": x, "w": w},
+                "default_oracle": {},
                 "augment": {"scores": made.scores(x, w), "y_true": truth},
             }
         if hasattr(model, "unpack"):

@@ -85,6 +85,10 @@ def level_of(call, argument, path, damage, owner, value):
     for key in ((argument, damage.name), (place, "*"), (argument, "*"), ("*", "*")):
         if key in call.allows:
             return "free"
+    if isinstance(owner, BaseEstimator) and any(
+        name.endswith("_") and not name.startswith("_") for name in vars(owner)
+    ):
+        return "free"  # parameters of what was fitted before are not read again
     types = documented(type(owner)) if isinstance(owner, BaseEstimator) else None
     text = types.get(path[-1], "") if types is not None else call.types.get(argument, "")
     if "ignored" in text.lower():

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn
 from sklearn.exceptions import NotFittedError
 
-import sklearn
 import sklearn_fw
 
 from . import users
@@ -91,7 +91,7 @@ def _of_error(error, names, user_code, raises):
         return Verdict("refused" if user_code else "raw error", str(error))
     if _has_cause(error, users.UserCodeError):
         return Verdict("user error changed", describe(error))
-    kinds = (ValueError, TypeError, NotFittedError, AssertionError, OSError)
+    kinds = (ValueError, TypeError, NotFittedError, AssertionError, OSError, FloatingPointError)
     if not isinstance(error, kinds) or isinstance(error, UnicodeError):
         return Verdict("raw error", describe(error))
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_test(f.filename)]
@@ -101,6 +101,10 @@ def _of_error(error, names, user_code, raises):
     last = frames[-1]
     if isinstance(error, SYSTEM):
         return Verdict("refused") if error.args else Verdict("raw error", describe(error))
+    if not any(f.filename.startswith(OURS) for f in frames) and any(
+        f.filename.startswith(THEIRS) for f in frames
+    ):
+        return Verdict("refused")  # a method that scikit-learn wrote
     message = str(error)
     validation = str(Path("utils", "validation.py"))
     if any(f.filename.endswith(validation) and f.name == "check_array" for f in frames):
@@ -108,7 +112,9 @@ def _of_error(error, names, user_code, raises):
     if last.filename.startswith(THEIRS) and last.name != "check_scalar":
         part = Path(last.filename).relative_to(THEIRS).parts[0]
         return Verdict("refused") if part in CHECKS else Verdict("raw error", describe(error))
-    is_ours = last.name == "check_scalar" or last.filename.startswith(OURS) and "_kernels" not in last.filename
+    is_ours = last.name == "check_scalar" or (
+        last.filename.startswith(OURS) and "_kernels" not in last.filename
+    )
     line = linecache.getline(last.filename, last.lineno).strip()
     if not (is_ours and line.startswith("raise")):
         return Verdict("raw error", describe(error))

@@ -128,7 +128,10 @@ def serve(runners, cpu_seconds, memory):
     for line in sys.stdin:
         task = json.loads(line)
         # Of a table of calls that limit themselves one by one; of anything else, the limit.
-        limit(cpu_seconds * (PREPARATION if task["kind"] in ("drawn", "each", "single", "usual") else 1))
+        limit(
+            cpu_seconds
+            * (PREPARATION if task["kind"] in ("drawn", "each", "single", "usual") else 1)
+        )
         answer = table[task.pop("kind")](**task)
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answer), file=answers, flush=True)
