@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
 from .._deadline import time_left
-from .._scores import arrays_of
+from .._scores import arrays_of, expect_scores
 from ._exact import GibbsInference
 from ._plans import PlanCache
 
@@ -187,6 +187,7 @@ class Elimination(GibbsInference, BaseEstimator):
         TimeoutError
             When `time_left` comes to its end before the call does.
         """
+        expect_scores(scores)
         problem = self._problem(scores)
         value, messages, _ = _upward(problem, _kernels().MAX)
         labels = np.empty((1, scores.n_nodes), np.int32)
