@@ -11,7 +11,10 @@ import numpy as np
 
 from _package import families, public_objects
 
-__all__ = ["CALLS", "GENERAL", "Call", "documented", "fitting", "function", "methods", "wanted"]
+__all__ = [
+    "GENERAL", "Call", "build", "documented", "fitting", "function", "methods", "table",
+    "uncovered", "wanted",
+]  # fmt: skip
 
 # Methods that come from scikit-learn and have no damage of ours.
 GENERAL = {
