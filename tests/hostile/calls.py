@@ -193,9 +193,10 @@ UNCALLED = {
     r"losses\.(LogLoss|ModifiedHuber|MultinomialLogLoss|SquaredError|SquaredHinge)": (
         "a constructor without parameters"
     ),
-    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.Domain|structured\.StructuredModel)(\.\w+)?": (
+    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.Domain)(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
+    r"structured\.StructuredModel(\.\w+)?": "abstract; `Ranking` stands for it in StructuredSVM",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores": "a tuple that holds an answer",
     r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",

@@ -62,7 +62,8 @@ def entries():
             KernelStudentTDensity, density_params,
             lambda: {"X": points(), "sample_weight": weights()},
             variants={
-                "kernel": ["polynomial", "sigmoid", "laplacian"], "length_scale": ["auto", "median"],
+                "kernel": ["polynomial", "laplacian", "matern32", "linear", "all_subsets"],
+                "length_scale": ["auto", "median"],
                 "formula": ["published"], "max_rank": [None, 3], "contamination": ["auto"],
                 "jacobian": ["auto"], "normalize": [True], "sample_weight": [None],
             },
@@ -94,7 +95,11 @@ def entries():
         *methods(
             KernelStudentTClassifier, fitted_classifier,
             {
-                **dict.fromkeys(("decision_function", "joint_log_scores", "predict", "predict_log_proba", "predict_proba"), density),
+                **dict.fromkeys(
+                    ("decision_function", "joint_log_scores", "predict", "predict_log_proba",
+                     "predict_proba"),
+                    density,
+                ),
                 **{name: {} for name in (
                     "leave_one_out_joint_log_scores", "leave_one_out_predict",
                     "leave_one_out_scores",

@@ -50,7 +50,8 @@ COMMON = {
 }  # fmt: skip
 SOLVERS = [
     "asaga", "sparse_saga", "lagged_saga", "sag", "svrg", "fista", "sdca", "newton", "auto",
-    "newton_cg", "hogwild", "asyspcd", "n_saga", "epsilon_n_saga", "loopless_svrg", "q_saga", "shared_n_saga",
+    "newton_cg", "hogwild", "asyspcd", "n_saga", "epsilon_n_saga", "loopless_svrg", "q_saga",
+    "shared_n_saga", "kromagnon",
 ]  # fmt: skip
 OBJECTS = [
     lambda: penalties.GroupLasso([[0, 1], [2]], l1=0.1, l2=0.1),
@@ -80,7 +81,8 @@ class HalfSquare(penalties.BlockSeparable):
 
 def classifier_params():
     return {
-        "loss": "log_loss", "C": 1.0, "multi_class": "auto", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
+        "loss": "log_loss", "C": 1.0, "multi_class": "auto",
+        "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
         **COMMON,
     }  # fmt: skip
 
@@ -221,7 +223,9 @@ def entries():
         *methods(
             AsagaClassifier, fitted,
             {
-                **dict.fromkeys(("decision_function", "predict", "predict_log_proba", "predict_proba"), few),
+                **dict.fromkeys(
+                    ("decision_function", "predict", "predict_log_proba", "predict_proba"), few
+                ),
                 "score": {**scored, "y": classes(4)},
                 "partial_fit": {
                     "X": rows(5), "y": classes(5), "classes": np.array([0, 1, 2]),

@@ -200,7 +200,9 @@ def of_svm():
         *fitting(
             StructuredSVMCV,
             lambda: {
-                "estimator": StructuredSVM("multiclass", solver="bcpfw", random_state=0, max_iter=200),
+                "estimator": StructuredSVM(
+                    "multiclass", solver="bcpfw", random_state=0, max_iter=200
+                ),
                 "eps": 0.3, "kappa": 0.7, "C_min": 0.01, "C_max": 1.0, "n_values": 3,
                 "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1,
             },
@@ -275,11 +277,19 @@ def of_models():
         if kind == "own":
             continue
         settings = {
-            "chain": {"task_loss": "hamming", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0}, "start_end": True},
-            "multiclass": {"task_loss": "zero_one", "class_weight": "balanced", "fit_intercept": True},
-            "multilabel": {"edges": [(0, 1), (1, 2)], "task_loss": "hamming", "fit_intercept": True},
+            "chain": {
+                "task_loss": "hamming", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
+                "start_end": True,
+            },
+            "multiclass": {
+                "task_loss": "zero_one", "class_weight": "balanced", "fit_intercept": True,
+            },
+            "multilabel": {
+                "edges": [(0, 1), (1, 2)], "task_loss": "hamming", "fit_intercept": True,
+            },
             "matching": {
-                "false_link_cost": 1.0, "missed_link_cost": 3.0, "perfect": False, "normalize": True,
+                "false_link_cost": 1.0, "missed_link_cost": 3.0, "perfect": False,
+                "normalize": True,
             },
             "enumerated": {"task_loss": "zero_one"},
         }[kind]  # fmt: skip

@@ -72,7 +72,8 @@ class Case:
         level = next(n for n in ("free", "rubbish", "extreme", "harmless") if n in levels)
         return judge(
             lambda: self.call.run(self.arguments), level=level, names=self.names(),
-            usual=self.usual, raises=self.call.raises, infinite=self.call.infinite, user_code=any(p.damage.startswith("user_") for p in self.places),
+            usual=self.usual, raises=self.call.raises, infinite=self.call.infinite,
+            user_code=any(place.damage.startswith("user_") for place in self.places),
         )  # fmt: skip
 
 
@@ -103,7 +104,8 @@ def level_of(call, argument, path, damage, owner, value):
         "thing": ("object, ", "x : object"), "nothing_inside": ("array-like", "list", "tuple"),
         "pair": ("array", "(n_"), "number": ("int", "float"), "flag": ("int",),
         "its_class": ("callable", "object"), "nan": (), "digits": ("str", "path"),
-        "capitals": ("str", "path"), "code_of_it": ("path",), "in_a_list": ("list", "array", "tuple"),
+        "capitals": ("str", "path"), "code_of_it": ("path",),
+        "in_a_list": ("list", "array", "tuple"),
         "two_more_axes": ("(n_samples, ...)",),
     }  # fmt: skip
     plain = text.split('"')[0]  # without choices

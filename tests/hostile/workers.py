@@ -19,7 +19,6 @@ CPU_SECONDS = 20  # of one call
 WALL_SECONDS = 240  # of a call that sleeps, or of a machine that is busy
 MEMORY = 8 * 2**30  # what a call may ask for
 START_SECONDS = 300
-PREPARATION = 20  # times that may pass before the call begins, while kernels are compiled
 _LIMIT = []  # of one call; in children only
 
 
@@ -53,7 +52,7 @@ class Worker:
         env = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"}
         env.setdefault("OMP_NUM_THREADS", "1")
         env.pop("SKLEARN_FW_DATA", None)
-        self.log = tempfile.TemporaryFile()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115, closed with the child
         self.child = subprocess.Popen(
             [sys.executable, "-m", "hostile.workers", self.runners, str(self.cpu_seconds),
              str(self.memory)],
@@ -121,18 +120,16 @@ def serve(runners, cpu_seconds, memory):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what calls print is no answer
-    table = importlib.import_module(runners).RUNNERS
+    module = importlib.import_module(runners)
+    # Runners that limit each call themselves may take longer before it, to compile kernels.
+    patience = getattr(module, "PATIENCE", 1)
     warnings.simplefilter("always")
     os.chdir(tempfile.mkdtemp(prefix="sklearn_fw-calls-"))
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         task = json.loads(line)
-        # Of a table of calls that limit themselves one by one; of anything else, the limit.
-        limit(
-            cpu_seconds
-            * (PREPARATION if task["kind"] in ("drawn", "each", "single", "usual") else 1)
-        )
-        answer = table[task.pop("kind")](**task)
+        limit(patience * cpu_seconds)
+        answer = module.RUNNERS[task.pop("kind")](**task)
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answer), file=answers, flush=True)
 
