@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._figures import new_figure
+from .._figures import check_label, new_figure
 from .._validation import check_array_of_numbers, check_choice, check_list, check_number
 from ._path import RegularizationPath, check_values
 
@@ -147,12 +147,10 @@ class RegularizationPathDisplay:
         ImportError
             When matplotlib is not installed.
         """
-        if not isinstance(path, RegularizationPath):
-            raise TypeError(
-                f"path must be what regularization_path returns, got {type(path).__name__}"
-            )
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")
+        if not isinstance(path, RegularizationPath):
+            raise TypeError(f"path must come from regularization_path, got {path!r}")
         values, coefs, gaps, breakpoints = path.values_, path.coefs_, path.gaps_, None
         if hasattr(path, "gap_at"):
             breakpoints, values = values, _values_between(path)
@@ -193,11 +191,9 @@ class RegularizationPathDisplay:
         if curves is None:
             alone = "norm" if self.coefs is None else "coef"
             curves = (alone,) if self.scores is None else ("score",)
-        if isinstance(curves, str):
-            curves = (curves,)
-        curves = check_list(curves, "curves", "names of curves")
+        curves = (curves,) if isinstance(curves, str) else check_list(curves, "curves", "names")
         if not curves:
-            raise ValueError(f"curves must name at least one of {sorted(CURVES)}")
+            raise ValueError(f"curves names nothing to draw, choose some of {list(CURVES)}")
         for curve in curves:
             check_choice(curve, "curves", CURVES)
             if data[curve] is None:
@@ -215,7 +211,7 @@ class RegularizationPathDisplay:
                 f"ax must hold one Axes per curve, got {len(self.axes_)} for {len(curves)}"
             )
         self.ax_ = self.axes_[0]
-        label = self.name if name is None else name
+        label = check_label(self.name if name is None else name)
         self.lines_ = {}
         for panel, curve in zip(self.axes_, curves):
             self.lines_[curve] = self._draw(panel, curve, data[curve], label, kwargs)
