@@ -26,7 +26,9 @@ def cycle_scores():
 
 def attractive_scores():
     table = 0.5 * np.tile(np.eye(2), (3, 1, 1))
-    return PairwiseScores(generator(8).normal(size=(3, 2)), table, np.array([[0, 1], [1, 2], [0, 2]]))
+    return PairwiseScores(
+        generator(8).normal(size=(3, 2)), table, np.array([[0, 1], [1, 2], [0, 2]])
+    )
 
 
 def matrix():
@@ -96,9 +98,14 @@ def of_oracle(cls, params, scores):
     aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
     found = [
         dataclasses.replace(
-            entry, name=f"{entry.name}.argmax", run=run, docs=(cls, cls.argmax), aliases=aliases,
-            allows={("start", "*"): "oracles that need no start ignore it"} if cls not in (
-                inference.ICM, inference.IteratedLocalSearch) else {},
+            entry,
+            name=f"{entry.name}.argmax",
+            run=run,
+            docs=(cls, cls.argmax),
+            aliases=aliases,
+            allows={("start", "*"): "oracles that need no start ignore it"}
+            if cls not in (inference.ICM, inference.IteratedLocalSearch)
+            else {},
         )
     ]
     others = {

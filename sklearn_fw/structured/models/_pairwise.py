@@ -284,7 +284,7 @@ class PairwiseModel(StructuredModel):
         if whole_cost:
             raise ValueError("the zero-one loss is not a sum over nodes and cannot be augmented")
         unary = scores.unary + node_cost[:, None] * cost[states]
-        return PairwiseScores(unary, scores.pairwise, scores.edges)
+        return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
         """Features of an input with an output, in the order of ``coef_``.
@@ -370,7 +370,7 @@ class PairwiseModel(StructuredModel):
         states = self._encode(_singleton(y_true), node_start)
         node_cost, cost, whole_cost = self._costs(states, node_start)
         unary = scores.unary + node_cost[:, None] * cost[states]
-        scores = PairwiseScores(unary, scores.pairwise, scores.edges)
+        scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
         return self._decode(labels, node_start)[0]
 
