@@ -20,6 +20,8 @@ def n_workers(n_jobs):
     """Workers of joblib, with the name of the parameter in errors."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 in Parallel has no meaning: -1 takes all processors")
     return effective_n_jobs(None if n_jobs is None else int(n_jobs))
 
 

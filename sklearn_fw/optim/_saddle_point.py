@@ -485,7 +485,10 @@ class SaddleRun:
         ))  # fmt: skip
         if not isinstance(wanted, Real):
             raise TypeError(f"step_size must give numbers, got {wanted!r} in step {self.n_iter}")
-        wanted = float(wanted)
+        try:
+            wanted = float(wanted)
+        except OverflowError:  # a large integer
+            wanted = math.inf
         self.step_length = min(wanted, longest)
         if not 0.0 <= self.step_length < math.inf:
             raise ValueError(
