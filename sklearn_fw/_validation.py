@@ -21,8 +21,10 @@ __all__ = [
     "check_array_of_numbers",
     "check_choice",
     "check_data",
+    "check_dtype",
     "check_flag",
     "check_integer",
+    "check_list",
     "check_magnitude",
     "check_not_negative",
     "check_number",
@@ -101,6 +103,27 @@ def check_flag(value, name):
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def check_list(values, name, what):
+    """The elements of a list, tuple, array or other container, which is no text and no mapping."""
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
+        kind = "None" if values is None else f"a {type(values).__name__}"
+        raise TypeError(f"{name} must be a list of {what}, got {kind}")
+    if getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a list of {what}, got an array without axes")
+    return list(values)
+
+
+def check_dtype(dtype):
+    """A kind of real numbers, as numpy's dtype."""
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"dtype must be a kind of numbers: {error}") from None
+    if dtype.kind not in "fiub":
+        raise ValueError(f"dtype must be a kind of real numbers, got {dtype}")
+    return dtype
 
 
 def check_time_limit(value):
