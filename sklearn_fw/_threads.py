@@ -32,7 +32,7 @@ def count_workers(n_jobs):
 
 def chunks(starts, n_jobs):
     """Ranges of samples with about equal numbers of nodes, one per worker."""
-    n_jobs = n_workers(n_jobs)
+    n_jobs = min(n_workers(n_jobs), len(starts) - 1)
     targets = np.linspace(0, starts[-1], n_jobs + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
     return list(pairwise(cuts.tolist()))

@@ -100,7 +100,9 @@ def check_integer(value, name, minimum):
 
 def check_flag(value, name):
     """True or False, or 1 or 0."""
-    if not (isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))):
+    if not (
+        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
+    ):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
@@ -275,7 +277,9 @@ def find_labels(y, name):
     try:
         labels, n_dims = np.unique(np.asarray(y)), np.ndim(y)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} mixes labels that cannot be sorted: use one type of label") from None
+        raise ValueError(
+            f"{name} mixes labels that cannot be sorted: use one type of label"
+        ) from None
     if n_dims != 1 or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels))):
         raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
     return labels
@@ -292,7 +296,10 @@ def _named(*names):
         yield
     except (TypeError, ValueError, OverflowError) as error:
         kind = ValueError if isinstance(error, OverflowError) else type(error)
-        if re.search(rf"\b({'|'.join(names)})\b", str(error)) or kind not in (TypeError, ValueError):
+        if re.search(rf"\b({'|'.join(names)})\b", str(error)) or kind not in (
+            TypeError,
+            ValueError,
+        ):
             raise
         both = len(names) > 1 and "inconsistent" in str(error)
         raise kind(f"{' and '.join(names) if both else names[0]}: {error}") from None
@@ -347,8 +354,10 @@ def check_sparse(X, name):
             f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
             f"{indptr.dtype}"
         )
-    if indptr[0] != 0 or indptr[-1] > min(len(indices), len(X.data)) or np.any(
-        indptr[1:] < indptr[:-1]
+    if (
+        indptr[0] != 0
+        or indptr[-1] > min(len(indices), len(X.data))
+        or np.any(indptr[1:] < indptr[:-1])
     ):
         raise ValueError(
             f"{name}.indptr must rise from 0 to the number of entries, at most "

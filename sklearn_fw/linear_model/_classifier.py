@@ -242,7 +242,9 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             self.classes_ = find_labels(classes, "classes")
             if self.classes_.size < 2:
                 raise ValueError(f"classes must name at least two labels, got {self.classes_}")
-        elif classes is not None and not np.array_equal(find_labels(classes, "classes"), self.classes_):
+        elif classes is not None and not np.array_equal(
+            find_labels(classes, "classes"), self.classes_
+        ):
             raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
 
     def _refuse_empty(self, codes, weight):

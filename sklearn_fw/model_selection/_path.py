@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
+from .._validation import check_array_of_numbers
 from ._scoring import check_scorer
 
 __all__ = ["RegularizationPath", "regularization_path"]
@@ -110,7 +110,9 @@ class RegularizationPath(ABC):
             One score per value.
         """
         scorer = check_scorer(self.estimator, scoring)
-        at = self.values_ if at is None else column_or_1d(np.asarray(at, dtype=float))
+        at = self.values_ if at is None else np.atleast_1d(check_array_of_numbers(at, "at"))
+        if at.ndim != 1:
+            raise ValueError(f"at must be a number or a vector, got shape {at.shape}")
         return np.array([scorer(self.estimator_at(value), X, y) for value in at])
 
 

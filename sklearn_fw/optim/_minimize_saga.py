@@ -174,9 +174,7 @@ def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_interc
     if y.ndim != 1:
         raise ValueError(f"y.shape == {y.shape}, expected ({X.shape[0]},): one truth per row of X")
     if y.size != X.shape[0]:
-        raise ValueError(
-            f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}"
-        )
+        raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
     check_magnitude(y, "y")
     loss = resolve_loss(loss, None)
     n_outputs = _check_truth(loss, y)

@@ -221,7 +221,8 @@ def solve_saddle_point(
         return bool(answer)
 
     status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1), verbose=check_integer(verbose, "verbose", 0),
+        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+        verbose=check_integer(verbose, "verbose", 0),
         time_limit=check_time_limit(time_limit), end=None if callback is None else end,
     )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
@@ -250,7 +251,9 @@ def start_of(domain, name, point=None):
         raise ValueError(
             f"domain_{name} has no start(): give start=(x, y), or derive it from Domain"
         )
-    point = np.array(check_array_of_numbers(point if given else domain.start(), f"the start of {name}"))
+    point = np.array(
+        check_array_of_numbers(point if given else domain.start(), f"the start of {name}")
+    )
     size = getattr(domain, "size", point.size)
     if not isinstance(size, Integral) or size < 1:
         raise ValueError(f"the size of domain_{name} must be a positive integer, got {size!r}")

@@ -10,6 +10,10 @@ def length_of(items, name):
     """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
+    if not (np.shape(items) if hasattr(items, "shape") else hasattr(items, "__len__")):
+        raise ValueError(
+            f"{name} must be a list or an array with one item per sample, got {items!r}"
+        )
     return items.shape[0] if hasattr(items, "shape") else len(items)
 
 

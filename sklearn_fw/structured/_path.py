@@ -20,7 +20,6 @@ from .._validation import (
     check_time_limit,
 )
 from ..model_selection import RegularizationPath
-from ._choice_of_c import most_passes
 from ._path_pieces import Breakpoint, Piece
 from .solvers import BlockFrankWolfe, resolve_solver
 

@@ -9,8 +9,8 @@ import numpy as np
 from .._deadline import deadline_after
 from .._scores import is_forest
 from ..oracles import BestOf, TreeMaxProduct
-from ..oracles._resolve import trusted_oracle
 from ..oracles._elimination import Elimination
+from ..oracles._resolve import trusted_oracle
 from ._estimator import Inference
 
 __all__ = ["Choice", "choose", "choose_oracle", "exact_inference", "require_allowed"]

@@ -86,7 +86,7 @@ def resolve_oracle(oracle, *, default=None):
         return ORACLES[oracle]()
     if isinstance(oracle, type):
         raise TypeError(f"oracle is the class {oracle.__name__}, pass an object of that class")
-    if callable(getattr(oracle, "argmax", None)):
+    if callable(getattr(oracle, "argmax", None)) and not hasattr(oracle, "dtype"):  # no arrays
         return clone(oracle) if hasattr(oracle, "get_params") else oracle
     if callable(oracle):
         return CallableOracle(oracle)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_positive
+from ..._validation import check_array_of_numbers, check_flag, check_strength
 from ...inference.oracles._assignment import Assignment
 from ._base import StructuredModel
 from ._links import common_shape, links_of, pairs_of
@@ -116,9 +116,11 @@ class MatchingModel(MatchingPolytope, StructuredModel):
             When an array has a wrong shape or holds NaN, when an output is no matching, or a cost
             is not positive.
         """
-        check_positive(self.false_link_cost, "false_link_cost")
-        check_positive(self.missed_link_cost, "missed_link_cost")
-        first = np.asarray(X[0])
+        for name in ("false_link_cost", "missed_link_cost"):
+            check_strength(getattr(self, name), name)
+        check_flag(self.normalize, "normalize")
+        check_flag(self.perfect, "perfect")
+        first = self._table(X[0], "X[0]")
         if first.ndim != 3 or first.shape[2] == 0:
             raise ValueError(
                 f"X[0] must have shape (n_rows, n_columns, n_features), got {first.shape}: "
@@ -133,7 +135,7 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         return self
 
     def _check_input(self, x, name="x"):
-        x = np.asarray(x)
+        x = self._table(x, name)
         if x.ndim != 3 or x.shape[2] != self.n_features_in_:
             raise ValueError(
                 f"{name} must have shape (n_rows, n_columns, {self.n_features_in_}), got {x.shape}"
@@ -147,6 +149,10 @@ class MatchingModel(MatchingPolytope, StructuredModel):
                 f"exist"
             )
         return x
+
+    def _table(self, x, name):
+        x = np.asarray(x)
+        return x if x.dtype.kind in "fiub" else check_array_of_numbers(x, name)
 
     def _check_truth(self, links, shape, name):
         for axis, (kind, other) in enumerate([("row", "columns"), ("column", "rows")]):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
 from ..._packed import Packed
-from ..._validation import check_not_negative, check_sparse
+from ..._validation import check_magnitude, check_not_negative, check_sparse
 
 NEEDS_NUMBERS = (
     "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
@@ -56,6 +56,7 @@ def stack_rows(X, n_features=None):
     # The exact check costs more than the rest for a short sequence.
     if values.dtype.kind == "f" and not np.isfinite(values.sum()):
         assert_all_finite(values, input_name="X")
+    check_magnitude(values, "X")
     if not sp.issparse(matrix) and matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
     return matrix, row_start
@@ -76,12 +77,17 @@ def _stack(items, n_features):
 def _as_array(item, name):
     if sp.issparse(item):
         return item if _is_plain(item) else check_sparse(item, name)
+    if np.ma.is_masked(item):
+        raise ValueError(f"{name} has masked entries: fill them, for instance by filled(0)")
     try:
-        return np.asarray(item)
+        array = np.asarray(item)
     except ValueError:
         raise ValueError(
             f"{name} must be an array of shape (n_nodes, n_features); its rows have unequal lengths"
         ) from None
+    if array.ndim == 0:
+        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item!r}")
+    return array
 
 
 def _is_plain(item):

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..._validation import check_flag
-
 from ._base import Solution, Solver
 
 __all__ = ["Perceptron", "Subgradient"]
