@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
+from .._items import length_of
 from ._base import StructuredModel
 
 __all__ = ["EnumeratedModel"]
@@ -67,6 +68,10 @@ class EnumeratedModel(StructuredModel):
         if not callable(self.task_loss) and not is_known:
             raise ValueError(f"task_loss must be 'zero_one' or a callable, got {self.task_loss!r}")
         width = None
+        if length_of(X, "X") != length_of(y, "y"):
+            raise ValueError(
+                f"X and y must have the same length, got {length_of(X, 'X')} and {length_of(y, 'y')}"
+            )
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = check_array_of_numbers(x, f"X[{i}]", finite=None)
             if x.ndim != 2 or (width or x.shape[1]) != x.shape[1]:
@@ -95,7 +100,10 @@ class EnumeratedModel(StructuredModel):
         phi : ndarray of shape (n_features,)
             Its features.
         """
-        return self._candidates(x)[y]
+        x = self._candidates(x)
+        if not isinstance(y, Integral) or not 0 <= y < len(x):
+            raise ValueError(f"y must name one of {len(x)} candidates, got {y!r}")
+        return x[y]
 
     def loss(self, y_true, y):
         """Cost of a candidate.
@@ -134,7 +142,13 @@ class EnumeratedModel(StructuredModel):
         y : int
             Its number; the first on ties.
         """
-        return int(np.argmax(self._candidates(x) @ w))
+        return int(np.argmax(self._candidates(x) @ self._weights(w)))
+
+    def _weights(self, w):
+        w = check_array_of_numbers(w, "w")
+        if w.shape != (self.size_joint_feature,):
+            raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
+        return w
 
     def _candidates(self, x):
         x = check_array_of_numbers(x, "x")
@@ -162,5 +176,8 @@ class EnumeratedModel(StructuredModel):
         y : int
             Its number; the first on ties.
         """
+        x = self._candidates(x)
+        if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
+            raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
         losses = [self.loss(y_true, y) for y in range(len(x))]
-        return int(np.argmax(self._candidates(x) @ w + losses))
+        return int(np.argmax(x @ self._weights(w) + losses))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_flag, check_strength
+from ..._validation import check_array_of_numbers, check_flag, check_magnitude, check_strength
 from ...inference.oracles._assignment import Assignment
 from ._base import StructuredModel
 from ._links import common_shape, links_of, pairs_of
@@ -129,8 +129,6 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         self.n_features_in_ = first.shape[2]
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")
-            if not np.all(np.isfinite(x)):
-                raise ValueError(f"X[{i}] contains NaN or infinity")
             self._check_truth(links_of(truth, f"y[{i}]", x.shape[:2]), x.shape, f"y[{i}]")
         return self
 
@@ -152,7 +150,12 @@ class MatchingModel(MatchingPolytope, StructuredModel):
 
     def _table(self, x, name):
         x = np.asarray(x)
-        return x if x.dtype.kind in "fiub" else check_array_of_numbers(x, name)
+        if x.dtype.kind not in "fiub":
+            x = check_array_of_numbers(x, name, finite=None)
+        if not np.all(np.isfinite(x)):
+            raise ValueError(f"{name} contains NaN or infinity")
+        check_magnitude(x, name)
+        return x
 
     def _check_truth(self, links, shape, name):
         for axis, (kind, other) in enumerate([("row", "columns"), ("column", "rows")]):
@@ -311,7 +314,8 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         """
         from ..._kernels.matching import pair_scores
 
-        x, w = self._check_input(x), np.asarray(w, dtype=np.float64)
+        x, w = self._check_input(x), check_array_of_numbers(w, "w")
+        check_magnitude(w, "w")
         if w.shape != (self.n_features_in_,):
             raise ValueError(f"w must have shape ({self.n_features_in_},), got {w.shape}")
         features = x.reshape(-1, len(w))
@@ -338,7 +342,9 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         augmented : ndarray of shape (J, K)
             Scores whose maximiser is the loss-augmented prediction.
         """
-        scores = np.asarray(scores, dtype=np.float64)
+        scores = check_array_of_numbers(scores, "scores")
+        if scores.ndim != 2:
+            raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         true = links_of(y_true, "y_true", scores.shape)
         scale = self._scale(len(true[0]), scores.shape)
         augmented = scores + scale * self.false_link_cost

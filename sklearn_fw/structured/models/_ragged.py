@@ -76,7 +76,7 @@ def _stack(items, n_features):
 
 def _as_array(item, name):
     if sp.issparse(item):
-        return item if _is_plain(item) else check_sparse(item, name)
+        return item if _is_plain(item) else check_sparse(item, name).tocsr()
     if np.ma.is_masked(item):
         raise ValueError(f"{name} has masked entries: fill them, for instance by filled(0)")
     try:
@@ -94,6 +94,7 @@ def _is_plain(item):
     """Whether a matrix is CSR of parts of the right lengths, which can be stacked unseen."""
     return (
         item.format == "csr"
+        and item.indices.dtype.kind == "i"
         and item.indptr.shape == (item.shape[0] + 1,)
         and item.indptr[-1] == len(item.indices) == len(item.data)
     )
@@ -128,6 +129,11 @@ def stack_labels(y, node_start=None):
         items = [np.asarray(item) for item in y]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
+            if item.dtype.kind == "O" and any(
+                label is None or not hasattr(label, "__hash__") or label.__hash__ is None
+                for label in item.ravel().tolist()
+            ):
+                raise ValueError(f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}")
             if item.ndim == 0 and item.dtype.kind in "US":
                 raise ValueError(
                     f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "
