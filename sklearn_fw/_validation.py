@@ -198,7 +198,7 @@ def check_array_of_numbers(values, name, finite=True):
 
 def check_magnitude(values, name):
     """Refuse numbers with squares that overflow."""
-    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > LARGEST:
         raise ValueError(
             f"{name} has an entry of absolute value {largest:.3g}, sums of squares would overflow: "

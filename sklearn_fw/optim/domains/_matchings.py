@@ -67,7 +67,7 @@ class BipartiteMatchings(Described):
         return vertex.ravel()
 
     def contains(self, x, tol=1e-9):
-        x = self._vector(x, "x").reshape(self.shape)
+        x, tol = self._vector(x, "x").reshape(self.shape), check_not_negative(tol, "tol")
         sums = [x.sum(axis=1), x.sum(axis=0)]
         within = x.min() >= -tol and all(side.max() <= 1.0 + tol for side in sums)
         if self.perfect:

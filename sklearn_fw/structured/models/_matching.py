@@ -150,7 +150,9 @@ class MatchingModel(MatchingPolytope, StructuredModel):
 
     def _table(self, x, name):
         x = np.asarray(x)
-        if x.dtype.kind not in "fiub":
+        if x.dtype.kind not in "fiubO":
+            raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
+        if x.dtype.kind == "O":
             x = check_array_of_numbers(x, name, finite=None)
         if not np.all(np.isfinite(x)):
             raise ValueError(f"{name} contains NaN or infinity")
