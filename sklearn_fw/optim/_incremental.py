@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_not_negative, check_positive
 from ._bound import suboptimality_bound
 from ._engines import LaggedEngine, make_engine
+from ._overlap import proven_share
 
 __all__ = [
     "Asaga",
@@ -32,6 +33,8 @@ __all__ = [
 INTERCEPT_SHARE = 0.1
 # Squares of column entries below this count as zero: their inverse would be no number.
 TINY = 1e-200
+# Steps that overlap, per thread: measured overlaps are many times the number of threads.
+USUAL_OVERLAP = 10
 # Share of the mean loss of zero scores below which a certificate is rounding.
 ROUNDING = 1e-16
 
@@ -76,7 +79,8 @@ class IncrementalSolver(Solver):
     ----------
     step_size : {"auto", "theory"} or float, default="auto"
         "auto" is 1 / (3 L), for SAG 1 / L, and "theory" the 1 / (5 L) of the convergence theorem,
-        where L bounds the second derivative of every term ``s_i loss(y_i, <w, x_i> + c)``.
+        or what that for threads allows (`Asaga`), where L bounds the second derivative of every
+        term ``s_i loss(y_i, <w, x_i> + c)``.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Every row once per epoch in a new order, or independent draws as in the theory.
     conditioning : {"auto", "diagonal"} or None, default="auto"
@@ -86,6 +90,7 @@ class IncrementalSolver(Solver):
     """
 
     auto_share = 1.0 / 3.0  # of 1 / L
+    step_rules = frozenset({"auto", "theory"})
 
     def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
         self.step_size = step_size
@@ -108,7 +113,7 @@ class IncrementalSolver(Solver):
         if self.conditioning is not None:
             check_choice(self.conditioning, "conditioning", {"auto", "diagonal"})
         if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", {"auto", "theory"})
+            check_choice(self.step_size, "step_size", self.step_rules)
         elif isinstance(self.step_size, Real):
             check_positive(self.step_size, "step_size")
         else:
@@ -144,19 +149,33 @@ class IncrementalSolver(Solver):
             smoothness = problem.smoothness
         else:
             smoothness = problem.smoothness_in(engine.common(metric), center)
-        share = 0.0
+        of_intercept = 0.0
         if problem.fit_intercept:
             # The intercept is a column of ones, in a metric of its own.
             heaviest = 1.0 if problem.weight is None else problem.weight.max()
             of_ones = problem.loss.smoothness * heaviest
-            share = INTERCEPT_SHARE * smoothness / of_ones or 1.0
-            smoothness += share * of_ones
+            of_intercept = INTERCEPT_SHARE * smoothness / of_ones or 1.0
+            smoothness += of_intercept * of_ones
         if isinstance(self.step_size, str):
-            share_of = {"auto": self.auto_share, "theory": 0.2}
-            gamma = share_of[self.step_size] / (smoothness or 1.0)
+            share = (
+                self.auto_share
+                if self.step_size == "auto"
+                else proven_share(engine, self._overlap(engine))
+            )
+            gamma = share / (smoothness or 1.0)
         else:
             gamma = float(self.step_size)
-        return gamma, gamma * share
+        return gamma, gamma * of_intercept
+
+    def _share(self, engine, smoothness, metric):
+        """What a rule with a name takes of 1 / L."""
+        if self.step_size == "auto":
+            return self.auto_share
+        return proven_share(engine, self._overlap(engine))
+
+    def _overlap(self, engine):
+        """Steps that may overlap with one."""
+        return 0
 
 
 class Run:
@@ -416,9 +435,33 @@ class SparseSaga(IncrementalSolver):
 class Asaga(SparseSaga):
     __doc__ = (
         "Asynchronous sparse proximal SAGA: `SparseSaga` on all threads, without locks.\n"
-        + IncrementalSolver.__doc__.split("\n", 1)[1]
+        + IncrementalSolver.__doc__.split("\n", 1)[1].rstrip()
+        + """
+    overlap : "auto" or float, default="auto"
+        Steps that may overlap with one, which ``step_size="theory"`` takes into account where
+        there are several threads, see `overlap_step`; "auto" is ten times their number.
+    """
     )
     parallel = True
+
+    def __init__(
+        self, *, step_size="auto", sampling="shuffle", conditioning="auto", overlap="auto"
+    ):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.overlap = overlap
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        if isinstance(self.overlap, str):
+            check_choice(self.overlap, "overlap", {"auto"})
+        else:
+            check_not_negative(self.overlap, "overlap")
+
+    def _overlap(self, engine):
+        if engine.crew.size == 1:
+            return 0
+        return USUAL_OVERLAP * engine.crew.size if self.overlap == "auto" else self.overlap
 
 
 class Saga(SparseSaga):
