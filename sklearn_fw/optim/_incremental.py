@@ -157,12 +157,7 @@ class IncrementalSolver(Solver):
             of_intercept = INTERCEPT_SHARE * smoothness / of_ones or 1.0
             smoothness += of_intercept * of_ones
         if isinstance(self.step_size, str):
-            share = (
-                self.auto_share
-                if self.step_size == "auto"
-                else proven_share(engine, self._overlap(engine))
-            )
-            gamma = share / (smoothness or 1.0)
+            gamma = self._share(engine, smoothness, metric) / (smoothness or 1.0)
         else:
             gamma = float(self.step_size)
         return gamma, gamma * of_intercept
