@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from .._validation import check_choice, check_not_negative, check_positive
 from ._bound import suboptimality_bound
+from ._columns import PERIOD
 from ._engines import LaggedEngine, make_engine
 from ._overlap import proven_share
 
@@ -434,7 +435,8 @@ class Asaga(SparseSaga):
         + """
     overlap : "auto" or float, default="auto"
         Steps that may overlap with one, which ``step_size="theory"`` takes into account where
-        there are several threads, see `overlap_step`; "auto" is ten times their number.
+        there are several threads, see `overlap_step`; "auto" is ten times their number, or 128 for
+        every thread but one where threads keep copies of frequent columns.
     """
     )
     parallel = True
@@ -456,7 +458,12 @@ class Asaga(SparseSaga):
     def _overlap(self, engine):
         if engine.crew.size == 1:
             return 0
-        return USUAL_OVERLAP * engine.crew.size if self.overlap == "auto" else self.overlap
+        if self.overlap != "auto":
+            return self.overlap
+        # What another thread writes to its copy is seen after up to two periods.
+        has_copies = getattr(engine, "hot", np.empty(0)).size > 0
+        late = 2 * PERIOD * (engine.crew.size - 1) if has_copies else 0
+        return max(USUAL_OVERLAP * engine.crew.size, late)
 
 
 class Saga(SparseSaga):

@@ -79,6 +79,16 @@ def test_threads_take_theirs(overlap):
     assert step_of(Asaga(overlap=overlap), sparse_problem(), 2) == pytest.approx(1 / 3)
 
 
+def test_copies_of_frequent_columns_are_late():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4000, 3)), rng.standard_normal(4000)
+    loss = resolve_loss("squared_error", None)
+    problem = FiniteSum(X, y, loss, Box(-np.inf, np.inf).bind(3))
+    expected, _ = overlap_step(2 * 64 * 2, 1.0, 3)
+    found = step_of(Asaga(step_size="theory", conditioning=None), problem, 3)
+    assert found == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     "penalty", [ElasticNet(l1_ratio=0.5), Box(0.0, 1.0), GroupLasso([[i] for i in range(50)])],
     ids=["elastic net", "box", "groups"],
