@@ -255,8 +255,9 @@ class NeighborSaga(IncrementalSolver):
 
     - "auto" is 1 / (3 L) and "theory" 1 / (5 L), as for SAGA, where L is without the ridge; here it
       is with it.
-    - "paper" is ``q / (mu n)``, the step of the paper's experiments. It needs a ridge, and is too
-      long as soon as K > 1: where it exceeds 2 / L, iterates leave for infinity.
+    - "paper" is ``q / (mu n)``, the step of the paper's experiments. It needs a ridge, is longer
+      than theorems allow as soon as K > 1, and than 2 / L as soon as K > 8, where iterates may
+      leave for infinity.
     - "optimal" has the best proven rate: ``a / (4 L)`` with ``a = memorization_step(K)``, and for
       variants that share slopes ``memorization_step(K, "shared")``, the longest step for which
       their theorem holds (Theorems 1 and 2).
