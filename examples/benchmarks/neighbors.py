@@ -22,8 +22,8 @@ Numbers are sub-optimalities ``f(w) - f*`` of the mean loss plus ``alpha / 2 |w|
 n steps, medians over repeated runs with other orders; ``f*`` is certified by Newton's method to
 1e-12 of the objective. "slopes" are the derivatives of losses that steps computed, over n, and
 "seconds" the CPU seconds of the fit, with the search for neighbours and exact certificates after
-every epoch; a run makes 20 epochs, or fewer when its gap is zero. Steps draw rows independently, and columns have no steps of their
-own, as in the theory.
+every epoch; a run makes 20 epochs, or fewer when its gap is zero. Steps draw rows independently,
+and columns have no steps of their own, as in the theory.
 
 The paper has curves and no tables. What it says of them stands in the last table of the second
 part, beside what was measured here.
