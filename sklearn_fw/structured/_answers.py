@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_sample_weight
+from ..inference.oracles._checked import checked
 from ._items import length_of
 from ._suboptimality import suboptimality
 from .models import MulticlassModel
@@ -71,7 +72,7 @@ class Answers:
         """
         X, k = self._check_X(X), check_integer(k, "k", 1)
         self._need("n_best", "top_k")
-        return self.model_._n_best(X, self.coef_, self.oracle_, k)
+        return self.model_._n_best(X, self.coef_, checked(self.oracle_), k)
 
     # ---- probabilities -----------------------------------------------------------------------
 
@@ -197,7 +198,11 @@ class Answers:
 
     def _sums(self):
         """The oracle for marginals; None means the compiled trees, which single nodes are too."""
-        return None if self._compiled or isinstance(self.model_, MulticlassModel) else self.oracle_
+        return None if isinstance(self.model_, MulticlassModel) else self._own_oracle()
+
+    def _own_oracle(self):
+        """The oracle for predictions; None means the compiled trees."""
+        return None if self._compiled else checked(self.oracle_)
 
     def _need(self, method, ability):
         single_nodes = ability == "marginals" and isinstance(self.model_, MulticlassModel)

@@ -3,17 +3,19 @@
 import copy
 import math
 import time
-import warnings
 from itertools import pairwise
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from .._validation import check_choice, check_integer, check_positive, check_time_limit
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_random_state,
+    check_time_limit,
+)
 from ..model_selection import RegularizationPath
-from ._choice_of_c import most_passes
 from ._path_pieces import Breakpoint, Piece
 from ._path_walk import Walk
 from .solvers import BlockFrankWolfe, resolve_solver
@@ -76,7 +78,7 @@ class StructuredPath(RegularizationPath):
         Accuracy.
     certified : bool
         Whether it is guaranteed (exact mode).
-    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter"}
+    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter", "rounding"}
         Why the path ends; "hinge": the mean hinge loss is below eps, larger C change nothing.
     n_oracle_calls_ : int
         Oracle calls made.
@@ -255,7 +257,7 @@ def structured_path(
     eps`` at breakpoints as far apart as their mixtures stay ``eps``-optimal.
     """
     check_choice(mode, "mode", {"exact", "heuristic"})
-    kappa = check_walk(
+    eps, kappa, C_min, C_max = check_walk(
         eps, KAPPA[mode] if kappa is None else kappa, ("C_min", C_min), ("C_max", C_max),
         max_breakpoints,
     )  # fmt: skip
@@ -276,7 +278,7 @@ def structured_path(
     if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
         fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
-    max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
+    max_iter = fitted._most_passes(blocks)
     eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
@@ -291,14 +293,7 @@ def structured_path(
         max_breakpoints=max_breakpoints, deadline=deadline, verbose=estimator.verbose,
     )  # fmt: skip
     walk.run()
-    if walk.ended == "max_iter":
-        warnings.warn(
-            f"the path ends at C = {1.0 / (walk.solved[-1].lam * scale):.3g}: "
-            f"{max_iter} passes missed a gap of kappa * eps = {kappa * eps:.3g} at the "
-            f"next C; increase max_iter or eps",
-            ConvergenceWarning,
-            stacklevel=CALLER,
-        )
+    walk.warn_if_short("C", 1.0 / (walk.solved[-1].lam * scale), CALLER)
     from .._kernels.block_rules import CALLS
 
     return StructuredPath(
@@ -309,17 +304,18 @@ def structured_path(
 
 
 def check_walk(eps, kappa, low, high, max_breakpoints):
-    """Refuse options of a path that make no sense; ends are pairs of name and value or None."""
-    if not check_positive(kappa, "kappa") < 1:
+    """Return eps, kappa and both ends, pairs of name and value, as floats; None stays None."""
+    eps, kappa, start, end = (
+        None if value is None else check_positive(value, name)
+        for name, value in (("eps", eps), ("kappa", kappa), low, high)
+    )
+    if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
-    for name, value in (("eps", eps), low, high):
-        if value is not None:
-            check_positive(value, name)
-    if low[1] is not None and high[1] is not None and not low[1] < high[1]:
-        raise ValueError(f"{low[0]} must be below {high[0]}, got {low[1]} and {high[1]}")
+    if start is not None and end is not None and not start < end:
+        raise ValueError(f"{low[0]} must be below {high[0]}, got {start} and {end}")
     if max_breakpoints is not None:
         check_integer(max_breakpoints, "max_breakpoints", 1)
-    return kappa
+    return eps, kappa, start, end
 
 
 def _start(blocks, tol):

@@ -100,7 +100,7 @@ class Piece:
             p, q = float(self.share(lam)), float(self._dual_share(lam))
             if max(self._bound(math.exp(low), p, q), self._bound(math.exp(high), p, q)) <= eps:
                 continue
-            if self._bound(lam, p, q) > eps or high - low < FINEST:
+            if not self._bound(lam, p, q) <= eps or high - low < FINEST:
                 return False
             cells += [(middle, high), (low, middle)]
         return True

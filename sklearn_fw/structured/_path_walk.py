@@ -2,8 +2,10 @@
 
 import math
 import time
+import warnings
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._loop import drive
 from .._result import Status
@@ -64,12 +66,28 @@ class Walk:
                     self._adapt_stride(piece, gaps.max())
                 else:
                     share = np.clip(np.argmax(gaps) / (len(gaps) - 1), 0.25, 0.75)
-                    middle = self._solve(here.at * (goal.at / here.at) ** share)
-                    ahead += [goal, middle]
+                    at = here.at * (goal.at / here.at) ** share
+                    if not min(here.at, goal.at) < at < max(here.at, goal.at):
+                        raise _Ended("rounding")
+                    ahead += [goal, self._solve(at)]
         except _Ended as reason:
             if not self.solved:
                 raise RuntimeError("no breakpoint was reached: increase max_iter or eps") from None
             self.ended = str(reason)
+
+    def warn_if_short(self, name, last, stacklevel):
+        """Warn of a path that ends because a breakpoint could not be solved."""
+        if self.ended not in ("max_iter", "rounding"):
+            return
+        passes = self.ended == "max_iter"
+        warnings.warn(
+            f"the path ends at {name} = {last:.3g}: "
+            f"{f'{self.max_iter} passes' if passes else 'steps as short as rounding'} missed a gap "
+            f"of kappa * eps = {self.method.tol:.3g} at the next {name}; increase "
+            f"{'max_iter or ' if passes else ''}eps",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
 
     def _next(self, here):
         if here.hinge <= self.eps:
@@ -78,6 +96,8 @@ class Walk:
             raise _Ended(self.at_end)
         stride = self.sign * self.stride
         at = here.at * math.exp(stride)
+        if at == here.at:
+            raise _Ended("rounding")
         # No short last step.
         return self.end if self._is_beyond(at * math.exp(0.2 * stride)) else at
 

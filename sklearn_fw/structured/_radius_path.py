@@ -2,16 +2,13 @@
 
 import copy
 import time
-import warnings
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._validation import check_positive, check_time_limit
 from ..model_selection import RegularizationPath
-from ._choice_of_c import most_passes
 from ._path import CALLER, EPS, KAPPA, TOUCH, check_walk
 from ._path_walk import Walk
 from ._radius_pieces import BallPiece, Lines
@@ -227,14 +224,14 @@ def radius_path(
     Starts where zero weights are good enough, or at ``radius_min``, and solves to ``kappa * eps``
     at breakpoints as far apart as chords and lines certify what is between.
     """
-    kappa = check_walk(
+    eps, kappa, radius_min, radius_max = check_walk(
         eps, KAPPA["exact"] if kappa is None else kappa, ("radius_min", radius_min),
         ("radius_max", radius_max), max_breakpoints,
     )  # fmt: skip
     deadline = time.perf_counter() + check_time_limit(time_limit)
     fitted = clone(estimator)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
-    max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
+    max_iter = fitted._most_passes(blocks)
     eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
@@ -249,13 +246,7 @@ def radius_path(
         max_breakpoints=max_breakpoints, deadline=deadline, verbose=estimator.verbose,
     )  # fmt: skip
     walk.run()
-    if walk.ended == "max_iter":
-        warnings.warn(
-            f"the path ends at radius = {walk.solved[-1].radius:.3g}: {max_iter} passes missed a "
-            f"gap of kappa * eps = {kappa * eps:.3g} at the next radius; increase max_iter or eps",
-            ConvergenceWarning,
-            stacklevel=CALLER,
-        )
+    walk.warn_if_short("radius", walk.solved[-1].radius, CALLER)
     from .._kernels.block_rules import CALLS
 
     return RadiusPath(

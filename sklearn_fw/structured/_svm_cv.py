@@ -4,9 +4,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._threads import parallel
 from .._validation import check_integer, check_sample_weight
 from ..model_selection import regularization_path
 from ..model_selection._scoring import check_scorer
@@ -155,13 +156,13 @@ class StructuredSVMCV(BaseEstimator):
         weight = check_sample_weight(sample_weight, n_samples)
         folds = self._split(y, groups, n_samples, is_classifier(like))
         options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
-        self.paths_ = Parallel(n_jobs=self.n_jobs)(
+        self.paths_ = parallel(self.n_jobs)(
             delayed(_path_of_fold)(estimator, X, y, weight, train, self._range(weight, train),
                                    options)
             for train, _ in folds
         )  # fmt: skip
         self.lambdas_ = self._lambdas(weight.sum())
-        columns = Parallel(n_jobs=self.n_jobs)(
+        columns = parallel(self.n_jobs)(
             delayed(_score_fold)(path, X, y, weight, train, test, scorer, self.lambdas_)
             for path, (train, test) in zip(self.paths_, folds)
         )

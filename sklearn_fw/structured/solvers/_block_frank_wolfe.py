@@ -1,10 +1,17 @@
 """Block-coordinate Frank-Wolfe: BCFW and its pairwise, away and hybrid variants."""
 
 import warnings
+from numbers import Real
 
 import numpy as np
 
-from ..._validation import check_choice, check_integer, check_positive
+from ..._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+)
 from ._base import Solution, Solver, check_bounds
 
 __all__ = ["BlockFrankWolfe"]
@@ -147,18 +154,22 @@ class BlockFrankWolfe(Solver):
         check_integer(self.cache_size, "cache_size", 1)
         for name in ("cache_f", "cache_nu", "early_exit"):
             value = getattr(self, name)
+            if not isinstance(value, Real):
+                raise TypeError(f"{name} must be a number, got {value!r}")
             if not value >= 0:
                 raise ValueError(f"{name} must not be negative, got {value}")
+            check_not_negative(value, name)
+        check_flag(self.line_search, "line_search")
         if not self.line_search and self.step != "fw":
             raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
-        if self.averaging not in (True, False, "auto"):
+        if not _is_flag_or_auto(self.averaging):
             raise ValueError(f"averaging must be True, False or 'auto', got {self.averaging!r}")
         if self.averaging == "auto" and self.step != "fw":
             raise ValueError(
                 f"averaging='auto' is defined for step='fw' only, got {self.step!r}: set "
                 f"averaging to True or False"
             )
-        if self.cache not in (True, False, "auto"):
+        if not _is_flag_or_auto(self.cache):
             raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
@@ -198,6 +209,10 @@ class BlockFrankWolfe(Solver):
                 "MulticlassModel has: take step='pairwise' (solver 'bcpfw')"
             )
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
+
+
+def _is_flag_or_auto(value):
+    return isinstance(value, bool) or (isinstance(value, str) and value == "auto")
 
 
 class _BlockMethod:

@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_choice, check_integer, check_not_negative, check_positive
+from ..._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+)
 from ._base import Solution, Solver, check_bounds
 from ._block_frank_wolfe import numbers
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
@@ -157,6 +163,8 @@ class Extragradient(Solver):
         check_choice(self.z_geometry, "z_geometry", {"auto", "entropy", "euclidean"})
         check_integer(self.gap_check, "gap_check", 1)
         check_integer(self.first_passes, "first_passes", 0)
+        check_flag(self.restart, "restart")
+        check_flag(self.memory_efficient, "memory_efficient")
         if not 0 <= check_not_negative(self.cut, "cut") < 1:
             raise ValueError(f"cut must be a fraction below 1, got {self.cut}")
         if self.radius is not None:
@@ -171,7 +179,7 @@ class Extragradient(Solver):
             value = getattr(self, name)
             if isinstance(value, Real):
                 check_positive(value, name)
-            elif value not in words:
+            elif not (isinstance(value, str) and value in words):
                 known = " or ".join(map(repr, words))
                 raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
 

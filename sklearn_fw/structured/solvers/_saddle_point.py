@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_choice, check_integer, check_positive
+from ..._validation import check_choice, check_flag, check_integer, check_positive
 from ._base import Solution, Solver
 from ._block_frank_wolfe import numbers
 
@@ -105,7 +105,9 @@ class SaddlePointFrankWolfe(Solver):
         """
         check_positive(self.radius, "radius")
         check_choice(self.norm, "norm", {"l1", "l2"})
-        if self.step_size in ("line_search", "adaptive", "heuristic"):
+        check_flag(self.block, "block")
+        known = isinstance(self.step_size, str)
+        if known and self.step_size in ("line_search", "adaptive", "heuristic"):
             reason = {
                 "line_search": "cycles on bilinear saddle points",
                 "adaptive": "needs strong convexity on both sides, which hinges lack",
