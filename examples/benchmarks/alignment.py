@@ -153,13 +153,13 @@ def solver_of(name, radius):
     return name
 
 
-def estimator(name, C=1.0, radius=1.0, tol=TOL, max_iter=500):
+def estimator(name, C=None, radius=1.0, tol=TOL, max_iter=500):
     """The structured SVM of this page."""
     from sklearn_fw.structured import MatchingModel, StructuredSVM
 
     return StructuredSVM(
-        MatchingModel(), solver=solver_of(name, radius), C=C, tol=tol, max_iter=max_iter,
-        random_state=0,
+        MatchingModel(), solver=solver_of(name, radius), tol=tol, max_iter=max_iter,
+        random_state=0, **({} if C is None else {"C": C}),
     )  # fmt: skip
 
 
