@@ -4,8 +4,9 @@ import math
 import warnings
 
 import numpy as np
-from _report import Clock, cpu_of, in_child
+from _report import Clock, Repeats, cpu_of, in_child, shown
 from _saddle_problems import N_PLANTED, clusters, digits, fit, planted_matchings, quietly
+from _saddle_problems import letters as ocr_letters
 
 MARKS = (1, 10, 100, 500, 1000)
 # Gaps and bounds of an independent implementation (sums over samples).
@@ -42,7 +43,7 @@ def measure_planted(n_iter):
 
 
 def planted(report, quick):
-    """Planted matchings in the ball; returns goals."""
+    """Planted matchings in the ball."""
     marks = [mark for mark in MARKS if mark <= (100 if quick else 1000)]
     found = in_child(measure_planted, marks[-1])
     report.text(
@@ -58,9 +59,9 @@ def planted(report, quick):
     for place, mark in enumerate(marks):
         at = {name: (r["gap"][mark - 1], r["bound"][mark - 1]) for name, r in found.items()}
         rows.append([
-            mark, *(f"{v:.3g}" for v in (at["published"][0], PLANTED_GAPS[place],
+            mark, *(shown(v, ".3g") for v in (at["published"][0], PLANTED_GAPS[place],
                                          at["published"][1], PLANTED_BOUNDS[place])),
-            *(f"{v:.3g}" for name in ("balanced", "default") for v in at[name]),
+            *(shown(v, ".3g") for name in ("balanced", "default") for v in at[name]),
         ])  # fmt: skip
     report.table(
         ["t", "published", "independent", "bound", "independent", "balanced", "bound", "default",
@@ -69,13 +70,13 @@ def planted(report, quick):
     )  # fmt: skip
     slack = max(float(np.max(r["gap"] / r["bound"])) for r in found.values())
     ours = found["published"]
-    return [
+    report.goals(
         ("gap over its bound, largest over all iterations", slack, 1.0, "<="),
         ("bound over the independent one, largest over t",
          max(ours["bound"][t - 1] / b for t, b in zip(marks, PLANTED_BOUNDS)), 1.02, "<="),
         ("gap over the independent one, largest over t",
          max(ours["gap"][t - 1] / g for t, g in zip(marks, PLANTED_GAPS)), 1.2, "<="),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def measure_entropy(n_iter):
@@ -108,7 +109,7 @@ def measure_entropy(n_iter):
 
 
 def entropy(report, quick):
-    """Digits with entropic steps; returns goals."""
+    """Digits with entropic steps."""
     marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if quick else 20_000)]
     optimum, gap, found = in_child(measure_entropy, marks[-1])
     report.text(
@@ -123,24 +124,25 @@ def entropy(report, quick):
         row = [mark]
         for name, r in found.items():
             value = float(r["objective"][mark // 100 - 1])
-            row.append(f"{value:.1e}")
+            row.append(shown(value, ".1e"))
             if name in DIGITS_GAPS:
                 row.append(DIGITS_GAPS[name][place])
                 ratios[name] = max(ratios.get(name, 0.0), value / DIGITS_GAPS[name][place])
         rows.append(row)
     report.table(["t", "equal", "independent", "balanced", "independent", "default"], rows)
-    return [
+    report.goals(
         ("distance of the optimum from the independent one", abs(optimum - DIGITS_OPTIMUM), 1e-6,
          "<="),
         *((f"suboptimality over the independent one, {name} steps, largest over t", ratio, 1.2,
            "<=") for name, ratio in ratios.items()),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def extragradient(report, options):
-    """Section on dual extragradient; returns goals."""
+    """Section on dual extragradient."""
     report.section("Dual extragradient")
-    return [*planted(report, options.quick), *entropy(report, options.quick)]
+    planted(report, options.quick)
+    entropy(report, options.quick)
 
 
 # ---- speed ---------------------------------------------------------------------------------------
@@ -204,7 +206,8 @@ def measure_matchings(n_matrices):
 
 
 def speed(report, options):
-    """Section on single steps; returns goals."""
+    """Section on single steps."""
+    in_child(ocr_letters)  # skips at once when there are no data
     quick = options.quick
     report.section("Single steps")
     rows = []
@@ -232,17 +235,17 @@ def speed(report, options):
     report.table(
         ["call", "median", "largest", "warned"],
         [
-            [name, f"{median:.3f}", f"{largest:.3f}", warned]
+            [name, shown(median, ".3f"), shown(largest, ".3f"), warned]
             for name, (median, largest, warned) in found.items()
         ],
     )
-    return [
+    report.goals(
         ("CPU s of an iteration over the OCR words", float(np.median(letters)), 0.5, "<="),
         ("the same, scores of hundreds", max(late), 0.5, "<="),
         ("CPU ms of a projection of 10 x 10", found["Euclidean projection, 10 x 10"][0], 1.0, "<="),
         ("CPU ms of an assignment of 30 x 30", found["assignment oracle, 30 x 30"][0], 0.3, "<="),
-    ]
+    )
 
 
 def _milliseconds(seconds):
-    return f"{1e3 * np.median(seconds):.0f}", f"{1e3 * max(seconds):.0f}"
+    return shown(1e3 * Repeats(seconds), ".0f"), shown(1e3 * max(seconds), ".0f")

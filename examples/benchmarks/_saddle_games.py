@@ -4,7 +4,7 @@ import math
 import statistics
 
 import numpy as np
-from _report import Clock, cpu_of, in_child
+from _report import Clock, cpu_of, in_child, shown
 from _saddle_problems import quietly
 
 # Gaps of single rounds in one game, of an independent implementation.
@@ -110,7 +110,7 @@ def joint_minimisation(payoff, group, n_rounds):
 
 
 def games(report, options):
-    """Section on matrix games; returns where the rate of the paper is missed."""
+    """Section on matrix games."""
     quick = options.quick
     report.section("Matrix games")
     n_rounds, seeds = (1000, range(2)) if quick else (100_000, range(5))
@@ -136,7 +136,7 @@ def games(report, options):
         f"""Slope in t of the single rounds: {min(decades):.2f} to {max(decades):.2f}. Proved is
         -1/16, conjectured and usually seen -1/2."""
     )
-    return university_games(report, quick)
+    university_games(report, quick)
 
 
 def university_games(report, quick):
@@ -161,7 +161,7 @@ def university_games(report, quick):
         n_mixed += len(mixed)
         rows.append([
             n_students, n_games, len(pure), *map(_range, (pure, mixed)),
-            SPEC_MIXED if mixed else None, f"{statistics.median(r['joint'] for r in found):.2f}",
+            SPEC_MIXED if mixed else None, shown(statistics.median(r["joint"] for r in found), ".2f"),
             -2, *(statistics.median(r[name] for r in found) for name in ("share", "ms")),
             SPEC_MS.get(n_students),
         ])  # fmt: skip
@@ -170,10 +170,10 @@ def university_games(report, quick):
          "ms", "networkx"],
         rows,
     )
-    return [
+    report.loses(
         f"""Games of matchings: the rate 1 / t^2 of the paper is missed in {n_mixed} of
         {sum(sizes.values())} games, those with a mixed equilibrium."""
-    ]
+    )
 
 
 def _range(values):
