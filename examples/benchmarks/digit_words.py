@@ -2,6 +2,7 @@
 
 import statistics
 
+from _digit_methods import digit_methods
 from _report import DOCS, Repeats, in_child, main, shown
 
 NAME = "digit_words"
@@ -205,4 +206,5 @@ def report_sets(report, result):
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(NAME, TITLE, ABOUT, {"sets": sets}, peers=("python-crfsuite",)))
+    parts = {"sets": sets, "methods": digit_methods}
+    raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))
