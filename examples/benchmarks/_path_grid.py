@@ -22,7 +22,7 @@ def load(name, quick):
     from sklearn_fw.structured import ChainModel, MultilabelModel
 
     if name == "scene":
-        from _saddle_problems import load_scene
+        from _scenes import load_scene
 
         X, y = load_scene()[:2]
         return MultilabelModel(task_loss="hamming"), *((X[:60], y[:60]) if quick else (X, y))

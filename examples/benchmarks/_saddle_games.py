@@ -166,8 +166,19 @@ def university_games(report, quick):
             SPEC_MS.get(n_students),
         ])  # fmt: skip
     report.table(
-        ["s", "games", "pure", "slopes, pure", "slopes, mixed", "spec", "joint", "paper", "gap",
-         "ms", "networkx"],
+        [
+            "s",
+            "games",
+            "pure",
+            "slopes, pure",
+            "slopes, mixed",
+            "spec",
+            "joint",
+            "paper",
+            "gap",
+            "ms",
+            "networkx",
+        ],
         rows,
     )
     return [

@@ -1,7 +1,8 @@
-"""Scenes with several labels, beside what others report: a part of the benchmark of saddle points."""
+"""Scenes with several labels: a part of the benchmark of saddle points."""
 
 from _report import in_child, medians
-from _saddle_problems import fit, load_scene
+from _saddle_problems import fit
+from _scenes import load_scene
 
 LAM = 0.01
 SHARE = 1e-3
@@ -58,8 +59,10 @@ def scene(report, options):
     )
     rows, found = [], {}
     for solver, edges in RUNS:
-        runs = [in_child(measure, solver, edges, seed, options.quick)
-                for seed in range(1 if solver == "extragradient" else max(3, options.repeat))]
+        runs = [
+            in_child(measure, solver, edges, seed, options.quick)
+            for seed in range(1 if solver == "extragradient" else max(3, options.repeat))
+        ]
         r = found[solver, edges] = medians(runs)
         more = "" if all(run["converged"] for run in runs) else "> "
         early = None if r["early"] is None else f"{r['early']:.1e}"
