@@ -13,7 +13,7 @@ GAME_GAPS = {10: 0.75, 100: 0.19, 1000: 0.070, 10_000: 0.027, 100_000: 0.0085}
 # networkx for a perfect matching of s students.
 SPEC_MIXED = "-0.75 to -0.40"
 SPEC_MS = {16: "< 10", 32: "60", 64: "500"}
-SIZES = {4: 8, 6: 8, 8: 8, 16: 4, 32: 3, 64: 2}  # students: games
+SIZES = {4: 8, 6: 8, 8: 8, 16: 4, 32: 2, 64: 1}  # students: games
 
 
 def measure_gaussian(seeds, n_rounds):

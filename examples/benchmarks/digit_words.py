@@ -2,7 +2,7 @@
 
 import statistics
 
-from _digit_methods import digit_methods
+from _digit_methods import DIGIT_METHODS
 from _report import DOCS, Repeats, in_child, main, shown
 
 NAME = "digit_words"
@@ -206,5 +206,5 @@ def report_sets(report, result):
 
 
 if __name__ == "__main__":
-    parts = {"sets": sets, "methods": digit_methods}
+    parts = {"sets": sets} | DIGIT_METHODS
     raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))
