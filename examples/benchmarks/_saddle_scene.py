@@ -76,6 +76,6 @@ def scene(report, options):
     ours, rival = found["extragradient", "tree"], found["bcpfw", "tree"]
     more = "" if ours["converged"] else "more than "
     report.loses(
-        f"Scenes, tree: extragradient takes {more}{ours['calls'] / rival['calls']:.1f} times the calls "
-        f"and {ours['cpu'] / rival['cpu']:.1f} times the CPU seconds of bcpfw."
+        f"Scenes, tree: extragradient takes {more}{ours['calls'] / rival['calls']:.1f} times the "
+        f"calls and {ours['cpu'] / rival['cpu']:.1f} times the CPU seconds of bcpfw."
     )
