@@ -95,6 +95,20 @@ def test_figures_are_drawn(benchmark_program, tmp_path, name):
         assert "<svg" in path.read_text(encoding="utf-8")
 
 
+def test_tables_of_the_guide_are_measured(benchmark_program):
+    results, pages = benchmark_program("_results"), benchmark_program("_pages")
+    named = [
+        line.split()[2:]
+        for path in (ROOT / "docs").glob("guide/*.rst")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith(".. measured::")
+    ]
+    assert named
+    for name, part, *number in named:
+        found = pages.tables(results.read_result(name), part)
+        assert len(found) >= int(number[0] if number else 1)
+
+
 def test_headlines_are_those_of_the_benchmarks(benchmark_program):
     """``python3 dev.py bench headlines --write`` puts new numbers into both files."""
     headlines = benchmark_program("headlines")

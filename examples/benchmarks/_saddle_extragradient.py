@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from _report import Clock, Repeats, cpu_of, in_child, shown
 from _saddle_problems import N_PLANTED, clusters, digits, fit, planted_matchings, quietly
+from _saddle_problems import letters as ocr_letters
 
 MARKS = (1, 10, 100, 500, 1000)
 # Gaps and bounds of an independent implementation (sums over samples).
@@ -141,6 +142,12 @@ def entropy(report, options):
     )  # fmt: skip
 
 
+def extragradient(report, options):
+    """Sections on dual extragradient."""
+    planted(report, options)
+    entropy(report, options)
+
+
 # ---- speed ---------------------------------------------------------------------------------------
 
 
@@ -203,6 +210,7 @@ def measure_matchings(n_matrices):
 
 def speed(report, options):
     """Section on single steps."""
+    in_child(ocr_letters)  # skips at once when there are no data
     quick = options.quick
     report.section("Single steps")
     rows = []

@@ -48,6 +48,7 @@ def measure(solver, edges, repeat, quick):
 
 def scene(report, options):
     """Section on real scenes."""
+    in_child(load_scene)  # skips at once when there are no data
     report.section("Scenes with several labels")
     report.text(
         f"""The 1,211 training and 1,196 test scenes of Boutell and others: 294 features, six

@@ -7,7 +7,7 @@ Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names
 
 from _report import main
 from _saddle_balls import cuts, leaving
-from _saddle_extragradient import entropy, planted, speed
+from _saddle_extragradient import extragradient, speed
 from _saddle_functions import cubes
 from _saddle_games import gaussian_games, university_games
 from _saddle_scene import scene
@@ -25,9 +25,9 @@ block-coordinate Frank-Wolfe?
 """
 PARTS = {
     "cubes": cubes, "games": gaussian_games, "matchings": university_games,
-    "digits": sparse_digits, "words": sparse_words, "letters": sparse_letters,
-    "leaving": leaving, "cuts": cuts, "planted": planted, "entropy": entropy, "scenes": scene,
-    "solvers": solvers_compared, "alignment": alignment, "steps": speed,
+    "sparse-digits": sparse_digits, "sparse-words": sparse_words, "sparse-letters": sparse_letters,
+    "leaving": leaving, "cuts": cuts, "extragradient": extragradient, "scenes": scene,
+    "solvers": solvers_compared, "alignment": alignment, "speed": speed,
 }  # fmt: skip
 
 if __name__ == "__main__":
