@@ -4,6 +4,7 @@
   test          run the tests; arguments go to pytest, e.g. test -k chain
   lint          check format, style, spelling and docstrings; lint --fix repairs what it can
   docs          build the documentation and its gallery into docs/_build/html
+  fuzz [N]      call everything with damaged arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
   test-oldest   run the tests with the oldest versions that pyproject.toml allows
 
@@ -146,11 +147,16 @@ def bench(args):
     return call(environment("bench"), BENCHMARKS / f"{args[0]}.py", *args[1:])
 
 
+def fuzz(args):
+    return call(environment("test"), ROOT / "tests" / "hostile" / "fuzz.py", *args)
+
+
 COMMANDS = {
     "demo": demo,
     "test": test,
     "lint": lint,
     "docs": docs,
+    "fuzz": fuzz,
     "bench": bench,
     "test-oldest": test_oldest,
 }

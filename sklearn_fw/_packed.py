@@ -5,6 +5,8 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
+from ._validation import check_sparse
+
 __all__ = ["Packed"]
 
 
@@ -229,7 +231,7 @@ def _check_values(values):
             raise TypeError(
                 f"values must be dense or CSR, got {values.format}: call values.tocsr() first"
             )
-        return values
+        return check_sparse(values, "values")
     if not isinstance(values, np.ndarray):
         raise TypeError(
             f"values must be a numpy array or a CSR matrix, got {type(values).__name__}: "

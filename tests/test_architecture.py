@@ -14,6 +14,7 @@ from _package import PACKAGE, ROOT, families, sources
 ROOMS = [
     "_kernels",
     "_validation",
+    "_files",
     "_packed",
     "_callbacks",
     "_result",

@@ -188,8 +188,12 @@ def _add_state(message, sums, table, mode):
 def _normalized(message, sums, mode):
     """Finish a message and divide it by its largest number (subtract, for logarithms).
 
-    Returns this number, and for mode PRODUCT how far below it the smallest one is.
+    Returns this number, and for mode PRODUCT how far below it the smallest one is. Messages of mode
+    MAX that nodes wait for stay as they are: what is subtracted, if it is far larger than what is
+    best in the end, takes its digits.
     """
+    if mode == MAX and message.size > 1:
+        return 0.0, 0.0
     if mode == LOG_SUM:
         for i in range(message.size):
             if message[i] > -np.inf:

@@ -12,6 +12,17 @@ from ._jit import njit
 
 
 @njit
+def largest_score(scores, tables):
+    """Largest absolute number but -inf; cost: one look at each."""
+    largest = 0.0
+    for part in (scores.ravel(), tables.ravel()):
+        for i in range(part.size):
+            size = abs(part[i])
+            largest = size if largest < size < np.inf else largest
+    return largest
+
+
+@njit
 def _walk_back(edges, edge_table, tables, messages, kept, labels):
     """States of all nodes but the roots and ``kept``, given those of their parents."""
     n_states = messages.shape[1]

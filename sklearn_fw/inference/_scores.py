@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Sums of scores, and a few of them in a difference, have to stay within the range of float64.
+LARGEST_SUM = 2.0**1018
+
 
 @functools.cache
 def kernels():
@@ -229,9 +232,35 @@ def arrays_of(scores):
     """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
 
     So read-only ones are copied.
+
+    Raises
+    ------
+    ValueError
+        When sums of scores could leave the range of float64.
     """
     tables, edge_table = tables_of(scores)
-    return _own(scores.unary), _own(tables), edge_table
+    unary, tables = _own(scores.unary), _own(tables)
+    check_sums(kernels().largest_score(unary, tables), scores.n_nodes + scores.n_edges)
+    return unary, tables, edge_table
+
+
+def check_range(scores):
+    """Raise a ValueError where a sum of scores could leave the range of float64."""
+    tables = scores.pairwise[:1] if _is_shared(scores.pairwise) else scores.pairwise
+    largest = max(
+        np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in (scores.unary, tables)
+    )
+    check_sums(largest, scores.n_nodes + scores.n_edges)
+
+
+def check_sums(largest, n_parts):
+    """Raise a ValueError where a sum of so many scores could leave the range of float64."""
+    if largest > LARGEST_SUM / max(n_parts, 1):
+        raise ValueError(
+            f"sums of {n_parts} scores as large as {largest:.3g} may leave the range of float64, "
+            f"keep them below {LARGEST_SUM:.3g}: scale all scores, or use -inf for what is "
+            f"forbidden"
+        )
 
 
 def _own(array):

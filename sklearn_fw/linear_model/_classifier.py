@@ -9,7 +9,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_positive, check_sample_weight
 from ..losses import LogLoss, ModifiedHuber, MultinomialLogLoss, resolve_loss
 from ._base import AsagaModel
 
@@ -223,7 +223,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         return self._class_problems(X, codes, weight)
 
     def _part_problems(self, X, y, weight, total_weight):
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
         codes = np.searchsorted(self.classes_, y)
         unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
@@ -258,6 +258,16 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _with_class_weight(self, y, weight):
         if self.class_weight is None:
             return weight
+        if not isinstance(self.class_weight, str | dict):
+            raise ValueError(
+                f"class_weight must be None, a dict or 'balanced'; got {self.class_weight!r}"
+            )
+        if isinstance(self.class_weight, dict):
+            for label, factor in self.class_weight.items():
+                if not isinstance(factor, Real):
+                    raise ValueError(
+                        f"class_weight must be finite and not negative, got {factor!r} for {label!r}"
+                    )
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
@@ -269,7 +279,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             raise ValueError(
                 f"class_weight must be finite and not negative, got {self.class_weight!r}"
             )
-        return factors if weight is None else weight * factors
+        weight = factors if weight is None else weight * factors
+        return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
 
     def _class_problems(self, X, codes, weight):
         loss = resolve_loss(self.loss, "classification")

@@ -1,14 +1,15 @@
 """Regularization paths of the linear models: warm starts along a grid."""
 
 import copy
+import math
 import warnings
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 
-from .._validation import check_integer, check_not_negative, check_positive
+from .._validation import check_integer, check_not_negative, check_positive, check_random_state
 from ..model_selection import RegularizationPath
 from ..optim._incremental import Start
 
@@ -20,6 +21,8 @@ CALLER = 5
 WIDE = 1e4, 1e-4
 # How much stronger than needed the strongest is: more than rounding.
 MARGIN = 1e-10
+# Halvings of a factor of 16, on a log scale, to a hundredth of that.
+BISECTIONS = 42
 
 
 class LinearPath(RegularizationPath):
@@ -209,19 +212,19 @@ def _zero_strength(problem):
         return not problem.penalty.scaled(strength).prox(-total, 1.0).any()
 
     largest = float(np.abs(total).max(initial=0.0))
-    strong = 1.0
-    while not stays(strong):
-        strong *= 16.0
-        # Weights of the l1 norm and of groups below this share of the penalty are rounding.
-        if strong > 1e16 * max(largest, 1.0):
-            return None
-    weak = strong / 16.0
-    while stays(weak):
-        strong, weak = weak, weak / 16.0
-        if weak < 1e-300:
-            return 0.0
-    while strong > weak * (1.0 + 0.01 * MARGIN):
-        middle = float(np.sqrt(strong * weak))
+    # Weights of the l1 norm and of groups below this share of the penalty are rounding.
+    limit = 1e16 * max(largest, 1.0)
+    powers = range(math.ceil(math.log(limit, 16.0))) if largest < np.inf else ()
+    strong = next((16.0**k for k in powers if stays(16.0**k)), None)
+    if strong is None:
+        return None
+    weaker = (strong / 16.0**k for k in range(1, 260))  # to 1e-300 from one
+    weak = next((weak for weak in weaker if weak < 1e-300 or not stays(weak)), 0.0)
+    if weak < 1e-300:
+        return 0.0
+    strong = 16.0 * weak
+    for _ in range(BISECTIONS):
+        middle = math.sqrt(strong) * math.sqrt(weak)  # the product might underflow
         strong, weak = (middle, weak) if stays(middle) else (strong, middle)
     return strong
 

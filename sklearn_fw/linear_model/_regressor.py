@@ -3,9 +3,8 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._validation import check_choice, check_not_negative
+from .._validation import check_choice, check_magnitude, check_not_negative
 from ..losses import resolve_loss
-from ..optim._minimize_saga import check_magnitude
 from ._alpha import automatic_strength
 from ._base import AsagaModel
 

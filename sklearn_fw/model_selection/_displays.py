@@ -243,5 +243,5 @@ class RegularizationPathDisplay:
 def _values_between(path):
     """The breakpoints of a path and values between them and behind the last, in its order."""
     first, last = path.values_[0], path.values_[-1]
-    end = 2.0 * last if np.isinf(path.C_end_) else path.C_end_
+    end = 2.0 * last if np.isinf(path.end_) else path.end_
     return np.unique(np.r_[path.values_, np.geomspace(first, end, N_BETWEEN)[1:-1], end])

@@ -31,7 +31,7 @@ class RegularizationPath(ABC):
     estimator : estimator
         The estimator whose path this is.
     param_name : str
-        Name of its parameter that says how strong the regularization is, "C" or "alpha".
+        Name of its parameter that says how strong the regularization is, "C", "alpha" or "radius".
     grid_option : str or None
         Option of `regularization_path` that asks for given values. None for a path that chooses
         its breakpoints itself and holds for all values between them.
@@ -153,6 +153,15 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
         - max_breakpoints : int or None, default=None; largest number of breakpoints.
         - time_limit : float or None, default=None; seconds after which no breakpoint is begun.
 
+        For a `StructuredSVM` whose solver has a ``radius`` ("sp_fw", "sp_bcfw" or
+        ``Extragradient(radius=...)``), whose path holds for every radius up to ``radius_max``:
+        ``eps``, ``kappa``, ``max_breakpoints`` and ``time_limit`` as before, and
+
+        - radius_min : float or None, default=None; the first breakpoint, unless zero weights serve
+          larger radii. None begins there.
+        - radius_max : float or None, default=None; the last breakpoint. None goes on to a hundred
+          times the radius at which the loss would be zero if it went on falling as it begins.
+
         For `AsagaClassifier` and `AsagaRegressor`, whose path is a grid of fits with accuracy
         ``tol``:
 
@@ -167,7 +176,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     Returns
     -------
     path : RegularizationPath
-        `sklearn_fw.structured.StructuredPath` or `sklearn_fw.linear_model.LinearPath`.
+        `sklearn_fw.structured.StructuredPath`, `sklearn_fw.structured.RadiusPath` or
+        `sklearn_fw.linear_model.LinearPath`.
 
     Raises
     ------
@@ -175,8 +185,9 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
         When the estimator has no path, or not with these options.
     ValueError
         For parameters out of range, and what the estimator's ``fit`` refuses. Structured: for
-        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), and
-        for averages of iterates in heuristic mode.
+        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), for
+        averages of iterates in heuristic mode, and over radii for an oracle that is not exact and
+        gives no bounds.
         Linear: for penalties that are constraints only.
 
     Warns
@@ -202,7 +213,9 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     about like 1 / sqrt(eps), where keeping weights or dual variables would take 1 / eps. In exact
     mode there are at most ``1 + log(lam_max / lam_min) * mean_i max L_i / (eps (1 - kappa))``, up
     to a factor of two, where lam = 1 / (C n). Averages of iterates (``averaging=True``) begin anew
-    at every breakpoint, and the certificate is theirs. Linear paths save a fifth to a half of
+    at every breakpoint, and the certificate is theirs. Over radii, weights are mixed in proportion,
+    and each mixture of outputs that a solver met bounds the optimum by a line in the radius; what
+    is between chords and lines is known exactly. Linear paths save a fifth to a half of
     the epochs of single fits with a ridge, less with an l1 penalty, where the new coefficients of
     every value have their way to go. Memory: the coefficients of all values.
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_flag, check_not_negative, check_positive
 from ._bound import suboptimality_bound
 from ._engines import LaggedEngine, make_engine
 
@@ -34,6 +34,8 @@ INTERCEPT_SHARE = 0.1
 TINY = 1e-200
 # Share of the mean loss of zero scores below which a certificate is rounding.
 ROUNDING = 1e-16
+# Epochs between two snapshots: more would be a mistake, and never end.
+MOST_INNER = 1e4
 
 
 class Seen(NamedTuple):
@@ -499,7 +501,10 @@ class Svrg(IncrementalSolver):
     def check(self):
         """Refuse settings that make no sense."""
         super().check()
-        check_positive(self.n_inner, "n_inner")
+        if check_positive(self.n_inner, "n_inner") > MOST_INNER:
+            raise ValueError(f"n_inner must be at most {MOST_INNER:g}, got {self.n_inner}")
+        check_flag(self.loopless, "loopless")
+        check_flag(self.parallel, "parallel")
         if self.loopless and self.parallel:
             raise ValueError("loopless snapshots at random moments need parallel=False")
 
@@ -527,6 +532,11 @@ class Hogwild(IncrementalSolver):
     def __init__(self, *, decay=0.5, step_size="auto", sampling="shuffle", conditioning="auto"):
         super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
         self.decay = decay
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        check_not_negative(self.decay, "decay")
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return HogwildRun(problem, engine, self, tol=tol, rng=rng, start=start)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from .._validation import check_choice, check_integer
+from .._validation import check_choice, check_integer, check_not_negative
 from ._engines import SeparableEngine
 from ._incremental import IncrementalSolver, SagaRun
 from ._neighbors import METHODS, given_parents, graph_of_parents, neighbor_graph
@@ -283,6 +283,7 @@ class NeighborSaga(IncrementalSolver):
         check_integer(self.n_neighbors, "n_neighbors", 1)
         if not (isinstance(self.epsilon, Real) and self.epsilon >= 0.0):
             raise ValueError(f"epsilon must be a number that is not negative, got {self.epsilon!r}")
+        check_not_negative(self.epsilon, "epsilon")
         if isinstance(self.neighbors, str):
             check_choice(self.neighbors, "neighbors", METHODS)
         if isinstance(self.switch_to_saga, str):

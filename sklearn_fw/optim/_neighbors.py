@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.random_projection import SparseRandomProjection
-from sklearn.utils import check_array, check_consistent_length, check_random_state, gen_batches
+from sklearn.utils import check_array, check_consistent_length, gen_batches
 
-from .._validation import check_choice, check_integer
+from .._validation import check_choice, check_integer, check_random_state, check_table
 
 __all__ = ["METHODS", "NeighborGraph", "neighbor_graph"]
 
@@ -96,7 +96,7 @@ def neighbor_graph(X, y, n_neighbors, *, method="auto", random_state=None):
     >>> graph.children[graph.indptr[3] : graph.indptr[4]]  # rows 1 and 2 are near row 3
     array([1, 2, 3])
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = check_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n = X.shape[0]
     labels = np.zeros(n, dtype=np.intp)
     if y is not None:

@@ -3,10 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
-from sklearn.utils import check_random_state
 
 from .._result import Status
-from .._validation import check_integer, check_not_negative
+from .._validation import check_integer, check_not_negative, check_random_state
 from ._engines import SeparableEngine
 from ._incremental import SagaRun, SparseSaga
 from ._minimize_saga import make_problem, solve

@@ -406,3 +406,35 @@ def test_edge_cases_of_graphs():
     single = searched().fit(PairwiseMRF([[0.5], [0.0]], [(0, 1)], [[[1.0]]], constant=2.0))
     assert single.log_partition_ == pytest.approx(3.5)
     np.testing.assert_array_equal(single.marginals_, 1.0)
+
+
+# ---- forbidden labellings ------------------------------------------------------------------------
+
+
+def colours(n_variables):
+    """Variables of three states most of which must differ."""
+    edges = [(i, j) for i in range(n_variables) for j in range(i) if (i + j) % 3]
+    return PairwiseMRF(np.zeros((n_variables, 3)), edges, np.where(np.eye(3), -np.inf, 0.0))
+
+
+@pytest.mark.parametrize(
+    "n_variables, settings, message",
+    [
+        (6, {"polytope": "local", "tol": 50.0}, "no labelling was found that .* allow"),
+        (4, {"polytope": "local", "tol": 50.0}, r"a weight of 0\.95 is on labellings that .*forbid"),
+        (4, {"oracle": "trws", "tol": 50.0}, r"a weight of 0\.95 is on labellings that .*forbid"),
+    ],
+)
+def test_a_small_gap_without_an_allowed_answer_is_no_convergence(n_variables, settings, message):
+    trw = TRWMarginals(n_rho_iter=1, **settings)
+    with (
+        pytest.warns(UserWarning, match=r"potentials are -inf \(hard constraints\)"),
+        pytest.warns(ConvergenceWarning, match=message),
+    ):
+        trw.fit(colours(n_variables))
+    assert trw.dual_gap_ <= trw.tol
+    assert not trw.converged_
+    with pytest.warns(UserWarning, match="hard constraints"):
+        trw.set_params(tol=0.5).fit(colours(n_variables))
+    assert trw.converged_
+    assert np.isfinite(trw.log_partition_lower_)

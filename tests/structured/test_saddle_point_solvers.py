@@ -2,10 +2,10 @@
 
 import functools
 import itertools
+import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
+from _referees import smallest_mean_hinge
 from sklearn_fw import regularization_path
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
@@ -38,28 +39,10 @@ SETTINGS = {
 }
 
 
-def mean_hinge(psi, losses, weight, radius):
-    """Smallest mean hinge over the l1 ball, by a linear program in (w+, w-, hinges)."""
-    n, d = len(psi), psi[0].shape[1]
-    sample = np.repeat(np.arange(n), [len(rows) for rows in psi])
-    rows = np.concatenate(psi)
-    constraints = np.vstack(
-        [
-            np.hstack([-rows, rows, -np.eye(n)[sample]]),
-            np.concatenate([np.ones(2 * d), np.zeros(n)])[None],
-        ]
-    )
-    bounds = np.concatenate([-np.concatenate(losses), [radius]])
-    cost = np.concatenate([np.zeros(2 * d), weight])
-    result = linprog(cost, A_ub=constraints, b_ub=bounds)
-    assert result.status == 0
-    return result.fun
-
-
 @functools.cache
 def smallest(name, radius):
     p = problem(name)
-    return mean_hinge(p.psi, p.losses, p.weight, radius)
+    return smallest_mean_hinge(p.psi, p.losses, p.weight, radius)
 
 
 def norm_of(w, norm):
@@ -375,7 +358,7 @@ def test_weights_of_samples():
     X, y = np.repeat(p.X, weight, axis=0), np.repeat(p.y, weight)
     two = StructuredSVM(p.model, solver="sp_fw", tol=0.0, max_iter=20).fit(X, y)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-12)
-    value = mean_hinge(p.psi, p.losses, weight / weight.sum(), 1.0)
+    value = smallest_mean_hinge(p.psi, p.losses, weight / weight.sum(), 1.0)
     assert one.dual_objective_ <= value <= one.objective_
 
 
@@ -523,6 +506,36 @@ def test_without_bounds_nothing_is_certified(solver):
     assert (svm.converged_, svm.status_) == (False, "finished")
     assert np.any(svm.coef_)
     assert {len(column) for column in svm.history_.values()} == {len(svm.history_["time"])}
+
+
+class Guess(BaseEstimator):
+    """Any labels, and a promise that they are the best ones, or none at all."""
+
+    def __init__(self, exact):
+        self.exact = exact
+
+    def argmax(self, scores, start=None):
+        labels = np.arange(scores.unary.shape[0]) + int(1e6 * abs(scores.unary).sum())
+        labels %= scores.unary.shape[1]
+        value = scores.value(labels)
+        return labels, value, value if self.exact else np.inf
+
+
+def test_a_negative_gap_is_no_news_where_nothing_is_claimed():
+    p = problem(CYCLES)
+    for solver in (BlockFrankWolfe(averaging=True, gap_check=1), BlockFrankWolfe(gap_check=1)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            svm = fit(p, solver, oracle=Guess(False), tol=0.0, max_iter=40)
+        assert np.any(svm.history_["dual_gap"] < 0.0)  # estimates
+        messages = [str(w.message) for w in caught]
+        assert len(messages) == 1
+        assert "answers without an upper bound" in messages[0]
+    # A promise that is broken is told once.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(p, BlockFrankWolfe(gap_check=1), oracle=Guess(True), tol=0.0, max_iter=40)
+    assert sum("< 0: the oracle is not exact" in str(w.message) for w in caught) == 1
 
 
 def test_answers_that_break_a_promise():

@@ -18,6 +18,8 @@ PATIENCE = 5  # small estimated gaps in a row that end a run whose oracle proves
 CORRECTION_STEPS = 100  # in one correction, as in the authors' program
 LOOSE = 0.1  # part of a large gap that a correction may leave
 LOCAL_SEARCHES = 30  # between two oracle calls
+TRACE = 1e-9  # weights below are zeros that came out of sums
+REMAINDER = 1e-2  # of the uniform point in a mixture that counts as finished
 FLOOR = 1e-8  # added to marginals inside logarithms when nothing keeps them away from zero
 
 
@@ -190,6 +192,19 @@ class TRWRun:
     def lower(self):
         """Log of the total potential of the labellings visited: log Z from below."""
         return float(np.logaddexp.reduce(list(self._visited.values()), initial=-math.inf))
+
+    def forbidden_weight(self):
+        """Weight of forbidden states and pairs, beyond what the method itself leaves on all of them.
+
+        That is the contraction, and a little of the uniform point that everything starts from.
+        """
+        at = self.mrf.theta == -np.inf
+        if not at.any():
+            return 0.0
+        weight = (1.0 - self.delta) * self.alpha[0]
+        allowed = (self.delta + weight) * self.uniform[at]
+        spilt = float((self.mu[at] - allowed).max())
+        return max(spilt if spilt > TRACE else 0.0, weight if weight > REMAINDER else 0.0)
 
     @property
     def bound(self):

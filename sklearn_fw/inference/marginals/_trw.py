@@ -13,7 +13,8 @@ from ..._result import Status
 from ..._validation import check_choice, check_integer, check_positive, check_time_limit
 from .._deadline import deadline_after
 from .._scores import is_forest
-from ..oracles import BestOf, resolve_oracle
+from ..oracles import BestOf
+from ..oracles._resolve import trusted_oracle
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._choice import Choice, choose, exact_inference, require_allowed
@@ -145,7 +146,8 @@ class TRWMarginals(MarginalsEstimator):
     oracle_ : object or None
         The oracle used; None for ``polytope="local"`` and the closed form.
     converged_ : bool
-        Whether ``dual_gap_ <= tol``.
+        Whether ``dual_gap_ <= tol``, ``log_partition_lower_`` is finite, and no forbidden labelling
+        has weight but by contraction and by a last 1 % of the uniform point.
     status_ : str
         How the last problem ended.
     history_ : dict of str to ndarray
@@ -272,7 +274,7 @@ class TRWMarginals(MarginalsEstimator):
         elif isinstance(self.oracle, str) and self.oracle == "auto":
             choice = choose(mrf, budget["time_limit"])
         else:
-            choice = Choice(resolve_oracle(self.oracle), False, "the oracle that was given")
+            choice = Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
@@ -319,15 +321,17 @@ class TRWMarginals(MarginalsEstimator):
             "n_iter_": len(run.rows),
             "n_oracle_calls_": run.n_calls,
             "oracle_": oracle,
-            "converged_": bool(run.gap <= self.tol),
             "status_": status.name.lower(),
             "history_": {name: np.array([row[name] for row in run.rows]) for name in names},
         }
-        if not run.gap <= self.tol and status is not Status.STOPPED:
-            notes.append(ConvergenceWarning(_advice(run, status, self.tol)))
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
         product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
         lower = max(run.lower, mrf.constant + product)
+        failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
+        failure = failure or _forbidden(run, lower, self.tol)
+        attributes["converged_"] = failure is None
+        if failure is not None and status is not Status.STOPPED:
+            notes.append(ConvergenceWarning(failure))
         answer = Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
         return self._told("frank_wolfe", choice.reason, answer)
 
@@ -467,6 +471,23 @@ def _closed_form(mrf, learned):
     }
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
+
+
+def _forbidden(run, lower, tol):
+    """What is wrong with an answer of small gap where potentials are -inf, or None."""
+    if lower == -math.inf:
+        return (
+            f"certified gap {run.gap:.3g}, but no labelling was found that the potentials of -inf "
+            f"allow, and the lower bound on log Z is -inf: lower tol={tol:g}, or take "
+            f"polytope='marginal' with an exact oracle"
+        )
+    weight = run.forbidden_weight()
+    if weight > 0.0:
+        return (
+            f"certified gap {run.gap:.3g}, but a weight of {weight:.2g} is on labellings that the "
+            f"potentials of -inf forbid: lower tol={tol:g}, or take an exact oracle"
+        )
+    return None
 
 
 def _advice(run, status, tol):

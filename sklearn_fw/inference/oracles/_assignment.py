@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._scores import floats
+from .._scores import check_sums, floats
+from ._settle import ROUNDING, is_negligible
 
 
 class Assignment(BaseEstimator):
@@ -22,7 +23,9 @@ class Assignment(BaseEstimator):
     Attributes
     ----------
     exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
+        True: ``value`` and ``upper_bound`` are equal in every answer, unless scores some 1e5 times
+        the size of the value are part of good perfect matchings and cancel: then what rounding
+        leaves open is between the two.
 
     See Also
     --------
@@ -94,6 +97,8 @@ class Assignment(BaseEstimator):
         # max() is NaN if any entry is, and NaN < inf is false
         if scores.size and not scores.max() < np.inf:
             raise ValueError("scores must hold finite numbers or -inf, got NaN or +inf")
+        largest = np.abs(scores).max(where=np.isfinite(scores), initial=0.0)
+        check_sums(largest, sum(scores.shape))
         matching = np.zeros(scores.shape, np.int8)
         if self.perfect:
             if scores.shape[0] != scores.shape[1]:
@@ -102,16 +107,47 @@ class Assignment(BaseEstimator):
                     f"{scores.shape}: set perfect=False, or add rows or columns for partners that "
                     f"do not exist"
                 )
-            try:
-                pairs = linear_sum_assignment(scores, maximize=True)
-            except ValueError as error:
-                if "infeasible" not in str(error):
-                    raise
+            pairs, error = _perfect(scores)
+            if pairs is None:
                 return matching, -np.inf, -np.inf
         else:
+            error = 0.0  # all terms are positive, and the value is no less than the largest
             rows, columns = linear_sum_assignment(np.maximum(scores, 0.0), maximize=True)
             made = scores[rows, columns] > 0.0
             pairs = rows[made], columns[made]
         matching[pairs] = 1
         value = float(scores[pairs].sum())
-        return matching, value, value
+        return matching, value, value + error
+
+
+def _perfect(scores):
+    """Rows and columns of a best perfect matching, None if none is allowed; what it may lose.
+
+    SciPy errs by a fraction of the largest score. So pairs that cannot be in a matching better than
+    the one known, by what their rows and columns lose, are left out, and the rest is asked again.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    best, left = None, scores
+    while True:
+        try:
+            pairs = linear_sum_assignment(left, maximize=True)
+        except ValueError as error:
+            if "infeasible" not in str(error):
+                raise
+            return best, 0.0
+        if best is None or scores[pairs].sum() > scores[best].sum():
+            best = pairs
+        value = scores[best].sum()
+        finite = left > -np.inf
+        size = np.abs(left).max(where=finite, initial=0.0)
+        error = float(ROUNDING * len(left) * size)
+        if is_negligible(error, (left,), value):
+            return best, 0.0
+        left = left.copy()
+        for view in (left, left.T):
+            tops = view.max(axis=1)
+            room = tops.sum() - value + ROUNDING * (np.abs(tops).sum() + abs(value))
+            view[tops[:, None] - view > room] = -np.inf
+        if np.array_equal(left > -np.inf, finite):
+            return best, error

@@ -5,6 +5,8 @@ import functools
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._checked import checked
+
 
 class BestOf(BaseEstimator):
     """Best answer of several oracles, by default of all fast ones for general graphs.
@@ -119,7 +121,8 @@ class BestOf(BaseEstimator):
             if isinstance(oracle, str):
                 yield _named(oracle)
             elif callable(getattr(oracle, "argmax", None)) and not isinstance(oracle, type):
-                yield oracle  # itself and no clone, which would have to look at the graph again
+                # Itself and no clone, which would have to look at the graph again.
+                yield checked(oracle)
             else:
                 yield resolve_oracle(oracle)
 

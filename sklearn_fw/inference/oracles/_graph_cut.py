@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Sums of this many times the sizes of their terms are taken for the error of rounding.
-ROUNDING = 32 * np.finfo(np.float64).eps
+from .._scores import check_range
+from ._settle import ROUNDING, settled
 
 DIAGONAL = [0, 1], [0, 1]
 OFF_DIAGONAL = [0, 1], [1, 0]
@@ -35,7 +35,8 @@ class GraphCut(BaseEstimator):
     Attributes
     ----------
     exact : bool
-        True: ``value`` and ``upper_bound`` are equal in every answer.
+        True: ``value`` and ``upper_bound`` are equal in every answer, unless scores that matter
+        cancel others some 1e7 times their size: what rounding leaves open is then between them.
 
     See Also
     --------
@@ -103,9 +104,17 @@ class GraphCut(BaseEstimator):
         ValueError
             When there are more than two states, or an edge is not attractive.
         """
+        return settled(self._cut, scores, exact=True) or nothing_allowed(scores)
+
+    def _cut(self, scores, start):
         form = switch_form(scores, "GraphCut")
         if form is None:
-            return nothing_allowed(scores)
+            return None
+        if form.crossed.any() and start is not None:
+            # What is left out of attractive tables leaves others, which roof duality takes.
+            from ._qpbo import QPBO  # which imports this file
+
+            return QPBO()._relax(scores, start)
         if form.crossed.any():
             edge = int(form.crossed.argmax())
             (a, b), table = scores.edges[edge], scores.pairwise[edge]
@@ -115,10 +124,10 @@ class GraphCut(BaseEstimator):
                 f"edges of any kind, TreeMaxProduct() graphs without cycles"
             )
         arcs = fill_arcs(scores.edges, form.forward, form.backward, -form.gain)
-        flow_kernels().max_flow(arcs)
+        flow = flow_kernels().max_flow(arcs)
         labels = form.merge(flow_kernels().reaches_sink(arcs))
-        value = scores.value(labels)
-        return labels, value, value
+        bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow)
+        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
 
 
 class SwitchForm(NamedTuple):
@@ -149,6 +158,7 @@ class SwitchForm(NamedTuple):
 def switch_form(scores, name):
     """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
     unary, tables = scores.unary, scores.pairwise
+    check_range(scores)
     if scores.n_states > 2:
         raise ValueError(
             f"{name} needs two states per node, got {scores.n_states}; TreeMaxProduct() takes more "

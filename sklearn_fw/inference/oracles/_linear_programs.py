@@ -1,5 +1,8 @@
 """Inference by the linear programs of HiGHS: exact with branch and bound, and its relaxation."""
 
+import functools
+from time import perf_counter
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -17,6 +20,7 @@ from ._local_polytope import (
     without_impossible_pairs,
 )
 from ._plans import PlanCache
+from ._settle import settled
 
 # What results of scipy.optimize.milp and linprog call their status.
 OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2
@@ -47,7 +51,9 @@ class MILP(BaseEstimator):
     ----------
     exact : bool
         True without a time limit and with ``mip_rel_gap <= 1e-9``: ``value`` and ``upper_bound``
-        are equal in every answer.
+        are equal in every answer, unless scores that matter cancel others some 1e4 times their
+        size on graphs of more than 16384 labellings: what tolerances leave open is then between
+        the two.
 
     See Also
     --------
@@ -61,10 +67,12 @@ class MILP(BaseEstimator):
     tables of edges follow. The time can grow exponentially. Memory is linear in the size of the
     scores. The matrix is kept for as long as calls come with the same graph.
 
-    HiGHS is exact up to tolerances that are some 1e-10, and 1e-11 for each node and edge, of the
-    largest difference between two scores of one node or edge: forbid by ``-inf``, not by large
-    penalties. They are added to the bound; an answer that is as good as the bound within them, or
-    within ``mip_rel_gap`` where this is at most 1e-9, counts as exact.
+    HiGHS is exact up to tolerances that are some 1e-12, and 1e-13 for each node and edge, of the
+    largest difference between two scores of one node or edge. They are added to the bound; an
+    answer that is as good as the bound within them counts as exact where they are at most 1e-9 of
+    its value. Where they are more, as with penalties of 1e12 beside scores of 1, states and pairs
+    that cannot be part of a better labelling than the one found are left out, and the rest is
+    solved again; forbidding by ``-inf`` saves this.
 
     When the time is up, the answer is the best of what HiGHS has found, ``start`` and the best
     states of nodes by their own scores. Calls may come from several threads.
@@ -130,17 +138,23 @@ class MILP(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        limit = min(check_time_limit(self.time_limit), time_left())
+        gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
+        first_labels(scores, start)
+        end = perf_counter() + limit
+        solve = functools.partial(self._solve, gap=gap, end=end)
+        return settled(solve, scores, start, exact=self.exact) or nothing_allowed(scores)
+
+    def _solve(self, scores, start, gap, end):
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        # HiGHS takes no time at all for no limit.
-        time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
-        gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, constant, error = costs(scores)
-        options = {"mip_rel_gap": gap}
-        if np.isfinite(time_limit):
-            options["time_limit"] = time_limit
+        options = {"mip_rel_gap": 0.0 if gap <= EXACT_GAP else gap}
+        if np.isfinite(end):
+            # HiGHS takes no time at all for no limit.
+            options["time_limit"] = max(end - perf_counter(), 1e-3)
         result = milp(
             cost,
             integrality=np.arange(len(cost)) < scores.unary.size,
@@ -149,7 +163,7 @@ class MILP(BaseEstimator):
             options=options,
         )
         if result.status == INFEASIBLE:
-            return nothing_allowed(scores)
+            return None
         if result.status not in (OPTIMAL, LIMIT):
             raise _failure(result)
 
@@ -160,9 +174,7 @@ class MILP(BaseEstimator):
         bound = dual_bound(scores)
         if result.mip_dual_bound is not None:
             bound = min(bound, float(constant - result.mip_dual_bound / scale + error))
-        if value >= bound - 2 * error - min(gap, EXACT_GAP) * abs(constant - bound):
-            return labels, value, value
-        return labels, value, bound
+        return labels, value, bound, 2 * error
 
 
 class LPRelaxation(BaseEstimator):
@@ -197,9 +209,10 @@ class LPRelaxation(BaseEstimator):
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-11
+    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-13
     for each node and edge of the largest difference between two scores of one of them, counts as
-    exact. Calls may come from several threads.
+    exact where this is at most 1e-9 of its value; else the program is solved again without the
+    states and pairs that cannot be part of a better labelling. Calls may come from several threads.
 
     References
     ----------
@@ -258,15 +271,16 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        first_labels(scores, start)
+        return settled(self._round, scores, start) or nothing_allowed(scores)
+
+    def _round(self, scores, start):
         solution = self._solve(scores)
         if solution is None:
-            return nothing_allowed(scores)
+            return None
         node, _, bound, error = solution
         labels = most_likely(node, first_labels(scores, start))
-        value = scores.value(labels)
-        if value >= bound - error:
-            return labels, value, value
-        return labels, value, bound
+        return labels, scores.value(labels), bound, error
 
     def vertex(self, scores, start=None):
         """Optimal vertex of the local polytope.

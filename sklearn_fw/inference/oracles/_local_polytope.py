@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._scores import PairwiseScores
+from .._scores import PairwiseScores, check_range
 from ._adjacency import first_labels
-from ._graph_cut import ROUNDING
+from ._settle import ROUNDING
 
 # Tolerances of HiGHS are absolute: 1e-6 for the gap of a mixed-integer program and for what counts
 # as integer, 1e-7 for each dual constraint. Against scores of this size they are small.
-LARGEST_COST = 1e4
+LARGEST_COST = 1e6
 GAP_TOLERANCE, DUAL_TOLERANCE = 1e-6, 1e-7
 # Marginals that differ by less are as good as equal.
 TIE = 1e-9
@@ -83,6 +83,7 @@ class Costs(NamedTuple):
 
 def costs(scores):
     """The `Costs` of some scores. Constants of parts do not count, lest they drown differences."""
+    check_range(scores)
     best = _best_of_parts(scores.unary, scores.pairwise)
     best[best == -np.inf] = 0.0
     unary, pairwise = np.split(best, [scores.n_nodes])
@@ -103,7 +104,9 @@ def dual_bound(scores, messages=None):
     nodes, which changes the score of no labelling.
     """
     unary, pairwise = scores.unary, scores.pairwise
+    size = 0.0
     if messages is not None:
+        size = np.abs(messages).sum()
         ends = scores.edges.T[:, :, None] * scores.n_states + np.arange(scores.n_states)
         taken = np.bincount(ends.ravel(), messages.ravel(), minlength=unary.size)
         unary = unary - taken.reshape(unary.shape)
@@ -111,7 +114,8 @@ def dual_bound(scores, messages=None):
     best = _best_of_parts(unary, pairwise)
     if best.min() == -np.inf:
         return -np.inf
-    return float(best.sum() + ROUNDING * np.abs(best).sum())
+    # What the messages are added to is no larger than they and the result.
+    return float(best.sum() + ROUNDING * (np.abs(best).sum() + size))
 
 
 def _best_of_parts(unary, pairwise):

@@ -119,8 +119,8 @@ class IteratedLocalSearch(BaseEstimator):
         """
         n_rounds = self._rounds(scores.n_nodes)
         labels = first_labels(scores, start)
-        first, first_value = labels.copy(), scores.value(labels)
         problem = prepare(scores, self._plan(scores))
+        first, first_value = labels.copy(), scores.value(labels)
         if not problem.n_states.all():  # a node without states: nothing is allowed
             return first, -np.inf, np.inf
         climb(problem, labels)

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 
 from ._adjacency import first_labels
 from ._graph_cut import fill_arcs, flow_kernels, nothing_allowed, switch_form
+from ._settle import settled
 
 
 class QPBO(BaseEstimator):
@@ -40,8 +41,10 @@ class QPBO(BaseEstimator):
     the means of its rows in the tables of its edges. If these labels break a forbidden pair, the
     value is ``-inf``, although there may be an allowed labelling.
 
-    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores, and
-    an answer that is so close to it counts as exact. The object keeps nothing between calls, which
+    The bound includes an allowance for rounding, some 1e-14 of the sum of all absolute scores. An
+    answer that is so close to it counts as exact where that is at most 1e-9 of its value; else
+    states and pairs that cannot be part of a better labelling are left out, and the rest is asked
+    again. The object keeps nothing between calls, which
     may come from several threads.
 
     References
@@ -97,17 +100,19 @@ class QPBO(BaseEstimator):
         ValueError
             When there are more than two states, or ``start`` is no labelling of this graph.
         """
+        if start is not None:
+            first_labels(scores, start)
+        return settled(self._relax, scores, start) or nothing_allowed(scores)
+
+    def _relax(self, scores, start):
         form = switch_form(scores, "QPBO")
         if form is None:
-            return nothing_allowed(scores)
+            return None
         known, flow = roof_dual(form, scores.edges)
         guess = form.gain > 0.0 if start is None else first_labels(scores, start)
         labels = form.merge(np.where(known < 0, guess, known))
-        value = scores.value(labels)
         bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
-        if value >= bound - form.rounding:
-            return labels, value, value
-        return labels, value, bound + form.rounding
+        return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
 
 
 def roof_dual(form, edges):

@@ -8,8 +8,9 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_time_limit
 from .._deadline import time_left
-from ._graph_cut import ROUNDING, nothing_allowed, possible_states
+from ._graph_cut import nothing_allowed, possible_states
 from ._local_polytope import best_guess, dual_bound
+from ._settle import ROUNDING, is_negligible
 
 # toulbar2 keeps its state in variables of a thread or of the process, by the way it was built.
 _alone = threading.Lock()
@@ -123,9 +124,10 @@ class Toulbar2(BaseEstimator):
             return nothing_allowed(scores)
         labels, value = best_guess(scores, found, start)
         bound = min(dual_bound(scores), network.bound(cost))
-        if value >= bound - network.rounding:
+        exact = value >= bound - network.rounding
+        if exact and is_negligible(network.rounding, (scores.unary, scores.pairwise), value):
             return labels, value, value
-        return labels, value, bound
+        return labels, value, max(value, bound + network.rounding)
 
 
 class _Network:

@@ -1,6 +1,7 @@
 """Sequential tree-reweighted message passing: a labelling and a bound on all of them."""
 
 import copy
+import functools
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,6 +11,7 @@ from .._deadline import time_left
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb
 from ._plans import PlanCache
+from ._settle import settled
 
 
 class TRWS(BaseEstimator):
@@ -49,7 +51,9 @@ class TRWS(BaseEstimator):
     Every pass fixes a labelling node by node. `ICM` improves ``start`` and each of these that
     beats those before it. The calculation ends early when bound and value agree, but for
     errors of rounding: 2e-16 times (32 + n_nodes) of the sum of the largest absolute scores of all
-    nodes and edges. Any other ``upper_bound`` is raised by as much.
+    nodes and edges, as long as these are at most 1e-9 of the value; else states and pairs that
+    cannot be part of a better labelling are left out, and the calculation is made again. Any other
+    ``upper_bound`` is raised by as much.
 
     Forbidden states and pairs need no large penalty: minus infinity goes through the messages, so
     that states which cannot be part of an allowed labelling are found out. The answer can
@@ -123,6 +127,9 @@ class TRWS(BaseEstimator):
         """
         max_iter = check_integer(self.max_iter, "max_iter", 1)
         tol = check_not_negative(self.tol, "tol")
+        return settled(functools.partial(self._pass, max_iter=max_iter, tol=tol), scores, start)
+
+    def _pass(self, scores, start, max_iter, tol):
         incumbent = Incumbent(scores, self._plan(scores), start)
         relaxation = Relaxation(incumbent.problem)
         for _ in range(max_iter):
@@ -168,12 +175,8 @@ class Incumbent:
         return bound == self.value or bound - self.value <= self.rounding
 
     def answer(self, bound):
-        """Labels, value and upper bound, as an oracle returns them."""
-        if self.reaches(bound):
-            bound = self.value
-        else:
-            bound += self.rounding
-        return self.labels, self.value, bound
+        """Labels, value, a bound and how far it may be above the value, for `settled`."""
+        return self.labels, self.value, bound + self.rounding, 2 * self.rounding
 
 
 class Relaxation:

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from sklearn.utils import check_array
 
-from ..._validation import check_choice
+from ..._validation import check_choice, check_flag, check_sparse
 from ...inference._scores import is_forest
 from ._pairwise import PairwiseModel, Rows, check_sum_loss
 from ._part_scores import Graph
@@ -90,6 +90,7 @@ class MultilabelModel(PairwiseModel):
             The model.
         """
         self.task_loss_ = check_sum_loss(self.task_loss)
+        check_flag(self.fit_intercept, "fit_intercept")
         X = check_rows(X)
         y = _check_indicators(y)
         self.classes_ = np.arange(y.shape[1])
@@ -181,7 +182,7 @@ def _check_indicators(y):
     if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:
         y = np.stack([np.asarray(row) for row in y])
     if sp.issparse(y):
-        y = y.toarray()
+        y = check_sparse(y, "y").toarray()
     y = check_array(y, dtype=None, input_name="y")
     if not np.all((y == 0) | (y == 1)):
         raise ValueError(

@@ -16,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._validation import check_choice
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
+from ...inference.oracles._checked import name_of
 from ._base import REQUIRED, StructuredModel
 from ._part_scores import PartScores, pairwise_scores
 from ._sparse_weights import dense_part, product
@@ -393,18 +394,21 @@ def has_parts(model):
 
 def augmented_argmax(oracle, scores, truth, whole_cost):
     """Argmax of the scores plus ``whole_cost`` for every labelling but the truth, and a bound."""
-    labels, _, upper_bound = oracle.argmax(scores)
+    labels, value, upper_bound = oracle.argmax(scores)
+    is_exact = upper_bound <= value
     upper_bound += whole_cost
     if whole_cost == 0.0 or np.any(labels != truth):
         return labels, upper_bound
     if not callable(getattr(oracle, "top_k", None)):
         raise TypeError(
             f"the zero-one loss needs an oracle with the method top_k, which "
-            f"{type(oracle).__name__} lacks: use task_loss='hamming' or another oracle"
+            f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
         )
     values, best = oracle.top_k(scores, 2)
-    runner_up_wins = len(values) > 1 and values[1] + whole_cost > scores.value(truth)
-    return best[1] if runner_up_wins else labels, upper_bound
+    second = values[1] + whole_cost if len(values) > 1 else -np.inf
+    if is_exact:
+        upper_bound = max(scores.value(truth), second)
+    return best[1] if second > scores.value(truth) else labels, upper_bound
 
 
 def _writable(field):
