@@ -197,9 +197,9 @@ def cubes(report, options):
     report.table(
         ["saddle point", "d", "nu", "mu", "theorem", "least", "mean", "drops", "gap/bound"],
         [
-            [case, d, balance, shown(r['mu'], ".3g"),
+            [case, d, balance, shown(r["mu"], ".3g"),
              *(shown(r[name], ".2e") for name in ("rate", "least", "mean")),
-             shown(r['drops'], ".2f"), shown(r['gap over bound'], ".3f")]
+             shown(r["drops"], ".2f"), shown(r["gap over bound"], ".3f")]
             for (case, d, balance), r in contraction.items()
         ],
     )  # fmt: skip
@@ -216,8 +216,6 @@ def cubes(report, options):
             for (case, balance), r in universal.items()
         ],
     )
-    paper_problems(report, quick)
-    heuristic_steps(report, quick)
     every = [*contraction.values(), *universal.values()]
     report.goals(
         ("steps that contract w less than proved",
@@ -227,6 +225,8 @@ def cubes(report, options):
          max(max(r["gap over bound"] for r in contraction.values()),
              *(max(r["w"], r["gap"]) for r in universal.values())), 1.0, "<="),
     )  # fmt: skip
+    paper_problems(report, quick)
+    heuristic_steps(report, quick)
 
 
 def paper_problems(report, quick):
@@ -239,26 +239,18 @@ def paper_problems(report, quick):
         universal steps. Without a positive nu there are no adaptive steps. The paper reports a
         linear rate, and that universal steps are faster where nu is small."""
     )
-    rows, curves = [], {}
+    rows = []
     for (case, mu), (balance, gaps) in in_child(_paper_problems, marks).items():
-        curves |= {
-            f"{case}, mu = {mu}, {name}": (marks, values)
-            for name, values in gaps.items() if values[0] is not None
-        }  # fmt: skip
         place = PAPER_MU[case].index(mu)
         rows.append([
             case, mu, shown(balance, ".3f"), *(published[place] for published in BALANCE[case]),
-            *(None if gap is None else shown(gap, ".1e")
-              for name in ("adaptive", "universal") for gap in gaps[name]),
+            *(shown(gap, ".1e") for name in ("adaptive", "universal") for gap in gaps[name]),
         ])  # fmt: skip
     report.table(
         ["saddle point", "mu", "nu", "independent", "authors",
          *(f"{name}, {mark}" for name in ("adaptive", "universal") for mark in marks)],
         rows,
     )  # fmt: skip
-    report.lines(
-        "Quadratic saddle functions on cubes: smallest gap", "iterations", "gap", curves, log="xy"
-    )
 
 
 def heuristic_steps(report, quick):

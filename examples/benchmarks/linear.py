@@ -5,6 +5,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from _linear_contenders import CONTENDERS, asaga_model, quietly
+from _linear_methods import STUDIES, linear_methods
 from _linear_problems import TEXTS, load_data, make_objective, reference, save_data
 from _linear_race import TARGETS, race
 from _report import Clock, Repeats, Skip, in_child, main, shown
@@ -200,6 +201,11 @@ def inside_part(data, report, options):
     with_data(data, functools.partial(report_ours, data), report, options)
 
 
+def methods_part(data, problem, report, options):
+    """The methods of the papers on one problem."""
+    with_data(data, functools.partial(linear_methods, data, problem), report, options)
+
+
 def scaling_part(report, options):
     """Raw columns of very different size."""
     with_data("covtype_raw", report_scaling, report, options)
@@ -221,7 +227,7 @@ def report_race(data, problem, report, folder, facts, options):
     results = [
         race(folder, problem, name, best["F"], cap, cap)
         for name, contender in CONTENDERS.items()
-        if contender.takes(objective, facts["d"])
+        if contender.takes(objective, facts["d"]) and not contender.study
     ]
     found = [run["F"] for result in results for run in result.runs.values()]
     optimum = min([best["F"], *found])
@@ -392,6 +398,12 @@ if __name__ == "__main__":
     }
     parts |= {f"{data}-inside": functools.partial(inside_part, data) for data in INSIDE}
     parts["covtype-raw"] = scaling_part
+    parts |= {
+        f"methods-{data}-{problem}".replace("_", "-"): functools.partial(
+            methods_part, data, problem
+        )
+        for data, problem in STUDIES
+    }
     peers = dict.fromkeys(c.package for c in CONTENDERS.values() if c.package)
     peers.pop("scikit-learn")
     raise SystemExit(main("linear", "Linear models", ABOUT, parts, peers=list(peers)))

@@ -4,6 +4,7 @@ import functools
 import itertools
 import statistics
 
+from _methods import METHODS, block_solver
 from _report import (
     Clock,
     Repeats,
@@ -18,19 +19,11 @@ from _report import (
 from _timed_fit import fit
 
 EFFECTIVE = (10, 20, 50, 100, 200)  # rows of the tables, in oracle calls per training word
-GAP_CHECK = 9  # nine passes and a gap pass are ten effective passes
 EARLY = 18  # passes at which test errors are compared: 20 effective ones without a cache
 RELATIVE_GAP = 0.01
 QUICK = 300  # words
 CALLERS = ("bcfw, uniform sampling", "bcpfw, gap sampling, cache", "cached")
 LOSSES = {"hamming_sum": "raw Hamming loss", "hamming": "normalised Hamming loss"}
-# (step, sampling, cache)
-METHODS = {
-    f"{name} {sampling}{' cache' if cache else ''}": (step, sampling, cache)
-    for (name, step), sampling, cache in itertools.product(
-        (("bcfw", "fw"), ("bcpfw", "pairwise")), ("uniform", "gap"), (False, True)
-    )
-}
 # Dual values of an independent implementation: raw loss, lam = 1/n, no start and end weights, each
 # pass in a fresh random order.
 DUALS = {11: 0.531, 31: 1.212, 61: 1.736}
@@ -66,14 +59,6 @@ def estimator(solver, loss, lam, n, max_iter, tol=0.0, seed=0, **model):
         ChainModel(task_loss=loss, **model), solver=solver, C=1 / (lam * n), max_iter=max_iter,
         tol=tol, random_state=seed,
     )  # fmt: skip
-
-
-def block_solver(method, **settings):
-    """Solver object of one of the eight methods."""
-    from sklearn_fw.structured import BlockFrankWolfe
-
-    step, sampling, cache = METHODS[method]
-    return BlockFrankWolfe(step, sampling=sampling, cache=cache, gap_check=GAP_CHECK, **settings)
 
 
 def letter_error(estimator, X, y):

@@ -2,13 +2,15 @@
 
     python3 dev.py bench saddle [--quick] [--write]
 
-Needs the folder ``ocr`` in the folder that SKLEARN_FW_DATA names.
+Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names.
 """
 
 from _report import main
+from _saddle_balls import cuts, leaving
 from _saddle_extragradient import extragradient, speed
 from _saddle_functions import cubes
-from _saddle_games import games
+from _saddle_games import gaussian_games, university_games
+from _saddle_scene import scene
 from _saddle_solvers import alignment, solvers_compared
 from _saddle_sparse import sparse_digits, sparse_letters, sparse_words
 
@@ -21,18 +23,12 @@ block-coordinate Frank-Wolfe?
 "Paper" is Gidel, Jebara and Lacoste-Julien (AISTATS 2017), or Taskar, Lacoste-Julien and Jordan
 (JMLR 2006) for extragradient; "independent" is another implementation of the same method.
 """
-
+PARTS = {
+    "cubes": cubes, "games": gaussian_games, "matchings": university_games,
+    "sparse-digits": sparse_digits, "sparse-words": sparse_words, "sparse-letters": sparse_letters,
+    "leaving": leaving, "cuts": cuts, "extragradient": extragradient, "scenes": scene,
+    "solvers": solvers_compared, "alignment": alignment, "speed": speed,
+}  # fmt: skip
 
 if __name__ == "__main__":
-    parts = {
-        "cubes": cubes,
-        "games": games,
-        "sparse-digits": sparse_digits,
-        "sparse-words": sparse_words,
-        "sparse-letters": sparse_letters,
-        "extragradient": extragradient,
-        "solvers": solvers_compared,
-        "alignment": alignment,
-        "speed": speed,
-    }
-    raise SystemExit(main("saddle", "Saddle points", ABOUT, parts))
+    raise SystemExit(main("saddle", "Saddle points", ABOUT, PARTS))
