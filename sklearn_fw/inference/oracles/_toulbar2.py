@@ -129,7 +129,7 @@ class Toulbar2(BaseEstimator):
         exact = value >= bound - network.rounding
         if exact and is_negligible(network.rounding, (scores.unary, scores.pairwise), value):
             return labels, value, value
-        return labels, value, max(value, bound + network.rounding)
+        return labels, value, max(value, float(bound + network.rounding))
 
 
 class _Network:
@@ -151,7 +151,7 @@ class _Network:
                 f"sum up to {sum(sizes):.3g}: times 10^resolution this must stay below 2^53; lower "
                 f"resolution or scale the scores"
             )
-        self.rounding = ROUNDING * sum(sizes)
+        self.rounding = float(ROUNDING * sum(sizes))
         self._gain = sum(gains)
 
     def _error(self, part):
