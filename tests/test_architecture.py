@@ -230,10 +230,10 @@ def test_threads_are_counted_in_one_place():
 
 def test_extras_are_asked_for_by_the_fixture():
     """Only then a test carries the mark that `dev.py test-extras` runs it by."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "optional-dependencies"
-    ]
-    installed = " ".join(extras["test"] + extras["plot"] + extras["progress"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    there = project["dependencies"] + extras["test"] + extras["plot"] + extras["progress"]
+    installed = " ".join(there)
     for path, tree in sources(ROOT / "tests").items():
         for node in ast.walk(tree):
             is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
