@@ -11,7 +11,10 @@ def length_of(items, name):
     """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
-    return items.shape[0] if hasattr(items, "shape") else len(items)
+    shape = getattr(items, "shape", None)
+    if shape == () or (shape is None and not hasattr(items, "__len__")):
+        raise TypeError(f"{name} must be a list or array of samples, got {type(items).__name__}")
+    return shape[0] if shape is not None else len(items)
 
 
 def weighted_samples(X, y, sample_weight, sequences):
