@@ -56,7 +56,7 @@ SETS = {
     ("elevation", 0.2): "squared_error", ("elevation", 0.002): "squared_error",
 }  # fmt: skip
 SMALLEST, ENOUGH, FAR, HUGE = 1e-14, 1e-10, 1.0, 1e6
-N_ROWS, N_RULES, RULE_EPOCHS = 15_000, 5000, 5
+N_ROWS, N_RULES, RULE_EPOCHS = 8000, 2500, 5
 
 
 # ---- problems ------------------------------------------------------------------------------------
