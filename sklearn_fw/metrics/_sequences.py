@@ -458,6 +458,9 @@ def _flatten(y, name):
     shapes = [part.shape for part in parts]
     kinds = {_family(part.dtype.kind) for part in parts if part.size}
     parts = [part.ravel() for part in parts if part.size]
+    dates = kinds & set("mM")
+    if dates and len(kinds) > 1:
+        raise ValueError(f"{name} holds dates beside other labels: use one kind")
     if len(kinds) > 1:  # numpy would turn numbers beside text into text
         parts = [part.astype(object) for part in parts]
     return (np.concatenate(parts) if parts else []), shapes

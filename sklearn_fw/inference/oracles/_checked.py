@@ -22,7 +22,8 @@ PROBABILITY = 1e-6
 
 def is_foreign(oracle):
     """Whether an oracle was written outside of this package."""
-    return type(oracle).__module__.split(".")[0] != __name__.split(".")[0]
+    own = type(oracle).__module__.split(".")[0] == __name__.split(".")[0]
+    return not own or "argmax" in getattr(oracle, "__dict__", {})  # a method put in by hand
 
 
 def checked(oracle):

@@ -315,6 +315,7 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         solution = self._solve(scores)
         if solution is None:
             raise ValueError(
