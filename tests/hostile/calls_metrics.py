@@ -68,6 +68,13 @@ SCORER = {
 }
 
 
+# Scalers of scikit-learn pass missing numbers on, and the transformer decides what it takes.
+MISSING = {
+    ("X", damage): "StandardScaler passes NaN on"
+    for damage in ("nan", "all_nan", "object_nan", "object_none")
+}
+
+
 def entries():
     X = [np.eye(3)[y] for y in true()]
     scored = {"X": X, "y_true": true(), "sample_weight": np.array([1.0, 2.0])}
@@ -145,7 +152,7 @@ def entries():
             preprocessing.NodeTransformer,
             lambda: {"transformer": StandardScaler(), "part": 0},
             lambda: {"X": [x.copy() for x in nodes]},
-            allows={("part", "*"): "used for samples that are tuples"},
+            allows={("part", "*"): "used for samples that are tuples", **MISSING},
         ),
         *methods(
             preprocessing.NodeTransformer, fitted_nodes,
@@ -154,6 +161,7 @@ def entries():
                 "inverse_transform": {"X": nodes},
                 "get_feature_names_out": {"input_features": None},
             },
+            allows=MISSING,
         ),
         *function(
             preprocessing.crfsuite_chunking_attributes, lambda: {"sentence": sentences()[0]}
