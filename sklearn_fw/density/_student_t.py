@@ -240,15 +240,14 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             sample_weight = backend_of(sample_weight).to_host(sample_weight)
         weight = check_sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
-        self._left_aside = len(used) < len(weight)
-        if self._left_aside:
+        self._used = used if len(used) < len(weight) else None
+        if self._used is not None:
             X, weight = backend.rows(X, used), weight[used]
         if self.beta == 0 and len(weight) == 1:
             raise ValueError("beta=0 needs at least 2 rows, found n_samples = 1: pass beta > 0")
         self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)
         weight = backend.array(weight, X)
         noise = float(self.sigma0) ** 2 / weight
-        self._used = used
         if self._precomputed:
             self.X_fit_ = None
             K = X[:, used]
@@ -529,7 +528,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         if isinstance(posterior, LowRankPosterior):
             return self._model.variance(*posterior.project_rows(X))
         if self._precomputed:
-            K = X[:, self._used]
+            K = X.copy() if self._used is None else X[:, self._used]
         else:
             K, diag = self.kernel_(X, self.X_fit_), self.kernel_.diag(X)
         return self._model.variance(*posterior.project(K, diag))

@@ -200,7 +200,7 @@ UNCALLED = {
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores": "a tuple that holds an answer",
     r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
-    r"structured\.StructuredPath": "made by regularization_path",
+    r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",
     r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",
 }

@@ -4,6 +4,7 @@ import copy
 import functools
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_fw import inference
 from sklearn_fw.inference import PairwiseMRF, PairwiseScores
@@ -51,6 +52,25 @@ def best_states(scores):
     return np.argmax(scores.unary, axis=1)
 
 
+class Plain(BaseEstimator):
+    """An oracle of the user, with all the methods that one can have."""
+
+    def argmax(self, scores, start=None):
+        return inference.Enumeration().argmax(scores)
+
+    def top_k(self, scores, k):
+        return inference.Enumeration().top_k(scores, k)
+
+    def marginals(self, scores):
+        return inference.Enumeration().marginals(scores)
+
+    def max_marginals(self, scores):
+        return inference.Enumeration().max_marginals(scores)
+
+    def sample(self, scores, n_samples, random_state=None):
+        return inference.Enumeration().sample(scores, n_samples, random_state)
+
+
 ORACLES = {
     inference.ICM: ({"max_iter": 100}, cycle_scores),
     inference.MILP: ({"time_limit": 10.0, "mip_rel_gap": 1e-9}, cycle_scores),
@@ -62,6 +82,7 @@ ORACLES = {
         {"max_nodes": 100, "time_limit": 10.0, "max_iter": 20, "node_iter": 2}, cycle_scores,
     ),
     inference.CallableOracle: ({"function": best_states}, cycle_scores),
+    inference.CheckedOracle: ({"oracle": Plain()}, cycle_scores),
     inference.Elimination: ({"max_table_size": 1000}, cycle_scores),
     inference.Enumeration: ({"max_labelings": 1000}, cycle_scores),
     inference.GraphCut: ({}, attractive_scores),
@@ -199,6 +220,7 @@ def of_field():
         "flatten": {"node": node, "edge": edge}, "node_blocks": {"flat": theta},
         "map": {"oracle": inference.Elimination(), "start": labels, "time_limit": 10.0},
         "parts": {"X": states()}, "score": {"X": states()}, "scores": {"theta": theta},
+        "check_labelling": {"labels": labels, "name": "start"},
         "to_ising": {}, "to_networkx": {}, "vertex": {"labels": labels},
         "to_uai": lambda: {"path": str(folder() / "out.uai")},
         "from_uai": lambda: {
@@ -232,8 +254,9 @@ def of_field():
                     for argument in ("flat", "node", "edge")
                     for damage in ("nan", "all_nan", "inf", "minus_inf")
                 },
+                ("name", "*"): "a word for messages",
             },
-            aliases={"path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
+            aliases={"labels": ("start",), "path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
         ),
     ]  # fmt: skip
 

@@ -62,16 +62,15 @@ ANY_LABELS = {
     for argument in ("y_true", "y_pred")
     for damage in ("complex_entries", "object_text", "object_thing", "half", "kind", "thing")
 } | {("zero_division", "nan"): "as in scikit-learn"}
+NODES = {"X": ("samples", "nodes")}
+INNER = {
+    ("X", damage): "StandardScaler takes what it can use of it"
+    for damage in ("nan", "object_none", "object_nan", "all_nan", "huge", "huge_entry", "missing")
+}
+UNUSED = {("input_features", "*"): "not used; the custom of scikit-learn has it"}
 SCORER = {
     "raises": (AttributeError,),  # of scikit-learn, for what is no estimator
     "aliases": {"estimator": ("y_pred",)},
-}
-
-
-# Scalers of scikit-learn pass missing numbers on, and the transformer decides what it takes.
-MISSING = {
-    ("X", damage): "StandardScaler passes NaN on"
-    for damage in ("nan", "all_nan", "object_nan", "object_none")
 }
 
 
@@ -136,6 +135,7 @@ def entries():
                 "transform": {"X": sentences()}, "fit_transform": {"X": sentences()},
                 "get_feature_names_out": {"input_features": None},
             },
+            aliases={"X": ("token", "field")}, allows=UNUSED,
         ),
         *fitting(
             preprocessing.ChunkingFeatures, lambda: dict(chunking), lambda: {"X": sentences()}
@@ -147,12 +147,13 @@ def entries():
                 "transform": {"X": sentences()}, "fit_transform": {"X": sentences()},
                 "get_feature_names_out": {"input_features": None},
             },
+            aliases={"X": ("token", "field")}, allows=UNUSED,
         ),
         *fitting(
             preprocessing.NodeTransformer,
             lambda: {"transformer": StandardScaler(), "part": 0},
             lambda: {"X": [x.copy() for x in nodes]},
-            allows={("part", "*"): "used for samples that are tuples", **MISSING},
+            aliases=NODES, allows={("part", "*"): "used for samples that are tuples", **INNER},
         ),
         *methods(
             preprocessing.NodeTransformer, fitted_nodes,
@@ -161,10 +162,11 @@ def entries():
                 "inverse_transform": {"X": nodes},
                 "get_feature_names_out": {"input_features": None},
             },
-            allows=MISSING,
+            aliases=NODES, allows=INNER,
         ),
         *function(
-            preprocessing.crfsuite_chunking_attributes, lambda: {"sentence": sentences()[0]}
+            preprocessing.crfsuite_chunking_attributes, lambda: {"sentence": sentences()[0]},
+            aliases={"sentence": ("token", "field")},
         ),
         *function(preprocessing.tagging_templates, lambda: {"word": "w"}),
     ]  # fmt: skip

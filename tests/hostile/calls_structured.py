@@ -181,6 +181,7 @@ def of_svm():
         **{name: {"X": X} for name in (
             "predict", "predict_marginals", "score_samples",
         )},
+        "duality_gap": {"X": X, "y": y, "sample_weight": weight, "max_iter": 5},
         "loss": {"X": X, "y": y}, "n_best": {"X": X, "k": 2}, "feature_weights": {},
         "calibrate": {"X": X, "y": y, "sample_weight": weight},
         "score": {"X": X, "y": y, "sample_weight": weight},
@@ -233,6 +234,13 @@ def path():
     )
 
 
+@functools.cache
+def radius_path():
+    solver = structured.SaddlePointFrankWolfe(radius=1.5, norm="l2", block=True)
+    svm = StructuredSVM("multiclass", solver=solver, random_state=0, max_iter=2000)
+    return regularization_path(svm, table(), classes(), eps=0.3)
+
+
 def of_paths():
     allows = {("at", "none"): "None means all", ("y", "none"): "None means no scores"}
     aliases = {"at": ("C",), "value": ("C",)}
@@ -247,6 +255,17 @@ def of_paths():
                 },
             },
             aliases=aliases, allows=allows,
+        ),
+        *methods(
+            structured.RadiusPath, radius_path,
+            {
+                "coef_at": {"radius": 1.0}, "estimator_at": {"value": 1.0},
+                "gap_at": {"radius": 1.0}, "predict": {"X": table(), "at": 1.0},
+                "score_path": {
+                    "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
+                },
+            },
+            aliases={"at": ("radius",), "value": ("radius",)}, allows=allows,
         ),
         *build(
             structured.ConvergenceDisplay,

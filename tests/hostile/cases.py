@@ -56,6 +56,8 @@ class Case:
         found = set(self.arguments)
         for place in self.places:
             found |= {place.argument, *(p for p in place.path if not p.isdigit())}
+            if any(part.isdigit() for part in place.path):
+                found |= {"sample", "token", "field"}  # "sample 3 has" is as good as "X[3] has"
             found |= set(self.call.aliases.get(place.argument, ()))
             value = self.arguments.get(place.argument)
             if place.damage.startswith("user_"):
