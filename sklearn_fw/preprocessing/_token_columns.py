@@ -22,8 +22,8 @@ def token_columns(X, n_fields, name="X"):
         table = sp.issparse(sentence) or hasattr(sentence, "columns")
         if not sized or table or isinstance(sentence, (str, bytes, tuple, dict, set)):
             raise TypeError(
-                f"sample {i} is a {type(sentence).__name__}, not a sentence: {name} must hold arrays of "
-                f"shape (n_tokens, {n_fields}) or lists of tokens"
+                f"sample {i} is a {type(sentence).__name__}, not a sentence: {name} must hold "
+                f"arrays of shape (n_tokens, {n_fields}) or lists of tokens"
             )
     offsets = np.concatenate([[0], np.cumsum([len(s) for s in X], dtype=np.int64)])
     if X and all(isinstance(s, np.ndarray) and s.ndim == X[0].ndim for s in X):

@@ -444,8 +444,8 @@ def check_text(values, field, name="X"):
     for wrong in values:
         if not isinstance(wrong, str):
             raise TypeError(
-                f"field {field!r} holds {wrong!r:.60} of type "
-                f"{type(wrong).__name__}: fields must be text, convert the numbers in {name} with str"
+                f"field {field!r} holds {wrong!r:.60} of type {type(wrong).__name__}: fields must "
+                f"be text, convert the numbers in {name} with str"
             )
 
 
