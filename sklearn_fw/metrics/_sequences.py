@@ -10,10 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from .._packed import Packed
-from .._validation import check_integer, check_list, check_number, check_sample_weight
-
-MOST_DIGITS = 50  # decimals of a ratio
+from .._validation import check_integer, check_number, check_sample_weight
+from ._labels import check_pairs, locate
 
 __all__ = [
     "SCORERS",
@@ -29,6 +27,8 @@ __all__ = [
     "sequence_accuracy",
     "sequence_accuracy_scorer",
 ]
+
+MOST_DIGITS = 50  # decimals of a ratio
 
 
 def node_accuracy(y_true, y_pred, *, sample_weight=None):
@@ -219,7 +219,7 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     >>> phrase_counts([["B-NP", "I-NP", "B-VP"]], [["B-NP", "I-NP", "I-NP"]])
     {'NP': (1, 1, 0), 'VP': (1, 0, 0)}
     """
-    pairs, lengths = _check_pairs(y_true, y_pred)
+    pairs, lengths = check_pairs(y_true, y_pred)
     weight = _check_weight(sample_weight, len(lengths))
     tags, codes = _number_tags(pairs, lengths)
     prefixes, types = _split_tags(tags, codes, lengths)
@@ -421,109 +421,13 @@ def _reusable(y):
     return list(y) if hasattr(y, "__next__") else y
 
 
-def _check_pairs(y_true, y_pred):
-    """Flat labels of truth and prediction, and the number of labels of each sample."""
-    flat, shapes = zip(_flatten(y_true, "y_true"), _flatten(y_pred, "y_pred"))
-    if len(shapes[0]) != len(shapes[1]):
-        raise ValueError(f"y_true has {len(shapes[0])} samples, y_pred has {len(shapes[1])}")
-    if not shapes[0]:
-        raise ValueError("y_true and y_pred are empty: metrics need at least one sample")
-    if shapes[0] != shapes[1]:
-        i = next(i for i, (a, b) in enumerate(zip(*shapes)) if a != b)
-        raise ValueError(
-            f"sample {i} has {_describe(shapes[0][i])} in y_true but {_describe(shapes[1][i])} in "
-            "y_pred"
-        )
-    lengths = np.array([_size(shape) for shape in shapes[0]], dtype=np.int64)
-    _refuse_missing(flat, lengths)
-    return flat, lengths
-
-
-def _flatten(y, name):
-    """All labels in one array or list, and the shape of each sample."""
-    if isinstance(y, Packed):
-        y = y.compact()
-        rows = y.values.shape[1:]
-        return y.values.reshape(-1), [(n, *rows) for n in y.lengths.tolist()]
-    parts = check_list(y, name, "label arrays, one for each sample")
-    if all(isinstance(part, list) and not _nested(part) for part in parts):
-        return [label for part in parts for label in part], [(len(part),) for part in parts]
-    parts = [_as_labels(part, f"{name}[{i}]") for i, part in enumerate(parts)]
-    scalar = next((i for i, part in enumerate(parts) if part.ndim == 0), None)
-    if scalar is not None:
-        raise ValueError(
-            f"{name}[{scalar}] is the single label {parts[scalar].item()!r}: every sample must be "
-            "an array of labels; for one label per sample use the metrics of scikit-learn"
-        )
-    shapes = [part.shape for part in parts]
-    kinds = {_family(part.dtype.kind) for part in parts if part.size}
-    parts = [part.ravel() for part in parts if part.size]
-    if len(kinds) > 1:  # numpy would turn numbers beside text into text
-        parts = [part.astype(object) for part in parts]
-    return (np.concatenate(parts) if parts else []), shapes
-
-
-def _family(kind):
-    """Kinds of one family can be joined by numpy."""
-    return "numbers" if kind in "biufc" else "others" if kind in "OUS" else kind
-
-
-def _as_labels(part, name):
-    if np.ma.is_masked(part):
-        raise ValueError(f"{name} has masked labels: fill them, or leave the sample out")
-    try:
-        return np.asarray(part)
-    except ValueError as error:  # lists of different lengths in one sample
-        raise ValueError(f"{name} must be an array of labels: {error}") from None
-
-
 def _is_one_of(value, *names):
     return isinstance(value, str) and value in names
 
 
-def _refuse_missing(pairs, lengths):
-    """Refuse None and NaN, which equal nothing and would count as wrong without a word."""
-    for name, flat in zip(("y_true", "y_pred"), pairs):
-        labels = flat
-        if isinstance(flat, np.ndarray):
-            if flat.dtype.kind not in "OfcmM":
-                continue
-            labels = flat.tolist()
-        try:
-            # None is found as it is, and NaN is the label that differs from itself.
-            distinct = set(labels)
-            missing = [label for label in distinct if label is None or label != label]
-        except TypeError as error:
-            raise TypeError(f"{name} holds labels that cannot be compared: {error}") from None
-        nested = next((x for x in distinct if isinstance(x, tuple | frozenset)), None)
-        if nested is not None:
-            raise ValueError(
-                f"{_locate(labels.index(nested), lengths)} of {name} has the label {nested!r:.60}: "
-                "labels must be text or numbers"
-            )
-        if missing:
-            token = next(k for k, label in enumerate(labels) if label is None or label != label)
-            raise ValueError(
-                f"{_locate(token, lengths)} of {name} has the label {labels[token]}, which is no "
-                "label: leave out what is not labelled"
-            )
-
-
-def _nested(part):
-    return bool(part) and isinstance(part[0], (list, tuple, np.ndarray))
-
-
-def _size(shape):
-    return int(np.prod(shape))
-
-
-def _describe(shape):
-    return f"{shape[0]} labels" if len(shape) == 1 else f"labels of shape {shape}"
-
-
 def _errors(y_true, y_pred):
     """Number of wrong labels and of labels, each of shape (n_samples,)."""
-    (true, predicted), lengths = _check_pairs(y_true, y_pred)
+    (true, predicted), lengths = check_pairs(y_true, y_pred)
     numeric = all(isinstance(f, np.ndarray) and f.dtype.kind in "biuf" for f in (true, predicted))
     if numeric:
         wrong = true != predicted
@@ -548,15 +452,10 @@ def _number_tags(pairs, lengths):
             if tag not in numbers:
                 numbers[tag] = len(numbers)
                 if not isinstance(tag, str):
-                    where = _locate(tags.index(tag), lengths)
+                    where = locate(tags.index(tag), lengths)
                     raise ValueError(f"{where} of {name} has the label {tag!r}: tags must be text")
         codes.append(np.fromiter(map(numbers.__getitem__, tags), np.intp, len(tags)))
     return list(numbers), codes
-
-
-def _locate(token, lengths):
-    sample = int(np.searchsorted(np.cumsum(lengths), token, side="right"))
-    return f"token {token - int(np.sum(lengths[:sample]))} of sample {sample}"
 
 
 def _split_tags(tags, codes, lengths):
@@ -568,7 +467,7 @@ def _split_tags(tags, codes, lengths):
         if prefix not in ("O", "B", "I", "E", "S"):
             token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
             raise ValueError(
-                f"tag {tag!r} at {_locate(token, lengths)} is neither 'O' nor starts with 'B-', "
+                f"tag {tag!r} at {locate(token, lengths)} is neither 'O' nor starts with 'B-', "
                 "'I-', 'E-' or 'S-' (or 'L-', 'U-')"
             )
         prefixes.append(prefix)

@@ -78,9 +78,12 @@ def cross_validate_path(
         sample_weight = check_sample_weight(sample_weight, len(y))
     options[path.grid_option] = path.values_
     folds = check_cv(cv, y, classifier=is_classifier(estimator))
+    splits = list(folds.split(X, y))
+    if not splits:
+        raise ValueError("cv must give at least one split into training and test parts")
     scores = parallel(n_jobs)(
         delayed(_score_fold)(estimator, X, y, sample_weight, *fold, scoring, options)
-        for fold in folds.split(X, y)
+        for fold in splits
     )
     best = path.values_[np.argmax(np.mean(scores, axis=0))]
     return Bunch(

@@ -121,7 +121,27 @@ class RegularizationPath(ABC):
         """
         scorer = check_scorer(self.estimator, scoring)
         at = self.values_ if at is None else check_values(at, "at")
-        return np.array([_score(scorer(self.estimator_at(v), X, y), v) for v in at.tolist()])
+        return np.array([self._score(scorer, X, y, value) for value in at.tolist()])
+
+    def _score(self, scorer, X, y, value):
+        """What a scorer, maybe of the user, says of one value."""
+        estimator = self.estimator_at(value)
+        if not hasattr(estimator, "predict"):
+            raise TypeError(
+                f"estimator_at of {type(self).__name__} must return an estimator, got "
+                f"{type(estimator).__name__}"
+            )
+        try:
+            score = scorer(estimator, X, y)
+        except TypeError as error:
+            error.add_note(f"scoring was called with the estimator of {value:g}, X and y")
+            raise
+        score = score.item() if isinstance(score, np.ndarray) and score.ndim == 0 else score
+        if not isinstance(score, Real):
+            raise TypeError(
+                f"scoring must give a number, got {score!r:.60} for the value {value:g}"
+            )
+        return float(score)
 
 
 def check_values(values, name):
@@ -130,14 +150,6 @@ def check_values(values, name):
     if values.ndim != 1 or not values.size:
         raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
     return values
-
-
-def _score(score, value):
-    """What a scorer, maybe of the user, says of one value."""
-    score = score.item() if isinstance(score, np.ndarray) and score.ndim == 0 else score
-    if not isinstance(score, Real):
-        raise TypeError(f"scoring must give a number, got {score!r:.60} for the value {value:g}")
-    return float(score)
 
 
 def regularization_path(estimator, X, y, *, sample_weight=None, **options):

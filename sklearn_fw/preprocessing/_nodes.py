@@ -409,13 +409,16 @@ def _stack(blocks):
         if kind != kinds[0]:
             raise ValueError(
                 f"the nodes of sample {i} are a {kind}, those of sample 0 a {kinds[0]}: all "
-                "samples must use one kind of container"
+                "samples of X must use one kind of container"
             )
     if kinds[0] == "list":
         return list(chain.from_iterable(blocks)), [len(b) for b in blocks]
     if kinds[0] == "data frame":
         return _stack_frames(blocks), [len(b) for b in blocks]
-    packed = Packed.from_list(blocks)
+    try:
+        packed = Packed.from_list(blocks)
+    except ValueError as error:
+        raise ValueError(f"X cannot be stacked: {error}") from None
     return packed.values, packed.lengths
 
 

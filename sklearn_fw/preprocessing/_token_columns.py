@@ -11,19 +11,19 @@ from .._validation import check_list
 __all__ = ["token_columns"]
 
 
-def token_columns(X, n_fields):
+def token_columns(X, n_fields, name="X"):
     """One flat list of values per field, and the offsets of the sentences."""
     if isinstance(X, Packed):
         X = X.compact()
-        return _split_rows(X.values, n_fields, "X"), X.offsets
-    X = check_list(X, "X", "sentences")
+        return _split_rows(X.values, n_fields, name), X.offsets
+    X = check_list(X, name, "sentences")
     for i, sentence in enumerate(X):
         sized = hasattr(sentence, "__len__") and getattr(sentence, "ndim", 1)
         table = sp.issparse(sentence) or hasattr(sentence, "columns")
         if not sized or table or isinstance(sentence, (str, bytes, tuple, dict, set)):
             raise TypeError(
-                f"sample {i} is a {type(sentence).__name__}, not a sentence: X must hold arrays of "
-                f"shape (n_tokens, {n_fields}) or lists of tokens"
+                f"sample {i} is a {type(sentence).__name__}, not a sentence: {name} must hold "
+                f"arrays of shape (n_tokens, {n_fields}) or lists of tokens"
             )
     offsets = np.concatenate([[0], np.cumsum([len(s) for s in X], dtype=np.int64)])
     if X and all(isinstance(s, np.ndarray) and s.ndim == X[0].ndim for s in X):
@@ -35,7 +35,7 @@ def token_columns(X, n_fields):
                     "tokens need the same fields"
                 )
         # Object arrays keep the strings; joining widths of text first would copy them all.
-        return _split_rows(np.concatenate([s.astype(object) for s in X]), n_fields, "X"), offsets
+        return _split_rows(np.concatenate([s.astype(object) for s in X]), n_fields, name), offsets
     tokens = list(chain.from_iterable(X))
     if n_fields == 1 and all(isinstance(t, str) for t in tokens):
         return [tokens], offsets
@@ -46,19 +46,21 @@ def token_columns(X, n_fields):
         fits = sequence and hasattr(token, "__getitem__") and len(token) >= n_fields
         if not fits:
             i = np.searchsorted(offsets, j, side="right") - 1
-            _refuse(token, f"token {j - offsets[i]} of sample {i}", n_fields)
+            _refuse(token, f"token {j - offsets[i]} of sample {i}", n_fields, name)
     return [[token[k] for token in tokens] for k in range(n_fields)], offsets
 
 
-def _refuse(token, name, n_fields):
+def _refuse(token, place, n_fields, name):
     if isinstance(token, dict):
-        raise TypeError(f"{name} is a dict: use NodeTransformer(DictVectorizer()) for dicts")
+        raise TypeError(
+            f"{place} is a dict: use NodeTransformer(DictVectorizer()) for dicts in {name}"
+        )
     if not isinstance(token, (str, bytes, list, tuple, np.ndarray)):
         raise TypeError(
-            f"{name} is {token!r} of type {type(token).__name__}: a token is a str, or a sequence "
-            f"with one str for each of {n_fields} fields"
+            f"{place} is {token!r:.60} of type {type(token).__name__}: a token of {name} is a str, "
+            f"or a sequence with one str for each of {n_fields} fields"
         )
-    raise ValueError(f"{name} is {token!r}: it needs {n_fields} fields")
+    raise ValueError(f"{place} is {token!r:.60}: it needs {n_fields} fields in {name}")
 
 
 def _split_rows(rows, n_fields, name):

@@ -196,7 +196,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
         Parameters
         ----------
-        input_features : object, default=None
+        input_features : ignored
             Ignored, there for pipelines.
 
         Returns
@@ -439,12 +439,13 @@ def _checked(function, name):
     return call
 
 
-def check_text(values, field):
+def check_text(values, field, name="X"):
+    """Refuse values of a field that are no text; ``name`` is the parameter they came in by."""
     for wrong in values:
         if not isinstance(wrong, str):
             raise TypeError(
-                f"field {field!r} holds {wrong!r:.60} of type "
-                f"{type(wrong).__name__}: fields must be text, convert the numbers in X with str"
+                f"field {field!r} holds {wrong!r:.60} of type {type(wrong).__name__}: fields must "
+                f"be text, convert the numbers in {name} with str"
             )
 
 

@@ -41,9 +41,9 @@ def crfsuite_chunking_attributes(sentence):
     ['w[0]=He', 'w[1]=runs', 'w[0]|w[1]=He|runs', 'pos[0]=PRP', 'pos[1]=VBZ',
      'pos[0]|pos[1]=PRP|VBZ', '__BOS__']
     """
-    columns = dict(zip(("w", "pos"), token_columns([sentence], 2)[0]))
+    columns = dict(zip(("w", "pos"), token_columns([sentence], 2, "sentence")[0]))
     for field, values in columns.items():
-        check_text(values, field)
+        check_text(values, field, "sentence")
     n_tokens = len(columns["w"])
     attributes = [[] for _ in range(n_tokens)]
     for template in chunking_templates():

@@ -185,11 +185,18 @@ ESTIMATOR_VARIANTS = {
 }  # fmt: skip
 
 
+MISSING = {
+    ("X", damage): "NaN marks missing entries"
+    for damage in ("nan", "all_nan", "object_nan", "object_none")
+}
+
+
 def of_estimator(cls, params):
     found = fitting(
         cls, lambda: copy.deepcopy({**params, **FITTED}),
         lambda: {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)},
         variants=ESTIMATOR_VARIANTS,
+        allows={("edges", "nothing_inside"): "no edges", **MISSING},
     )  # fmt: skip
     fitted = functools.partial(cls(edges="tree").fit, states())
     arguments = {
@@ -198,7 +205,7 @@ def of_estimator(cls, params):
         "sample": {"n_samples": 2, "random_state": 0},
     }  # fmt: skip
     arguments = {n: a for n, a in arguments.items() if hasattr(cls, n)}
-    found += methods(cls, fitted, arguments)
+    found += methods(cls, fitted, arguments, allows=MISSING)
     return found
 
 
@@ -242,6 +249,11 @@ def of_field():
             allows={
                 ("path", "text"): "a file of that name is written",
                 ("path", "code"): "a file of that name is written",
+                **{
+                    (argument, damage): "any numbers in the order of theta"
+                    for argument in ("flat", "node", "edge")
+                    for damage in ("nan", "all_nan", "inf", "minus_inf")
+                },
                 ("name", "*"): "a word for messages",
             },
             aliases={"labels": ("start",), "path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
@@ -255,7 +267,6 @@ def of_scores():
     return [
         *build(
             PairwiseScores, lambda: dict(given),
-            allows={("*", "*"): "stores what it is given; from_arrays and check refuse"},
         ),
         *methods(
             PairwiseScores, tree_scores,

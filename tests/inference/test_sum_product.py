@@ -5,7 +5,13 @@ import pytest
 
 from _gibbs import assert_exact, assert_frequencies, brute_force
 from _random_scores import CHAIN_KINDS, FOREST_KINDS, KINDS, random_edges, random_scores
-from sklearn_fw.inference import Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
+from sklearn_fw.inference import (
+    Elimination,
+    Enumeration,
+    PairwiseScores,
+    TreeMaxProduct,
+    Viterbi,
+)
 
 N_INSTANCES = 200
 ORACLES = [(Viterbi(), "chain"), (TreeMaxProduct(), "chain"), (TreeMaxProduct(), "forest")]
@@ -198,3 +204,25 @@ def test_wrong_graphs_are_refused_with_the_remedy(question):
     ]:
         with pytest.raises(ValueError, match=pattern):
             getattr(oracle, question)(triangle, *more)
+
+
+@pytest.mark.parametrize("scale", [1e14, 1e16, 1e20, 1e100, 1e290, 1e305])
+@pytest.mark.parametrize(
+    "oracle", [Viterbi(), TreeMaxProduct(), Enumeration(), Elimination()], ids=str
+)
+def test_marginals_of_scores_of_very_different_size(oracle, scale, rng):
+    """Tables so much larger than scores of nodes decide alone, up to rounding."""
+    edges = np.array([[0, 1], [1, 2]])
+    for _ in range(10):
+        unary, tables = rng.normal(size=(3, 2)), rng.normal(size=(2, 2, 2))
+        scores = PairwiseScores.from_arrays(unary, scale * tables, edges)
+        best = Enumeration().argmax(PairwiseScores.from_arrays(np.zeros((3, 2)), tables, edges))[0]
+        try:
+            node, edge, _ = oracle.marginals(scores)
+        except ValueError as error:
+            lost = str(error)
+        else:
+            np.testing.assert_allclose(node[np.arange(3), best], 1.0, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(edge.sum(axis=(1, 2)), 1.0, rtol=0, atol=1e-9)
+            lost = "lost in rounding"
+        assert "lost in rounding" in lost

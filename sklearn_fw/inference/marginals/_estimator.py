@@ -9,7 +9,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
-from ..._validation import check_data, check_integer, check_random_state, check_sample_weight
+from ..._validation import (
+    check_data,
+    check_flag,
+    check_integer,
+    check_random_state,
+    check_sample_weight,
+)
 from .._scores import is_forest
 from ._forest_rows import ForestRows
 from ._learning import learn_mrf
@@ -69,6 +75,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             The fitted estimator.
         """
         learned = None
+        check_random_state(getattr(self, "random_state", None))
+        check_flag(getattr(self, "warm_start", False), "warm_start")
         if isinstance(X, str | os.PathLike):
             X = PairwiseMRF.from_uai(X)
         if isinstance(X, PairwiseMRF):
@@ -249,7 +257,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
 def padded(mrf, marginals):
     """Node and edge marginals as arrays with zeros where a variable has no such state."""
-    scores = mrf.scores(marginals)
+    scores = mrf._scores_of(marginals)
     node, edge = np.maximum(scores.unary, 0.0), scores.pairwise.copy()
     return node, edge
 

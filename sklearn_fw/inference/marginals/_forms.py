@@ -67,7 +67,7 @@ class OtherForms:
             The random field.
         """
         h, J = check_array_of_numbers(h, "h"), check_array_of_numbers(J, "J")
-        if h.ndim != 1:
+        if h.ndim != 1 or not len(h):
             raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
         if edges is not None:
             edges = integers(edges, "edges", 2)
@@ -111,20 +111,23 @@ class OtherForms:
         ValueError
             When the graph is directed or an attribute is missing.
         """
-        if not all(hasattr(graph, name) for name in ("is_directed", "nodes", "edges")):
+        parts = ("is_directed", "nodes", "edges")
+        if isinstance(graph, type) or not all(hasattr(graph, name) for name in parts):
             raise TypeError(f"graph must be a graph of networkx, got {type(graph).__name__}")
         if graph.is_directed():
             raise ValueError("graph must be undirected; call graph.to_undirected()")
         number = {node: i for i, node in enumerate(graph.nodes)}
-        for kind, items, attribute in (
-            ("node", graph.nodes(data=True), unary),
-            ("edge", graph.edges(data=True), pairwise),
+        for kind, items, attribute, name in (
+            ("node", graph.nodes(data=True), unary, "unary"),
+            ("edge", graph.edges(data=True), pairwise, "pairwise"),
         ):
             if not isinstance(attribute, str):
-                raise TypeError(f"the attribute of each {kind} must be text, got {attribute!r:.60}")
+                raise TypeError(
+                    f"{name} must be the attribute of each {kind}, text, got {attribute!r:.60}"
+                )
             for *item, data in items:
                 if attribute not in data:
-                    raise ValueError(f"{kind} {item} has no attribute {attribute!r}")
+                    raise ValueError(f"{kind} {item} has no attribute {attribute!r}, see {name}")
         edges = [sorted((number[a], number[b])) for a, b in graph.edges()]
         tables = [data[pairwise] for _, _, data in graph.edges(data=True)]
         return cls(

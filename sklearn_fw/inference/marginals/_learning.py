@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_not_negative
+from ..._validation import LARGEST, check_not_negative
 from .._scores import as_array, is_forest
 from ._forest_rows import ForestRows
 from ._mrf import PairwiseMRF, check_edges
@@ -53,8 +53,10 @@ def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     pseudocount = check_not_negative(pseudocount, "pseudocount")
     if pseudocount == 0:
         raise ValueError("pseudocount must be positive: potentials would be -inf for unseen pairs")
+    if not 1 / LARGEST <= pseudocount <= LARGEST:
+        raise ValueError(f"pseudocount must be from {1 / LARGEST:g} to {LARGEST:g}")
     pairs = _pairs(edges, states.shape[1])
-    n_entries = float(n_states[pairs].astype(np.float64).prod(axis=1).sum())
+    n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
     if n_entries > MOST_ENTRIES:
         raise ValueError(
             f"the columns of X have up to {n_states.max()} states, so that the tables of "
@@ -234,6 +236,8 @@ def _pairs(edges, n_variables):
                 f"graph; got {edges!r}"
             )
         return np.array(list(combinations(range(n_variables), 2)), np.int64).reshape(-1, 2)
+    if edges is None:
+        raise ValueError("edges must be 'complete', 'tree', an array or a graph; [] means none")
     if hasattr(edges, "edges"):
         edges = list(edges.edges())
     pairs = check_edges(edges, n_variables)

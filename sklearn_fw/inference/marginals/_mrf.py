@@ -96,6 +96,9 @@ class PairwiseMRF(OtherForms):
         self.n_states, self.edges = n_states, edges
         self.constant = check_number(constant, "constant")
         self.names = None if names is None else check_list(names, "names", "text")
+        wrong = [name for name in self.names or () if not isinstance(name, str)]
+        if wrong:
+            raise TypeError(f"names must be a list of text, got {wrong[0]!r:.60} in it")
         if names is not None and len(self.names) != len(blocks):
             raise ValueError(f"names must name {len(blocks)} variables, got {len(self.names)}")
         self.variables, self.evidence = np.arange(len(blocks)), {}
@@ -316,7 +319,12 @@ class PairwiseMRF(OtherForms):
         scores : PairwiseScores
             Views where all variables have the same number of states, else copies.
         """
-        theta = self.theta if theta is None else self._flat(theta, "theta")
+        if theta is not None:
+            theta = self._flat(floats(theta, "theta"), "theta")
+        return self._scores_of(self.theta if theta is None else theta)
+
+    def _scores_of(self, theta):
+        """`scores` of numbers that were checked."""
         n, m, k = self.n_variables, self.n_edges, int(self.n_states.max())
         cut = self.node_start[-1]
         if cut == n * k:
@@ -346,7 +354,8 @@ class PairwiseMRF(OtherForms):
         flat : ndarray of shape (size,)
             The numbers that are not padding.
         """
-        node, edge = as_array(node, "node"), as_array(edge, "edge")
+        node = check_array_of_numbers(node, "node", finite=None)
+        edge = check_array_of_numbers(edge, "edge", finite=None)
         k = node.shape[1] if node.ndim == 2 else 0
         if node.shape != (self.n_variables, k) or k < self.n_states.max():
             raise ValueError(

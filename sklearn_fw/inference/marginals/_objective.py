@@ -5,6 +5,8 @@ import numpy as np
 from ..._validation import check_array_of_numbers
 from ._mrf import PairwiseMRF
 
+ROUNDING = 1e-6  # by which probabilities may exceed one
+
 __all__ = [
     "edge_mutual_information",
     "make_energy",
@@ -150,6 +152,6 @@ def _point(mu, mrf):
             f"mu must have shape {mrf.theta.shape}, as mrf.theta, got {mu.shape}: see "
             f"PairwiseMRF.flatten"
         )
-    if not np.all((mu >= 0.0) & (mu < np.inf)):
-        raise ValueError("mu must hold finite numbers that are not negative")
+    if not np.all((mu >= 0.0) & (mu <= 1.0 + ROUNDING)):
+        raise ValueError("mu must hold probabilities, from 0 to 1")
     return mu

@@ -33,7 +33,7 @@ class MarginalPolytope:
 
     def best(self, slopes, start=None):
         """The vertex that the oracle finds for these scores."""
-        scores = self._mrf.scores(slopes)
+        scores = self._mrf._scores_of(slopes)
         try:
             labels, _, bound = self._oracle.argmax(scores, start)
         except TimeoutError:
@@ -62,7 +62,7 @@ class MarginalPolytope:
 
     def improve(self, slopes, start):
         """The vertex that local search finds from a labelling."""
-        labels, _, _ = self._local_search.argmax(self._mrf.scores(slopes), start)
+        labels, _, _ = self._local_search.argmax(self._mrf._scores_of(slopes), start)
         return self._vertex(labels, slopes, np.inf)
 
     def vertex(self, labels):
@@ -88,7 +88,7 @@ class LocalPolytope:
 
     def best(self, slopes, start=None):
         """The optimal vertex of the linear program."""
-        node, edge, _, bound = self._program.vertex(self._mrf.scores(slopes), start)
+        node, edge, _, bound = self._program.vertex(self._mrf._scores_of(slopes), start)
         flat = self._mrf.flatten(node, edge)
         places = np.flatnonzero(flat)
         shares = flat[places]

@@ -2,8 +2,12 @@
 
 import math
 
+import numpy as np
+
 from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
+
+PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
 
 
 class GibbsInference:
@@ -48,11 +52,13 @@ class GibbsInference:
         Raises
         ------
         ValueError
-            When every labelling is forbidden, or the oracle does not accept the graph.
+            When every labelling is forbidden, the oracle does not accept the graph, or rounding
+            errors of very large scores leave nothing of a distribution.
         """
         expect_scores(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
-        return node, edge, _some(log_partition)
+        _some(log_partition)
+        return _normalised(node, "states"), _normalised(edge, "pairs"), log_partition
 
     def log_partition(self, scores):
         """Logarithm of the sum of ``exp(score(y))`` over all labellings y.
@@ -132,3 +138,19 @@ def _some(log_partition):
     if log_partition == -math.inf:
         raise ValueError("every labelling is forbidden: there is no distribution to speak of")
     return log_partition
+
+
+def _normalised(probabilities, what):
+    """Probabilities that sum to one in each block; exact up to rounding where they did not.
+
+    Scores that are 1e16 times as large as others swallow those in sums, but not in differences.
+    """
+    sums = probabilities.sum(axis=tuple(range(1, probabilities.ndim)))
+    if np.all(np.abs(sums - 1.0) <= PROBABILITY):
+        return probabilities
+    if not np.all((sums > 0.0) & (sums < np.inf)):
+        raise ValueError(
+            f"scores differ so much in size that probabilities of {what} are lost in rounding: "
+            f"scale them, or use -inf for what is forbidden"
+        )
+    return probabilities / sums.reshape(-1, *[1] * (probabilities.ndim - 1))

@@ -313,6 +313,7 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         solution = self._solve(scores)
         if solution is None:
             raise ValueError(

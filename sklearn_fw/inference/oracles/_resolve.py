@@ -71,6 +71,10 @@ def resolve_oracle(oracle, *, default=None):
     >>> resolve_oracle(lambda scores: scores.unary.argmax(axis=1)).exact
     False
     """
+    if not (default is None or isinstance(default, str) or hasattr(default, "argmax")):
+        raise TypeError(
+            f"default must be None or the name of an oracle, got {type(default).__name__}"
+        )
     if isinstance(oracle, str):
         if oracle == "auto":
             if default is None or default == "auto":
