@@ -357,3 +357,18 @@ def test_same_as_scikit_learn(solver, intercept):
         np.testing.assert_allclose(result.x, np.ravel(reference.coef_), rtol=0, atol=2e-5)
         if intercept:
             assert result.intercept == pytest.approx(np.ravel(reference.intercept_)[0], abs=2e-5)
+
+
+def test_newton_stays_within_bounds(rng):
+    """The end of a step is a sum, which rounding may put outside of them: an infinite objective."""
+    penalty = Box(0.1, 0.7, l1=0.2)
+    for _ in range(200):
+        X, y = rng.normal(size=(8, 4)), np.sign(rng.normal(size=8))
+        bound = penalty.bind(4).scaled(8 * 0.01)
+        problem = FiniteSum(
+            X, y, resolve_loss("smooth_hinge", None), bound, fit_intercept=True
+        )  # fmt: skip
+        best = run_on(problem, "newton", tol=1e-12, max_iter=30)[0].best
+        assert np.isfinite(best.objective)
+        assert best.coef.min() >= 0.1
+        assert best.coef.max() <= 0.7
