@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
 # Sums of scores, and a few of them in a difference, have to stay within the range of float64.
 LARGEST_SUM = 2.0**1018
 

@@ -19,6 +19,7 @@ from sklearn_fw.inference import (
 )
 from sklearn_fw.inference.oracles._settle import is_negligible, settled, without_hopeless
 
+
 def check_many(name, sizes, n):
     if name == "toulbar2":
         pytest.importorskip("pytoulbar2", reason="needs the extra 'toulbar2'")
@@ -30,9 +31,10 @@ def check_many(name, sizes, n):
         try:
             n_exact += assert_holds(oracle, scores)
         except ValueError as error:
+            reason = "resolution=0 is too large" if name == "toulbar2" else "range of float64"
+            if reason not in str(error):
+                raise
             n_refused += 1
-            message = "resolution=0 is too large" if name == "toulbar2" else "the range of float64"
-            assert message in str(error)
     assert (n_refused > 0) == (sizes == "sums beyond doubles" or (name == "toulbar2" and n_refused))
     if sizes != "sums beyond doubles" and name not in ("icm", "local search", "toulbar2"):
         assert n_exact >= n / 4  # a bound that is always infinite holds, too

@@ -421,7 +421,11 @@ def colours(n_variables):
     "n_variables, settings, message",
     [
         (6, {"polytope": "local", "tol": 50.0}, "no labelling was found that .* allow"),
-        (4, {"polytope": "local", "tol": 50.0}, r"a weight of 0\.95 is on labellings that .*forbid"),
+        (
+            4,
+            {"polytope": "local", "tol": 50.0},
+            r"a weight of 0\.95 is on labellings that .*forbid",
+        ),
         (4, {"oracle": "trws", "tol": 50.0}, r"a weight of 0\.95 is on labellings that .*forbid"),
     ],
 )

@@ -88,7 +88,10 @@ def without_hopeless(scores, value):
         for end, axis in ((ends[0], 2), (ends[1], 1)):
             np.add.at(lost, end, best_edge[:, None] - pairwise.max(axis=axis, initial=-np.inf))
         unary[lost > room] = -np.inf
-        for end, axes in ((ends[0], (slice(None), slice(None), None)), (ends[1], np.s_[:, None, :])):
+        for end, axes in (
+            (ends[0], (slice(None), slice(None), None)),
+            (ends[1], np.s_[:, None, :]),
+        ):
             pairwise[np.broadcast_to((unary == -np.inf)[end][axes], pairwise.shape)] = -np.inf
         pairwise[best_edge[:, None, None] - pairwise > room] = -np.inf
         n_left = np.count_nonzero(unary > -np.inf) + np.count_nonzero(pairwise > -np.inf)
