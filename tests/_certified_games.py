@@ -115,9 +115,7 @@ def saddle(rng):
         lowest = lowest_in_ball(g, a, mu, 2.0)
         best_x = function(lowest, y)[0]
     else:
-        best_x = -best_point(
-            lambda v: -function(v, y)[0], lambda v: -function(v, y)[1], x, V
-        )
+        best_x = -best_point(lambda v: -function(v, y)[0], lambda v: -function(v, y)[1], x, V)
     slack = SHARE * max(1.0, abs(best_y), abs(best_x))
     assert result.dual_gap >= best_y - best_x - slack, (variant, step_size)
 

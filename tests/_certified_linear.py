@@ -22,7 +22,9 @@ N_STEPS = 600
 class Problem:
     """The mean form of an objective, written down from the docstring of `minimize_saga`."""
 
-    def __init__(self, X, y, loss, penalty, alpha, weight=None, fit_intercept=False, n_outputs=None):
+    def __init__(
+        self, X, y, loss, penalty, alpha, weight=None, fit_intercept=False, n_outputs=None
+    ):
         self.X, self.y = X, y
         self.phi, self.slope, self.curvature = LOSSES[loss]
         self.alpha, self.fit_intercept = alpha, fit_intercept

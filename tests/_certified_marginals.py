@@ -40,7 +40,7 @@ def trw(rng):
     """Both bounds of `TRWMarginals`, by search and by sums, and its gap."""
     mrf, log_partition, _ = field(rng)
     model = TRWMarginals(
-        ["auto", "elimination", "trws", "approx", "icm", "milp", "branch_and_bound"][rng.integers(7)],
+        ["auto", "elimination", "trws", "approx", "icm", "milp", "lp"][rng.integers(7)],
         polytope="local" if (local := rng.random() < 0.2) else "marginal",
         contraction=["adaptive", "fixed", "none"][rng.integers(3)],
         correction=["mfw", "pfw", "fw", None][rng.integers(4)],
@@ -84,8 +84,7 @@ def asked(model, mrf, log_partition):
     try:
         return model.fit(mrf)
     except ValueError as error:
-        if log_partition == -np.inf:
-            assert "forbid" in str(error) or "-inf" in str(error)
+        if log_partition == -np.inf and ("forbid" in str(error) or "-inf" in str(error)):
             return None
         # Local search may not find what is allowed.
         if "found no labelling that the potentials of -inf allow" in str(error):

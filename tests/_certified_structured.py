@@ -126,7 +126,7 @@ def objective(p, w, lam):
 
 
 def ridge_optimum(p, lam, lower=None, upper=None):
-    """The lowest objective that is found by sequential quadratic programming from cutting planes."""
+    """The lowest objective that sequential quadratic programming finds with cutting planes."""
     # In the unit of the data, so that tolerances mean what they say.
     scale = max(max(np.abs(psi).max() for psi in p.psi), 1e-300)
     psi = [part / scale for part in p.psi]
@@ -313,7 +313,7 @@ def inexact_oracles(rng):
 
 def path(rng):
     """Random values of C on a random regularization path."""
-    model, p = random_problem(rng, [multiclass, multilabel, chain, candidates])
+    _, p = random_problem(rng, [multiclass, multilabel, chain, candidates])
     solvers = [
         lambda: BlockFrankWolfe(
             ["fw", "pairwise", "away", "hybrid"][rng.integers(4)],
@@ -332,7 +332,8 @@ def path(rng):
     size = np.mean([l.max() for l in p.losses])
     C = natural(p) * 10.0 ** rng.uniform(0, 2)
     made = regularization_path(
-        estimator, p.X, p.y, sample_weight=p.sample_weight, eps=float(rng.uniform(0.05, 0.4) * size),
+        estimator, p.X, p.y, sample_weight=p.sample_weight,
+        eps=float(rng.uniform(0.05, 0.4) * size),
         C_min=C * 10.0 ** rng.uniform(-2, -0.5) if rng.random() < 0.5 else None, C_max=C,
     )  # fmt: skip
     total = p.sample_weight.sum()

@@ -1,12 +1,13 @@
 """Certificates of 10,000 random small problems, against optima found by other means.
 
-Each kind of problem below draws one from a random number generator, lets the package solve it, mostly
-not to the end, and compares what is claimed (gaps, dual values, bounds on log Z, bounds of oracles)
-with what enumeration, linear and quadratic programming or long runs of other methods find. A gap may
-be below the true error by 1e-9 of the value, the error of the referees; nothing else is forgiven.
+Each kind of problem below draws one from a random number generator, lets the package solve it,
+mostly not to the end, and compares what is claimed (gaps, dual values, bounds on log Z, bounds of
+oracles) with what enumeration, linear and quadratic programming or long runs of other methods
+find. A gap may be below the true error by 1e-9 of the value, the error of the referees; nothing
+else is forgiven.
 
-All of them are slow tests, in parts of a hundred; a share of 3 % of each kind is not. A failure names
-its problem: ``check("ridge", 17)`` makes it again.
+All of them are slow tests, in parts of a hundred; a share of 3 % of each kind is not. A failure
+names its problem: ``check("ridge", 17)`` makes it again.
 """
 
 import warnings

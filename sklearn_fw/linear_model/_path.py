@@ -107,7 +107,7 @@ class LinearPath(RegularizationPath):
         Raises
         ------
         ValueError
-            When the value is not in the grid; names its neighbours.
+            When the value is not in the grid; names its ends and the neighbours.
         """
         name = self.param_name
         value = check_number(value, "value")
@@ -116,9 +116,10 @@ class LinearPath(RegularizationPath):
             below, above = self.values_[self.values_ < value], self.values_[self.values_ > value]
             near = [f"{v:.9g}" for v in (*np.sort(below)[-1:], *np.sort(above)[:1])]
             raise ValueError(
-                f"{name} = {value!r} is not on the path, there is no solution between "
-                f"{name} = {' and '.join(near)}: take one of the path's values_, or compute it "
-                f"with this one in {self.grid_option}"
+                f"{name} = {value!r} is not on the path, which goes from {name} = "
+                f"{self.values_[0]:.9g} to {self.values_[-1]:.9g} and has {' and '.join(near)} "
+                f"next to it: take one of the path's values_, or compute it with this one in "
+                f"{self.grid_option}"
             )
         fitted = copy.copy(self.estimator)
         vars(fitted).update(self._fits[places[0]], coef_=self.coefs_[places[0]].copy())

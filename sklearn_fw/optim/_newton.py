@@ -80,6 +80,8 @@ class NewtonRun(PlainRun):
         self.length = 1.0
         while self.length > 0.1:
             moved = coef + (move if self.length == 1.0 else self.length * move)
+            if not self.free:  # sums leave bounds by rounding
+                moved = np.clip(moved, problem.penalty.lower, problem.penalty.upper)
             scores, shift = self.scores + self.length * along, 0.0
             if problem.fit_intercept:
                 shift = problem.best_shift(scores)

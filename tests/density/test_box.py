@@ -118,7 +118,16 @@ def test_sample_in_four_dimensions(rng):
     estimator = KernelStudentTDensity(length_scale=2.0).fit(X)
     draws = estimator.sample(100, random_state=0)
     assert draws.shape == (100, 4)
-    assert np.median(np.linalg.norm(draws, axis=1)) < 2 * np.median(np.linalg.norm(X, axis=1))
+    # The law of the norm, from points of another law that are weighted by the density.
+    points = 0.8 * rng.normal(size=(40_000, 4))
+    norms = np.linalg.norm(points, axis=1)
+    weights = np.exp(estimator.score_samples(points) + 0.5 * np.square(norms / 0.8))
+    assert weights.sum() ** 2 / (weights @ weights) > 1000  # so many draws are they worth
+    order = np.argsort(norms)
+    total = weights[order].cumsum()
+    law = lambda r: np.interp(r, norms[order], total / total[-1])  # noqa: E731
+    assert kstest(np.linalg.norm(draws, axis=1), law).pvalue > 1e-3
+    assert kstest(np.linalg.norm(1.3 * draws, axis=1), law).pvalue < 1e-3
 
 
 def test_reflection_keeps_points_inside():

@@ -284,15 +284,19 @@ def test_errors(parameters, message):
         PerturbAndMAPMarginals(**parameters).fit(PairwiseMRF([[0.0, 1.0]]))
 
 
-def test_published_errors(data_file):
+def test_errors_are_below_published_ones(data_file):
+    """Ten draws for all states make less noise than in the paper; fifty, a third less at least."""
     truth = json.loads(data_file("mrf/cliques/exact.json").read_text())
     for group, published in ((0, 0.206), (2, 0.168), (8, 0.134)):
-        errors, slack = [], []
-        for name in [str(100 * group + i) for i in range(1, 21)]:
-            pm = PerturbAndMAPMarginals(random_state=0).fit(data_file(f"mrf/cliques/{name}.uai"))
-            expected = np.reshape(truth[name]["node_marginals"], (-1, 2))
-            errors.append(np.abs(pm.marginals_ - expected)[:, 1].mean())
-            slack.append(pm.log_partition_ - truth[name]["log_partition"])
-        # The same draws for all states make less noise than in the paper.
-        assert np.mean(errors) < published + 0.02
-        assert 0.3 < np.mean(slack) < 2.0  # 1.2 to 1.4 in the paper
+        for n_samples, factor in ((10, 1.2), (50, 0.7)):
+            errors, slack = [], []
+            for name in [100 * group + i for i in range(1, 21)]:
+                # Draws of their own: with the same ones for all fields nothing is averaged.
+                pm = PerturbAndMAPMarginals(n_samples=n_samples, random_state=name).fit(
+                    data_file(f"mrf/cliques/{name}.uai")
+                )
+                expected = np.reshape(truth[str(name)]["node_marginals"], (-1, 2))
+                errors.append(np.abs(pm.marginals_ - expected)[:, 1].mean())
+                slack.append(pm.log_partition_ - truth[str(name)]["log_partition"])
+            assert np.mean(errors) < factor * published
+        assert 0.4 < np.mean(slack) < 1.4  # 1.2 to 1.4 in the paper

@@ -266,12 +266,14 @@ def test_estimator_is_not_changed():
 
 @pytest.mark.parametrize(
     ("value", "near"),
-    [(0.3, "C = 0.1 and 1: "), (0.01, "C = 0.1: "), (20.0, "C = 10: ")],
+    [(0.3, "has 0.1 and 1 next"), (0.01, "has 0.1 next"), (20.0, "has 10 next")],
 )
 def test_values_between_are_refused(value, near):
     X, y = two_classes()
     path = regularization_path(AsagaClassifier(tol=1e-2), X, y, Cs=[0.1, 1.0, 10.0])
-    with pytest.raises(ValueError, match=f"C = {value} is not on the path, .*{near}.* in Cs"):
+    with pytest.raises(
+        ValueError, match=f"C = {value} is not on the path, .* C = 0.1 to 10 .*{near}.* in Cs"
+    ):
         path.predict(X, at=value)
     assert path.estimator_at(0.1 * (1 + 1e-12)).C == 0.1
 

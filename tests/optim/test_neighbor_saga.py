@@ -359,7 +359,12 @@ def test_solutions_with_weights_intercept_and_bounds(variant, loss):
 
 
 # Sub-optimality after 1, 2, 5 and 20 epochs of one run with steps 1 / (5 L), as it was measured
-# when the method was specified (not in the paper), and slopes per row in 20 epochs.
+# when the method was specified (not in the paper), and slopes per row in 20 epochs. By how much the
+# geometric mean of a few runs may differ: single runs vary by a factor of 2, in the middle of
+# SAGA's way of 6. The one run with shared slopes of a squared error was far below the mean of
+# ours.
+RUNS, LEAST = 4, 1e-12
+FACTOR = {("squared_error", "epsilon_n_saga"): 25.0, "saga": 8.0}
 MEASURED = {
     ("squared_error", "sgd"): ([2.4e-2, 1.7e-2, 2.3e-2, 1.6e-2], None),
     ("squared_error", "saga"): ([1.2e-2, 3.5e-3, 1.4e-5, 3e-13], 20),
@@ -391,14 +396,14 @@ def optima():
 def test_measured_suboptimality(loss, name, optima):
     problem, best = make_problem(loss), optima[loss]
     expected, n_slopes = MEASURED[loss, name]
-    found, run = objectives(problem, solver_of(name), 20)
-    found = found[[0, 1, 4, 19]] - best.objective
-    # One run has a sub-optimality that varies by an order of magnitude; SAGA's falls by more than
-    # that in an epoch, and below 1e-10 the number of epochs is what was measured.
-    factor = 1e3 if name == "saga" else 30.0
-    assert np.all(found <= factor * np.maximum(expected, 1e-14))
-    if name in ("sgd", "shared_n_saga", "epsilon_n_saga"):
-        assert np.all(found >= np.array(expected) / 100)  # the floor
+    found = []
+    for seed in range(RUNS):
+        values, run = objectives(problem, solver_of(name), 20, seed)
+        found.append(np.maximum(values[[0, 1, 4, 19]] - best.objective, LEAST))
+    found, expected = np.exp(np.mean(np.log(found), axis=0)), np.maximum(expected, LEAST)
+    factor = FACTOR.get((loss, name), FACTOR.get(name, 6.0))
+    assert np.all(found <= factor * expected)
+    assert np.all(expected <= factor * found)
     if n_slopes is not None:
         assert run.n_gradient_evaluations / problem.n_rows == pytest.approx(n_slopes, rel=0.1)
 

@@ -172,7 +172,7 @@ def test_all_solvers_reach_the_optimum(problem):
         run, status, n_iter, history = run_on(built, solver, max_iter=100 if rough else 5000)
         best = run.best
         far = built.origin()[2] - objective
-        assert -1e-9 * far <= best.objective - objective <= (0.5 if rough else 1e-7) * far, solver
+        assert -1e-9 * far <= best.objective - objective <= (0.15 if rough else 1e-7) * far, solver
         if not rough:
             assert status.name == "CONVERGED", solver
             if problem.unique:
@@ -188,6 +188,20 @@ def test_all_solvers_reach_the_optimum(problem):
         assert history["objective"][-1] == best.objective
         assert run.step_size is None if solver == "sdca" else run.step_size > 0.0
         assert run.n_updates > 0
+
+
+@pytest.mark.parametrize(
+    "name", ["ridge", "log, elastic net", "hinge, box", "simplex", "multinomial, ridge"]
+)
+def test_shorter_steps_of_stochastic_gradients_come_closer(name):
+    problem = PROBLEMS[name]
+    built, objective = problem.build(), problem.optimum()[2]
+    far = built.origin()[2] - objective
+    apart = [
+        (run_on(built, "hogwild", max_iter=n)[0].best.objective - objective) / far
+        for n in (25, 100, 400)
+    ]
+    assert 1e-9 < apart[2] < 0.65 * apart[1] < 0.65**2 * apart[0] < 0.15
 
 
 @pytest.mark.parametrize("name", ["log, elastic net", "log, box", "ridge, dense, intercept"])
@@ -343,3 +357,18 @@ def test_same_as_scikit_learn(solver, intercept):
         np.testing.assert_allclose(result.x, np.ravel(reference.coef_), rtol=0, atol=2e-5)
         if intercept:
             assert result.intercept == pytest.approx(np.ravel(reference.intercept_)[0], abs=2e-5)
+
+
+def test_newton_stays_within_bounds(rng):
+    """The end of a step is a sum, which rounding may put outside of them: an infinite objective."""
+    penalty = Box(0.1, 0.7, l1=0.2)
+    for _ in range(200):
+        X, y = rng.normal(size=(8, 4)), np.sign(rng.normal(size=8))
+        bound = penalty.bind(4).scaled(8 * 0.01)
+        problem = FiniteSum(
+            X, y, resolve_loss("smooth_hinge", None), bound, fit_intercept=True
+        )  # fmt: skip
+        best = run_on(problem, "newton", tol=1e-12, max_iter=30)[0].best
+        assert np.isfinite(best.objective)
+        assert best.coef.min() >= 0.1
+        assert best.coef.max() <= 0.7

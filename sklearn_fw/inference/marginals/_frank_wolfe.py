@@ -194,7 +194,7 @@ class TRWRun:
         return float(np.logaddexp.reduce(list(self._visited.values()), initial=-math.inf))
 
     def forbidden_weight(self):
-        """Weight of forbidden states and pairs, beyond what the method itself leaves on all of them.
+        """Weight of forbidden states and pairs, beyond what the method leaves on all of them.
 
         That is the contraction, and a little of the uniform point that everything starts from.
         """

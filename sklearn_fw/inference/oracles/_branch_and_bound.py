@@ -68,7 +68,8 @@ class BranchAndBound(BaseEstimator):
 
     Time is exponential in the worst case, and 4 * node_iter * n_edges * n_states^2 for each
     subproblem. Memory is n_edges * n_states for each level of the search, at most
-    ``n_nodes * n_states`` levels. Differences count as errors of rounding as those of `TRWS` do, so that value and
+    ``n_nodes * n_states`` levels. Differences
+    count as errors of rounding as those of `TRWS` do, so that value and
     bound differ where scores that matter cancel others some 1e5 times their size on graphs of more
     than 16384 labellings.
     The numbers of subproblems are logged at level DEBUG. The adjacency of the last graph is kept
