@@ -6,6 +6,9 @@ from numbers import Integral
 import numpy as np
 from joblib import effective_n_jobs
 
+# No machine has more; larger numbers are mistakes, and joblib cannot count to them.
+MOST_WORKERS = 2**20
+
 __all__ = ["chunks", "count_workers", "n_threads", "n_workers"]
 
 
@@ -20,6 +23,8 @@ def n_workers(n_jobs):
     """Workers of joblib, with the name of the parameter in errors."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
+    if n_jobs is not None and abs(n_jobs) > MOST_WORKERS:
+        raise ValueError(f"n_jobs must be from {-MOST_WORKERS} to {MOST_WORKERS}, got {n_jobs}")
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 in Parallel has no meaning: -1 takes all processors")
     return effective_n_jobs(None if n_jobs is None else int(n_jobs))

@@ -16,7 +16,7 @@ from .._validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
-    check_positive,
+    check_strength,
     check_random_state,
     check_time_limit,
 )
@@ -206,6 +206,7 @@ class StructuredPath(RegularizationPath):
         estimator : StructuredSVM
             Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
+        value = check_strength(value, "C")
         fitted = copy.copy(self.estimator)
         fitted.C = fitted.C_ = value
         fitted.coef_ = self.coef_at(value)
@@ -218,7 +219,7 @@ class StructuredPath(RegularizationPath):
         if Cs.ndim != 1:
             raise ValueError(f"C must be a number or one-dimensional, got shape {Cs.shape}")
         for value in Cs:
-            check_positive(value, "C")
+            check_strength(value, "C")
             if value * (1 + TOUCH) < self.C_start_ or self.C_end_ * (1 + TOUCH) < value:
                 raise ValueError(
                     f"the path holds from C = {self.C_start_:.6g} to {self.C_end_:.6g} "
@@ -261,11 +262,11 @@ def structured_path(
     eps`` at breakpoints as far apart as their mixtures stay ``eps``-optimal.
     """
     check_choice(mode, "mode", {"exact", "heuristic"})
-    kappa = KAPPA[mode] if kappa is None else check_positive(kappa, "kappa")
+    kappa = KAPPA[mode] if kappa is None else check_strength(kappa, "kappa")
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
     eps, C_min, C_max = (
-        None if value is None else check_positive(value, name)
+        None if value is None else check_strength(value, name)
         for name, value in (("eps", eps), ("C_min", C_min), ("C_max", C_max))
     )
     if C_min is not None and C_max is not None and not C_min < C_max:
