@@ -306,7 +306,7 @@ def _named(*names):
 
 
 def check_kind(X, name):
-    """What scikit-learn would read as numbers without a word, or hand to unsafe code, is refused."""
+    """Refuse what scikit-learn would read as numbers without a word, or hand to unsafe code."""
     if sp.issparse(X):
         return check_sparse(X, name)
     if np.ma.is_masked(X):

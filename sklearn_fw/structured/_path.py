@@ -16,8 +16,8 @@ from .._validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
-    check_strength,
     check_random_state,
+    check_strength,
     check_time_limit,
 )
 from ..model_selection import RegularizationPath

@@ -136,7 +136,8 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         self.n_features_in_ = first.shape[2]
         if length_of(X, "X") != length_of(y, "y"):
             raise ValueError(
-                f"X and y must have the same length, got {length_of(X, 'X')} and {length_of(y, 'y')}"
+                f"X and y must have the same length, got {length_of(X, 'X')} and "
+                f"{length_of(y, 'y')}"
             )
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")

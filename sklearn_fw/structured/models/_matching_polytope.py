@@ -177,7 +177,9 @@ class MatchingPolytope:
         z : ndarray of shape (J * K,)
             A fractional matching without zeros but for underflow.
         """
-        return sinkhorn_matching(self._matrix(x, theta, "theta"), perfect=self.perfect, tol=tol).ravel()
+        return sinkhorn_matching(
+            self._matrix(x, theta, "theta"), perfect=self.perfect, tol=tol
+        ).ravel()
 
     def log_partition(self, x, theta, tol=1e-9):
         """The maximum of ``<theta, z> - h(z)`` over fractional matchings; `marginals` is its slope.

@@ -291,7 +291,9 @@ class PairwiseModel(StructuredModel):
         """
         if not isinstance(scores, PairwiseScores):
             raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
-        if not all(isinstance(a, np.ndarray) for a in (scores.unary, scores.pairwise, scores.edges)):
+        if not all(
+            isinstance(a, np.ndarray) for a in (scores.unary, scores.pairwise, scores.edges)
+        ):
             raise TypeError("scores must hold arrays: make them by PairwiseScores.from_arrays")
         if scores.check().n_states != self.n_states_:
             raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
