@@ -250,7 +250,7 @@ class SeparableEngine(Engine):
         lower, upper = (
             side if np.ndim(side) == 0 else side[hot] for side in (penalty.lower, penalty.upper)
         )
-        return replace(penalty, lower=lower, upper=upper)
+        return replace(penalty, lower=lower, upper=upper, n_features=None)
 
     def _put_point(self, coef, intercept):
         self.state[self.columns.place, 0] = coef
