@@ -10,6 +10,9 @@ from sklearn.utils.parallel import Parallel
 
 __all__ = ["chunks", "count_workers", "n_threads", "n_workers", "parallel"]
 
+# No machine has more; larger numbers are mistakes, and joblib cannot count to them.
+MOST_WORKERS = 2**20
+
 
 def n_threads(n_jobs):
     """Threads for compiled loops, at most the processors that this process may use."""
@@ -28,6 +31,8 @@ def _checked(n_jobs):
         return None
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
+    if abs(n_jobs) > MOST_WORKERS:
+        raise ValueError(f"n_jobs must be from {-MOST_WORKERS} to {MOST_WORKERS}, got {n_jobs}")
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 in Parallel has no meaning: -1 takes all processors")
     return int(n_jobs)
@@ -44,10 +49,8 @@ def parallel(n_jobs, prefer=None, require=None):
     Where joblib uses processes or machines, their number is the user's and joblib's affair.
     """
     backend, _ = get_active_backend(prefer=prefer, require=require)
-    if getattr(backend, "supports_sharedmem", False):
-        n_jobs = n_threads(n_jobs)
-    elif (n_jobs := _checked(n_jobs)) is not None and abs(n_jobs) >= 2**31:
-        raise ValueError(f"n_jobs must be below 2**31, got {n_jobs}: -1 takes all processors")
+    shared = getattr(backend, "supports_sharedmem", False)
+    n_jobs = n_threads(n_jobs) if shared else _checked(n_jobs)
     return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
 
 

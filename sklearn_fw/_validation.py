@@ -303,7 +303,7 @@ def _named(*names):
 
 
 def check_kind(X, name):
-    """What scikit-learn would read as numbers without a word, or hand to unsafe code, is refused."""
+    """Refuse what scikit-learn would read as numbers without a word, or hand to unsafe code."""
     if sp.issparse(X):
         return check_sparse(X, name)
     if np.ma.is_masked(X):
@@ -324,9 +324,9 @@ def check_sparse(X, name):
 
     Compiled code, ours and that of scipy, follows indptr and indices without a look: entries out of
     range read and write outside of the arrays. scipy checks a part of this when a matrix is made
-    and nothing after its arrays were changed. The cost is one pass over the indices, about a
-    twentieth of a pass of training over the same rows, and a quarter of a product with a vector.
-    Every way in calls this once, before anything else looks at X.
+    and nothing after its arrays were changed. The cost is one pass over the indices: for
+    a million entries 0.12 ms, 8 % of a product with a vector and 1.5 % of one with 20 columns.
+    Every way in calls this before anything else looks at X.
 
     Formats without plain arrays of indices are made CSR, so that the result can be checked.
     """

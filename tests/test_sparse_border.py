@@ -100,11 +100,11 @@ def test_indices_out_of_range_are_refused(call, format, damage):
 
 @pytest.mark.parametrize("damage", [high, pointer, falling])
 def test_packed_samples(damage):
-    with pytest.raises(ValueError, match="values.in"):
+    with pytest.raises(ValueError, match=r"values.in"):
         Packed(damaged(damage), [0, 30, N])
     packed = Packed(good(), [0, 30, N])
     damage(packed.values)
-    with pytest.raises(ValueError, match="X.values.in"):
+    with pytest.raises(ValueError, match=r"X.values.in"):
         CHAIN.fit(packed, [LABELS[:30], LABELS[30:]])
 
 
@@ -175,7 +175,7 @@ def test_other_ways_to_write_the_same_matrix(change):
 
 def test_reserves_behind_the_last_row_are_not_read():
     X = with_reserve(good())
-    with pytest.raises(ValueError, match="X.indices must name places from 0 to 19"):
+    with pytest.raises(ValueError, match=r"X.indices must name places from 0 to 19"):
         check_sparse(X, "X")
     X.indices[-2] = 0
     assert (check_sparse(X, "X") != good()).nnz == 0

@@ -1,4 +1,4 @@
-"""What methods of losses, penalties and projections say about arrays and numbers they cannot take."""
+"""What losses, penalties and projections say about arrays and numbers they cannot take."""
 
 import warnings
 
@@ -128,7 +128,7 @@ def test_points_of_penalties(penalty, kind):
 )
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
 def test_steps_of_penalties(penalty, step):
-    with pytest.raises(ValueError, match="^step"):
+    with pytest.raises(ValueError, match=r"^step"):
         penalty.bind(N).prox(np.ones(N), step)
 
 
@@ -159,7 +159,7 @@ def test_factors_of_penalties(alpha):
 )
 def test_answers_of_own_penalties(name, answer):
     X, y = np.eye(4), np.array([0.0, 1.0, 2.0, 3.0])
-    for fit in (AsagaRegressor(penalty=Own(name, answer), alpha=0.1), ):
+    for fit in (AsagaRegressor(penalty=Own(name, answer), alpha=0.1),):
         with pytest.raises(ValueError, match=f"{name} of Own returned"):
             fit.fit(X, y)
     with pytest.raises(ValueError, match=f"{name} of Own returned"):

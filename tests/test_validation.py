@@ -25,7 +25,16 @@ from sklearn_fw._validation import (
 from sklearn_fw.optim import minimize_saga
 
 NUMBERS = [0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3)]
-STRANGE = [np.longdouble(1), Fraction(1, 3), decimal.Decimal(1), "1", None, 1j, [1.0], np.array(1.0)]
+STRANGE = [
+    np.longdouble(1),
+    Fraction(1, 3),
+    decimal.Decimal(1),
+    "1",
+    None,
+    1j,
+    [1.0],
+    np.array(1.0),
+]
 
 
 @pytest.mark.parametrize("value", NUMBERS, ids=repr)
@@ -120,7 +129,7 @@ def test_infinity_and_nan_where_they_are_allowed():
 
 @pytest.mark.parametrize("labels", [["a", 1.0], [None, 1], [[0, 1]], [np.nan, 1.0]], ids=repr)
 def test_labels_that_cannot_be_sorted(labels):
-    with pytest.raises(ValueError, match="^y "):
+    with pytest.raises(ValueError, match=r"^y "):
         find_labels(np.array(labels, dtype=object if "a" in labels else None), "y")
 
 

@@ -268,7 +268,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             for label, factor in self.class_weight.items():
                 if not isinstance(factor, Real):
                     raise ValueError(
-                        f"class_weight must be finite and not negative, got {factor!r} for {label!r}"
+                        f"class_weight must be finite and not negative, got {factor!r} for "
+                        f"{label!r}"
                     )
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             # A sample of weight 2 counts as two samples, as in LogisticRegression.

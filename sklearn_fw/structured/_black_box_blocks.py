@@ -14,7 +14,7 @@ from sklearn.utils.parallel import delayed
 
 from .._kernels import block_rules
 from .._kernels.block_rules import AWAY, FW, PAIRWISE
-from .._threads import chunks, parallel
+from .._threads import chunks, n_workers, parallel
 from ._blocks import Blocks, Sweep
 from ._checked_model import Answer, CheckedModel, SparseVector, union
 
@@ -42,6 +42,7 @@ class BlackBoxBlocks(Blocks):
 
     def __init__(self, model, X, y, weight, n_jobs=None):
         self._model, self._n_jobs = CheckedModel(model), n_jobs
+        n_workers(n_jobs)  # refuses what is no number of workers
         inputs, outputs = list(X), list(y)
         if not inputs or not len(inputs) == len(outputs) == len(weight):
             raise ValueError(

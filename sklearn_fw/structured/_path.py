@@ -12,8 +12,8 @@ from .._validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
-    check_positive,
     check_random_state,
+    check_strength,
     check_time_limit,
 )
 from ..model_selection import RegularizationPath
@@ -203,6 +203,7 @@ class StructuredPath(RegularizationPath):
         estimator : StructuredSVM
             Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
         """
+        value = check_strength(value, "C")
         fitted = copy.copy(self.estimator)
         fitted.C = fitted.C_ = value
         fitted.coef_ = self.coef_at(value)
@@ -215,7 +216,7 @@ class StructuredPath(RegularizationPath):
         if Cs.ndim != 1:
             raise ValueError(f"C must be a number or one-dimensional, got shape {Cs.shape}")
         for value in Cs:
-            check_positive(value, "C")
+            check_strength(value, "C")
             if value * (1 + TOUCH) < self.C_start_ or self.C_end_ * (1 + TOUCH) < value:
                 raise ValueError(
                     f"the path holds from C = {self.C_start_:.6g} to {self.C_end_:.6g} "
@@ -307,7 +308,7 @@ def structured_path(
 def check_walk(eps, kappa, low, high, max_breakpoints):
     """Return eps, kappa and both ends, pairs of name and value, as floats; None stays None."""
     eps, kappa, start, end = (
-        None if value is None else check_positive(value, name)
+        None if value is None else check_strength(value, name)
         for name, value in (("eps", eps), ("kappa", kappa), low, high)
     )
     if not kappa < 1:

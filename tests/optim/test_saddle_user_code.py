@@ -46,7 +46,7 @@ def own(**methods):
 @pytest.mark.parametrize("kind", VECTORS)
 def test_vectors(kind, variant):
     vector = VECTORS[kind]
-    refused = pytest.raises((TypeError, ValueError), match="_x|start of x")
+    refused = pytest.raises((TypeError, ValueError), match=r"_x|start of x")
     with refused:
         solve(domain=own(lmo=lambda self, gradient: vector), variant=variant)
     with refused:

@@ -257,7 +257,7 @@ def test_features_out_of_range():
         row.indices[0] = 10**8
         return row
 
-    with pytest.raises(ValueError, match="joint_feature of sample 0.indices must name places"):
+    with pytest.raises(ValueError, match=r"joint_feature of sample 0.indices must name places"):
         StructuredSVM(Model("joint_feature", joint_feature)).fit(*candidates())
 
 

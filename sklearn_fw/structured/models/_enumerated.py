@@ -70,7 +70,8 @@ class EnumeratedModel(StructuredModel):
         width = None
         if length_of(X, "X") != length_of(y, "y"):
             raise ValueError(
-                f"X and y must have the same length, got {length_of(X, 'X')} and {length_of(y, 'y')}"
+                f"X and y must have the same length, got {length_of(X, 'X')} and "
+                f"{length_of(y, 'y')}"
             )
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = check_array_of_numbers(x, f"X[{i}]", finite=None)

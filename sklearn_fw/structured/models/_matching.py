@@ -2,8 +2,15 @@
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_flag, check_magnitude, check_strength
+from ..._validation import (
+    check_array_of_numbers,
+    check_flag,
+    check_list,
+    check_magnitude,
+    check_strength,
+)
 from ...inference.oracles._assignment import Assignment
+from .._items import length_of
 from ._base import StructuredModel
 from ._links import common_shape, links_of, pairs_of
 from ._matching_polytope import MatchingPolytope
@@ -120,13 +127,18 @@ class MatchingModel(MatchingPolytope, StructuredModel):
             check_strength(getattr(self, name), name)
         check_flag(self.normalize, "normalize")
         check_flag(self.perfect, "perfect")
-        first = self._table(X[0], "X[0]")
+        first = self._table(check_list(X, "X", "arrays of features of pairs")[0], "X[0]")
         if first.ndim != 3 or first.shape[2] == 0:
             raise ValueError(
                 f"X[0] must have shape (n_rows, n_columns, n_features), got {first.shape}: "
                 f"a vector of features for every pair"
             )
         self.n_features_in_ = first.shape[2]
+        if length_of(X, "X") != length_of(y, "y"):
+            raise ValueError(
+                f"X and y must have the same length, got {length_of(X, 'X')} and "
+                f"{length_of(y, 'y')}"
+            )
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")
             self._check_truth(links_of(truth, f"y[{i}]", x.shape[:2]), x.shape, f"y[{i}]")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
 from ..._packed import Packed
-from ..._validation import check_magnitude, check_not_negative, check_sparse
+from ..._validation import check_list, check_magnitude, check_not_negative, check_sparse
 
 NEEDS_NUMBERS = (
     "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
@@ -42,6 +42,7 @@ def stack_rows(X, n_features=None):
         matrix, row_start = X.values, np.array(X.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
+        X = check_list(X, "X", "samples, one array of shape (n_nodes, n_features) each")
         items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]
         if not items:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
@@ -126,7 +127,7 @@ def stack_labels(y, node_start=None):
         y = y.compact()
         flat, starts = np.asarray(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
-        items = [np.asarray(item) for item in y]
+        items = [np.asarray(item) for item in check_list(y, "y", "label sequences")]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
             if item.dtype.kind == "O" and any(
