@@ -244,7 +244,10 @@ def of_field():
                 ("path", "code"): "a file of that name is written",
                 ("name", "*"): "a word for messages",
             },
-            aliases={"labels": ("start",), "path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
+            aliases={
+                "labels": ("start",), "path": ("graph",), "J": ("h",),
+                "graph": ("unary", "pairwise", "node"),
+            },
         ),
     ]  # fmt: skip
 

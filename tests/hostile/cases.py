@@ -108,7 +108,7 @@ def level_of(call, argument, path, damage, owner, value):
         "its_class": ("callable", "object"), "nan": (), "digits": ("str", "path"),
         "capitals": ("str", "path"), "code_of_it": ("path",),
         "in_a_list": ("list", "array", "tuple"),
-        "two_more_axes": ("(n_samples, ...)",),
+        "two_more_axes": ("...",),
     }  # fmt: skip
     plain = text.split('"')[0]  # without choices
     if text == "object" or any(word in plain for word in words.get(damage.name, ())):

@@ -15,14 +15,14 @@ def drawn(seed, index, only=""):
 
 
 def each(name):
-    """One case of every kind of damage of a callable: those that are judged as violations."""
+    """One case of every kind of damage of a callable: those that are violations."""
     found, n = [], 0
     for damage in cases.kinds(name):
         case = cases.one_of_each(name, damage)
         verdict = cases.run(case)
         n += 1
         if not verdict.good:
-            found.append([str(case), verdict.word, verdict.detail])
+            found.append([damage, str(case), verdict.word, verdict.detail])
     return [n, found]
 
 

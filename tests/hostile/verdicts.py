@@ -19,10 +19,10 @@ from sklearn.exceptions import NotFittedError
 import sklearn_fw
 
 from . import users
+from .workers import GOOD
 
-__all__ = ["GOOD", "Verdict", "judge"]
+__all__ = ["Verdict", "judge"]
 
-GOOD = {"answer", "refused", "unreached", "no such damage"}
 OURS = str(Path(sklearn_fw.__file__).parent)
 THEIRS = str(Path(sklearn.__file__).parent)
 HERE = str(Path(__file__).parent)
