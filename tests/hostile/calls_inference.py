@@ -121,6 +121,7 @@ def of_oracle(cls, params, scores):
         dataclasses.replace(
             entry,
             name=f"{entry.name}.argmax",
+            infinite=True,  # -inf forbids a state, and bounds may be infinite
             run=run,
             docs=(cls, cls.argmax),
             aliases=aliases,
@@ -140,7 +141,7 @@ def of_oracle(cls, params, scores):
         if hasattr(cls, name)
     }
     return found + methods(
-        cls, functools.partial(cls, **params), arguments, aliases=aliases,
+        cls, functools.partial(cls, **params), arguments, aliases=aliases, infinite=True,
         allows={("start", "*"): "oracles that need no start ignore it"},
     )  # fmt: skip
 
@@ -185,11 +186,18 @@ ESTIMATOR_VARIANTS = {
 }  # fmt: skip
 
 
+MISSING = {
+    ("X", damage): "entries may be missing"
+    for damage in ("nan", "all_nan", "object_none", "object_nan", "missing")
+}
+
+
 def of_estimator(cls, params):
     found = fitting(
         cls, lambda: copy.deepcopy({**params, **FITTED}),
         lambda: {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)},
-        variants=ESTIMATOR_VARIANTS,
+        variants=ESTIMATOR_VARIANTS, allows=MISSING,
+        raises=(MemoryError,),  # a million states are what was asked for
     )  # fmt: skip
     fitted = functools.partial(cls(edges="tree").fit, states())
     arguments = {
@@ -198,7 +206,7 @@ def of_estimator(cls, params):
         "sample": {"n_samples": 2, "random_state": 0},
     }  # fmt: skip
     arguments = {n: a for n, a in arguments.items() if hasattr(cls, n)}
-    found += methods(cls, fitted, arguments)
+    found += methods(cls, fitted, arguments, allows=MISSING)
     return found
 
 
@@ -235,18 +243,22 @@ def of_field():
                 "pairwise": generator(2).normal(size=(2, 2, 2)), "constant": 0.5,
                 "names": ["a", "b", "c"],
             },
+            infinite=True,
         ),
         *methods(
-            PairwiseMRF, field, arguments,
+            PairwiseMRF, field, arguments, infinite=True,
             variants={"oracle": ["auto", "trws", "milp", lambda: best_states]},
             allows={
                 ("path", "text"): "a file of that name is written",
                 ("path", "code"): "a file of that name is written",
                 ("name", "*"): "a word for messages",
+                ("flat", "nan"): "a view of any numbers",
+                ("flat", "all_nan"): "a view of any numbers",
             },
             aliases={
                 "labels": ("start",), "path": ("graph",), "J": ("h",),
                 "graph": ("unary", "pairwise", "node"),
+                "unary": ("node",), "pairwise": ("edge",), "evidence": ("observed",),
             },
         ),
     ]  # fmt: skip
@@ -259,10 +271,12 @@ def of_scores():
         *build(
             PairwiseScores, lambda: dict(given),
             allows={("*", "*"): "stores what it is given; from_arrays and check refuse"},
+            aliases={"unary": ("scores",), "pairwise": ("scores",)},
         ),
         *methods(
             PairwiseScores, tree_scores,
-            {"check": {}, "value": {"labels": START}, "from_arrays": given},
+            {"check": {}, "value": {"labels": START}, "from_arrays": given}, infinite=True,
+            aliases={"unary": ("scores",), "pairwise": ("scores",)},
         ),
     ]  # fmt: skip
 
@@ -301,6 +315,7 @@ def entries():
             inference.resolve_oracle,
             lambda: {"oracle": best_states, "default": inference.ICM()},
             variants={"oracle": ["icm", inference.MILP]},
+            allows={("default", "*"): "used for oracle='auto'"},
         ),
         *function(inference.time_left, dict),
         *function(inference.trw_gradient, lambda: copy.deepcopy(of_mu)),

@@ -261,15 +261,6 @@ def entries():
             },
             aliases={"value": ("C",), "at": ("C",)},
         ),
-        *build(
-            LinearPath,
-            lambda: {
-                "estimator": AsagaClassifier(), "values": np.array([0.1]),
-                "fits": [{"coef_": np.ones((1, 3)), "intercept_": np.zeros(1), "dual_gap_": 0.0}],
-                "n_iters": np.array([3]),
-            },
-            allows={("*", "*"): "made by regularization_path, which checks"},
-        ),
         *methods(
             RegularizationPath, path,
             {

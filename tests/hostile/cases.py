@@ -1,6 +1,7 @@
 """Damaged calls: drawn at random for the fuzzer, one of each kind for the test suite."""
 
 import functools
+import re
 import warnings
 import zlib
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def level_of(call, argument, path, damage, owner, value):
         "in_a_list": ("list", "array", "tuple"),
         "two_more_axes": ("...",),
     }  # fmt: skip
-    plain = text.split('"')[0]  # without choices
+    plain = re.sub(r'"[^"]*"', "", text)  # without choices
     if text == "object" or any(word in plain for word in words.get(damage.name, ())):
         return "extreme"
     if damage.name == "none" and "None" in text:

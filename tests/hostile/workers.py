@@ -141,7 +141,7 @@ def serve(runners, cpu_seconds, memory):
     # Runners that limit each call themselves may take longer before it, to compile kernels.
     patience = getattr(module, "PATIENCE", 1)
     warnings.simplefilter("always")
-    os.chdir(tempfile.mkdtemp(prefix="sklearn_fw-calls-"))
+    os.chdir(tempfile.mkdtemp(prefix="sklearn_fw-calls-"))  # see `files.WORKPLACE`
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         task = json.loads(line)
