@@ -117,6 +117,7 @@ def of_oracle(cls, params, scores):
         cls, lambda: {**copy.deepcopy(params), "scores": scores(), "start": copy.copy(start)}
     )
     aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
+    aliases["oracles"] = ("oracle",)
     found = [
         dataclasses.replace(
             entry,
@@ -252,6 +253,8 @@ def of_field():
                 ("path", "text"): "a file of that name is written",
                 ("path", "code"): "a file of that name is written",
                 ("name", "*"): "a word for messages",
+                **{(a, d): "the same numbers in another order" for a in ("node", "edge")
+                   for d in ("nan", "object_nan", "all_nan")},
                 ("flat", "nan"): "a view of any numbers",
                 ("flat", "all_nan"): "a view of any numbers",
             },

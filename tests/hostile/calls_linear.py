@@ -260,6 +260,7 @@ def entries():
                 },
             },
             aliases={"value": ("C",), "at": ("C",)},
+            allows={("at", "no_axis"): "one value of the path"},
         ),
         *methods(
             RegularizationPath, path,
@@ -268,6 +269,7 @@ def entries():
                 "score_path": {"X": rows(), "y": two_classes()},
             },
             aliases={"value": ("C",), "at": ("C",)},
+            allows={("at", "no_axis"): "one value of the path"},
         ),
         *function(
             regularization_path,

@@ -350,6 +350,7 @@ def of_models():
         found += methods(
             model, functools.partial(copy.deepcopy, made), arguments,
             aliases={"scores": ("unary", "edges", "pairwise"), "y": ("y_true",)},
+            infinite=True,  # -inf forbids a state
         )  # fmt: skip
     return found
 
