@@ -25,7 +25,6 @@ from hostile.workers import GOOD, Worker, every_kind
 
 print = functools.partial(print, flush=True)
 N_CALLS = 20_000
-SHOWN = 400
 
 
 def parse(arguments):
@@ -57,6 +56,7 @@ def fuzz(n_calls, seed=0, only="", n_workers=1, say=print):
             counts[answer[1]] += 1
             if answer[1] not in GOOD:
                 violations.append((index, *answer))
+                show(index, answer, seed, only, say)
             if (index + 1) % 1000 == 0:
                 bad = len(violations)
                 say(f"{index + 1} calls, {bad} violations, {time.monotonic() - started:.0f} s")
@@ -78,16 +78,20 @@ def name_of(seed, index, only):
         worker.close()
 
 
-def report(violations, seed, only, say=print):
-    """A line for each violation, those of one place together, and how to repeat it."""
-    groups = collections.defaultdict(list)
-    for index, case, word, detail in violations:
-        groups[case.partition("(")[0], word, detail[-60:]].append((index, case, detail))
+def show(index, answer, seed, only, say):
+    """A violation as soon as it is found, and how to repeat it."""
+    case, word, detail = answer
     more = f" --only {only}" if only else ""
-    for (_, word, _), found in sorted(groups.items())[:SHOWN]:
-        index, case, detail = found[0]
-        say(f"{word} ({len(found)}x): {case}: {detail}")
-        say(f"    python3 dev.py fuzz --case {seed}:{index}{more}")
+    say(f"{word}: {case}: {detail}\n    python3 dev.py fuzz --case {seed}:{index}{more}")
+
+
+def report(violations, say=print):
+    """Violations by callable and verdict, the most frequent ones first."""
+    counts = collections.Counter(
+        (case.partition("(")[0].strip(), word) for _, case, word, _ in violations
+    )
+    for (name, word), n in counts.most_common():
+        say(f"{n:5} x {word}: {name}")
 
 
 def one(seed, index, only):
@@ -136,7 +140,7 @@ def main(arguments):
     if options.write_known:
         return write_known(options.only)
     violations = fuzz(options.n_calls, options.seed, options.only, options.workers)
-    report(violations, options.seed, options.only)
+    report(violations)
     print(f"{len(violations)} violations in {options.n_calls} calls")
     return 1 if violations else 0
 
