@@ -123,11 +123,11 @@ def write_known(only):
         if only in name:
             n_calls, found = every_kind(name, worker)
             violations[name] = {damage: word for damage, _, word, _ in found}
+            known.write(violations)  # at once: a run that is ended has done something
             print(f"{name}: {len(found)} of {n_calls}")
             for _, case, word, detail in found:
                 print(f"   {word}: {case}: {detail}")
     worker.close()
-    known.write(violations)
     return 0
 
 
