@@ -294,7 +294,7 @@ def test_compiled_softmax_equals_arrays(rng):
         ([0, 3], "y must hold indices of classes, integers from 0 to 2"),
         ([0, -1], "integers from 0 to 2"),
         ([0, 0.5], "integers from 0 to 2"),
-        ([0], r"y has shape (1,), expected (2,): one class per row"),
+        ([0], r"y has shape (1,), expected (2,): one per row of z"),
     ],
 )
 def test_softmax_refuses_what_is_no_class(y, message):

@@ -1,12 +1,13 @@
-"""The methods of the papers on asynchronous SAGA: a part of the benchmark of linear models."""
+"""The methods of the papers on asynchronous SAGA: parts of the benchmark of linear models."""
 
 from _linear_contenders import CONTENDERS
 from _linear_problems import make_objective, reference
 from _linear_race import TARGETS, race
-from _report import in_child
+from _report import in_child, shown
 
-DATA = ("generator", "20news", "a9a")
-PROBLEMS = ("l2", "elastic_net")
+STUDIES = [
+    (data, problem) for data in ("generator", "20news", "a9a") for problem in ("l2", "elastic_net")
+]
 CAP = 10.0  # wall seconds of all runs of a method
 # Pedregosa and others (NIPS 2017), appendix, elastic net: hours of ten cores to 1e-10 on KDD 2010,
 # KDD 2012 and Criteo.
@@ -34,12 +35,13 @@ def reached(result, target, optimum, what="cpu"):
     return None if level is None else result.runs[level][what]
 
 
-def linear_methods(report, folder, data, problem, facts, options):
-    """Tables of one problem."""
+def linear_methods(data, problem, report, folder, facts, options):
+    """Section on one problem."""
     best = in_child(reference, folder, problem)
     objective = make_objective(problem, facts["n"])
+    cap = CAP / 5 if options.quick else CAP
     results = {
-        name: race(folder, problem, name, best["F"], CAP, CAP)
+        name: race(folder, problem, name, best["F"], cap, cap)
         for name in methods() if CONTENDERS[name].takes(objective, facts["d"])
     }  # fmt: skip
     optimum = min([best["F"], *(run["F"] for r in results.values() for run in r.runs.values())])
@@ -60,24 +62,23 @@ def linear_methods(report, folder, data, problem, facts, options):
     report.text(
         f"""CPU seconds of a method on one thread over those of ASAGA on one thread, to
         {TARGETS[-1]:g} ({TARGETS[0]:g} for Hogwild; ">": its longest run, which had not got there
-        when {CAP:g} wall seconds ended, is counted), and what the papers have: for the last two
+        when {cap:g} wall seconds ended, is counted), and what the papers have: for the last two
         hours of ten cores to 1e-10 over those of ASAGA, on three data sets."""
     )
     report.table(["method", "ours", "paper"], list(_quotients(results, optimum)))
 
 
 def _row(result, optimum):
-    cells = []
+    cells, threads = [], CONTENDERS[result.name].threads
     for target in TARGETS:
         cpu, wall = (reached(result, target, optimum, clock) for clock in ("cpu", "wall"))
-        threads = CONTENDERS[result.name].threads
-        more = f" ({wall:.3g})" if cpu is not None and threads > 1 else ""
-        cells.append(None if cpu is None else f"{cpu:.3g}{more}")
+        both = cpu is not None and threads > 1
+        cells.append(f"{cpu:.3g} ({wall:.3g})" if both else shown(cpu, ".3g"))
     budget = reached(result, TARGETS[1], optimum, "budget")
     lowest = min((result.relative(level, optimum) for level in result.runs), default=None)
     return [
         result.name, *cells, budget,
-        None if lowest is None else f"{max(lowest, 0.0):.0e}", result.note,
+        shown(None if lowest is None else max(lowest, 0.0), ".0e"), result.note,
     ]  # fmt: skip
 
 
@@ -88,11 +89,14 @@ def _quotients(results, optimum):
         target = AT.get(name, TARGETS[-1])
         ours = reached(results["ASAGA"], target, optimum)
         theirs = reached(result, target, optimum)
-        more = ""
-        if theirs is None:
-            more, theirs = "> ", max((run["cpu"] for run in result.runs.values()), default=0.0)
         paper = WORDS.get(name)
         if name in PAPER_HOURS:
             hours = zip(PAPER_HOURS[name], PAPER_HOURS["ASAGA"])
-            paper = ", ".join(f"{a / b:.2g}" for a, b in hours)
-        yield [name, None if ours is None else f"{more}{theirs / ours:.2f}", paper]
+            paper = ", ".join(f"{a / b:.3g}" for a, b in hours)
+        if ours is None:
+            yield [name, None, paper]
+        elif theirs is None:
+            longest = max((run["cpu"] for run in result.runs.values()), default=0.0)
+            yield [name, f"> {longest / ours:.1f}", paper]
+        else:
+            yield [name, shown(theirs / ours, ".2f"), paper]

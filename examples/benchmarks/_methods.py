@@ -1,9 +1,6 @@
-"""The eight variants of block-coordinate Frank-Wolfe, and fits with a clock at every certificate."""
+"""The eight variants of block-coordinate Frank-Wolfe."""
 
 import itertools
-import logging
-import time
-import warnings
 
 GAP_CHECK = 9  # nine passes and a gap pass are ten effective passes
 # (step, sampling, cache)
@@ -22,29 +19,3 @@ def block_solver(method, **settings):
     step, sampling, cache = METHODS[method]
     settings = {"gap_check": GAP_CHECK} | settings
     return BlockFrankWolfe(step, sampling=sampling, cache=cache, **settings)
-
-
-class Certificates(logging.Handler):
-    """CPU time of every line that the package logs with ``verbose=1``: one per certificate."""
-
-    def __init__(self):
-        super().__init__()
-        self.cpu = []
-
-    def emit(self, record):
-        self.cpu.append(time.process_time())
-
-
-def fit_with_clock(estimator, X, y):
-    """Fit, and return CPU seconds until each certificate."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    logger, handler = logging.getLogger("sklearn_fw"), Certificates()
-    logger.addHandler(handler)
-    logger.propagate = False
-    started = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # budgets are meant to end runs here
-        estimator.set_params(verbose=1).fit(X, y)
-    logger.removeHandler(handler)
-    return [cpu - started for cpu in handler.cpu]

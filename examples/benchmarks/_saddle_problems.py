@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 from _report import Clock, load_or_skip
+from _scenes import load_scene
 
 N_PLANTED = 15
 PROBLEMS = {
@@ -118,20 +119,6 @@ def word_alignment():
     frequency = 1.0 / np.arange(1, 201)
     vocabulary = source, target, frequency / frequency.sum()
     return *sentence_pairs(100, rng, vocabulary), *sentence_pairs(100, rng, vocabulary)
-
-
-def load_scene():
-    """Training and test scenes with their labels, from the folder ``scene`` of the user's data."""
-    from scipy.sparse import load_npz
-
-    from sklearn_fw.datasets._files import find_file
-
-    paths = (
-        find_file(None, [f"scene/scene_{part}.npz"], what="the scenes")
-        for part in ("train_X", "train_Y", "test_X", "test_Y")
-    )
-    X, y, X_test, y_test = (load_npz(path).toarray() for path in paths)
-    return X.astype(float), y.astype(int), X_test.astype(float), y_test.astype(int)
 
 
 def clusters(n_samples):

@@ -2,6 +2,7 @@
 
 import statistics
 
+from _digit_methods import DIGIT_METHODS
 from _report import DOCS, Repeats, in_child, main, shown
 
 NAME = "digit_words"
@@ -205,4 +206,5 @@ def report_sets(report, result):
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(NAME, TITLE, ABOUT, {"sets": sets}, peers=("python-crfsuite",)))
+    parts = {"sets": sets} | DIGIT_METHODS
+    raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))

@@ -4,6 +4,7 @@ import statistics
 import warnings
 
 import numpy as np
+from _path_grid import PATH_GRID
 from _report import Clock, in_child, load_or_skip, main, medians
 
 ABOUT = """
@@ -235,5 +236,5 @@ def search(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"paths": paths, "search": search}
+    parts = {"paths": paths, "search": search} | PATH_GRID
     raise SystemExit(main("path", "Regularization paths of the structured SVM", ABOUT, parts))

@@ -31,9 +31,9 @@ class RegularizationPathDisplay:
     Make it with `from_path`. All curves are functions of the parameter of the path on a logarithmic
     axis, with strong regularization at the left.
 
-    A structured path holds for all values of C: its curves are drawn in between, too, and the gap
-    is what is certified there, with its breakpoints as dots. Solutions on a grid are points with
-    lines between them.
+    A structured path holds for all values of C or of the radius: its curves are drawn in between,
+    too, and the gap is what is certified there, with its breakpoints as dots. Solutions on a grid
+    are points with lines between them.
 
     Parameters
     ----------

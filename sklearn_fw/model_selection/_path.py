@@ -126,9 +126,9 @@ class RegularizationPath(ABC):
 
 def check_values(values, name):
     """Values of the parameter of a path, as a vector that is not empty."""
-    values = check_array_of_numbers(values, name)
+    values = np.atleast_1d(check_array_of_numbers(values, name))
     if values.ndim != 1 or not values.size:
-        raise ValueError(f"{name} must be an array of shape (n_values,), got shape {values.shape}")
+        raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
     return values
 
 

@@ -35,8 +35,8 @@ class Assignment(BaseEstimator):
 
     Notes
     -----
-    SciPy's shortest augmenting paths [1]_, of cost ``n m^2`` for sides ``n >= m``; 30 x 30 takes
-    about 0.03 ms. Scores are a matrix here, not a `PairwiseScores`. Equal matchings are told apart
+    SciPy's shortest augmenting paths [1]_, of cost ``n m^2`` for sides ``n >= m``.
+    Scores are a matrix here, not a `PairwiseScores`. Equal matchings are told apart
     by SciPy, alike in every call. The object keeps nothing between calls, which may come from
     several threads.
 

@@ -32,7 +32,7 @@ class CallableOracle(BaseEstimator):
 
     Notes
     -----
-    Checks cost about 20 microseconds and time linear in the size of the graph. Calls may come
+    Checks take time linear in the size of the graph. Calls may come
     from several threads if the function allows it.
 
     Examples

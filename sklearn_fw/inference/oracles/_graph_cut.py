@@ -29,8 +29,8 @@ class GraphCut(BaseEstimator):
 
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
 
-    Choose it for segmentation and denoising of images with two labels: large grids take
-    milliseconds. With edges of both kinds choose `QPBO`.
+    Choose it for segmentation and denoising of images with two labels, large grids
+    included. With edges of both kinds choose `QPBO`.
 
     Attributes
     ----------

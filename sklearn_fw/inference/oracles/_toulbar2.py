@@ -54,9 +54,8 @@ class Toulbar2(BaseEstimator):
     -----
     The bound is that of toulbar2 for the rounded scores, plus the largest gain by rounding that a
     state of each node and a pair of each edge has; without a time limit it is at most
-    ``(n_nodes + n_edges) * 10 ** -resolution`` above the value. The time can grow exponentially: a
-    complete graph of 10 nodes with couplings of 4 takes some 2 milliseconds, a 10 by 10 grid some
-    0.1 seconds [1]_. The network is built anew in every call, since toulbar2 can solve it once.
+    ``(n_nodes + n_edges) * 10 ** -resolution`` above the value. The time can grow exponentially
+    [1]_. The network is built anew in every call, since toulbar2 can solve it once.
 
     Calls may come from several threads, but wait for each other; toulbar2 does not let Python go
     on meanwhile, nor be interrupted. When the time is up, the answer is the best of what toulbar2
