@@ -242,7 +242,10 @@ def radius_path():
 
 
 def of_paths():
-    allows = {("at", "none"): "None means all", ("y", "none"): "None means no scores"}
+    allows = {
+        ("at", "none"): "None means all", ("y", "none"): "None means no scores",
+        ("at", "no_axis"): "one value of the path",
+    }  # fmt: skip
     aliases = {"at": ("C",), "value": ("C",)}
     return [
         *methods(
