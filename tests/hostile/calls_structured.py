@@ -268,7 +268,7 @@ def of_paths():
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
                 },
             },
-            aliases={"at": ("radius",), "value": ("radius",)}, allows=allows,
+            aliases={"at": ("radius", "value"), "value": ("radius",)}, allows=allows,
         ),
         *build(
             structured.ConvergenceDisplay,

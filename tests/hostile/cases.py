@@ -173,7 +173,7 @@ def usual_answer(name, chosen=()):
         warnings.simplefilter("ignore")
         try:
             return (call.run(with_variants(call, dict(chosen))),)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OSError):  # variants that do not go together
             if not chosen:
                 raise
             return None
