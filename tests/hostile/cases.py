@@ -72,6 +72,8 @@ class Case:
     def judge(self):
         """The `Verdict`."""
         levels = [place.level for place in self.places]
+        if self.arguments.get("n_jobs", 1) != 1:  # threads give another answer each time
+            levels = ["extreme" if level == "harmless" else level for level in levels]
         level = next(n for n in ("free", "rubbish", "extreme", "harmless") if n in levels)
         return judge(
             lambda: self.call.run(self.arguments), level=level, names=self.names(),
@@ -173,7 +175,8 @@ def usual_answer(name, chosen=()):
         warnings.simplefilter("ignore")
         try:
             return (call.run(with_variants(call, dict(chosen))),)
-        except (ValueError, TypeError, OSError):  # variants that do not go together
+        except (ValueError, TypeError, OSError, NotImplementedError):
+            # Variants that do not go together.
             if not chosen:
                 raise
             return None

@@ -91,7 +91,15 @@ def _of_error(error, names, user_code, raises):
         return Verdict("refused" if user_code else "raw error", str(error))
     if _has_cause(error, users.UserCodeError):
         return Verdict("user error changed", describe(error))
-    kinds = (ValueError, TypeError, NotFittedError, AssertionError, OSError, FloatingPointError)
+    kinds = (
+        ValueError,
+        TypeError,
+        NotFittedError,
+        AssertionError,
+        OSError,
+        FloatingPointError,
+        NotImplementedError,
+    )
     if not isinstance(error, kinds) or isinstance(error, UnicodeError):
         return Verdict("raw error", describe(error))
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_test(f.filename)]
