@@ -72,7 +72,8 @@ class Case:
     def judge(self):
         """The `Verdict`."""
         levels = [place.level for place in self.places]
-        if self.arguments.get("n_jobs", 1) != 1:  # threads give another answer each time
+        n_jobs = self.arguments.get("n_jobs", 1)
+        if not (isinstance(n_jobs, int) and n_jobs == 1):  # threads: another answer each time
             levels = ["extreme" if level == "harmless" else level for level in levels]
         level = next(n for n in ("free", "rubbish", "extreme", "harmless") if n in levels)
         return judge(
