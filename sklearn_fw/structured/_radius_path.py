@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._validation import check_positive, check_time_limit
+from .._validation import check_array_of_numbers, check_positive, check_time_limit
 from ..model_selection import RegularizationPath
 from ._path import CALLER, EPS, KAPPA, TOUCH, check_walk
 from ._path_walk import Walk
@@ -184,15 +184,16 @@ class RadiusPath(RegularizationPath):
         estimator : StructuredSVM
             Ready to predict; its ``dual_gap_`` is the guarantee of the path at this radius.
         """
+        value = check_positive(value, "value")
         fitted = copy.copy(self.estimator)
-        fitted.solver_ = clone(fitted.solver_).set_params(radius=float(value))
+        fitted.solver_ = clone(fitted.solver_).set_params(radius=value)
         fitted.solver = fitted.solver_
         fitted.coef_ = self.coef_at(value)
         fitted.dual_gap_ = self.gap_at(value)
         return fitted
 
     def _check_radius(self, radius):
-        radii = np.atleast_1d(np.asarray(radius, dtype=float))
+        radii = np.atleast_1d(check_array_of_numbers(radius, "radius"))
         if radii.ndim != 1:
             raise ValueError(f"radius must be a number or one-dimensional, got shape {radii.shape}")
         for value in radii:

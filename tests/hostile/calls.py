@@ -201,6 +201,7 @@ UNCALLED = {
     r"metrics\.PhraseScores": "a tuple that holds an answer",
     r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.(Structured|Radius)Path": "made by regularization_path",
+    r"linear_model\.LinearPath": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",
     r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",
 }

@@ -128,6 +128,7 @@ def entries():
                 "sigma0": 1.0, "alpha": 1.0, "beta": 0.01, "support": (-8.0, 8.0),
                 "random_state": 0,
             },
+            allows={("length_scale", "pair"): "one for each feature"},
         ),
         *function(
             check_structured_estimator,

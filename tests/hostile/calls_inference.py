@@ -117,10 +117,12 @@ def of_oracle(cls, params, scores):
         cls, lambda: {**copy.deepcopy(params), "scores": scores(), "start": copy.copy(start)}
     )
     aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
+    aliases["oracles"] = ("oracle",)
     found = [
         dataclasses.replace(
             entry,
             name=f"{entry.name}.argmax",
+            infinite=True,  # -inf forbids a state, and bounds may be infinite
             run=run,
             docs=(cls, cls.argmax),
             aliases=aliases,
@@ -140,7 +142,7 @@ def of_oracle(cls, params, scores):
         if hasattr(cls, name)
     }
     return found + methods(
-        cls, functools.partial(cls, **params), arguments, aliases=aliases,
+        cls, functools.partial(cls, **params), arguments, aliases=aliases, infinite=True,
         allows={("start", "*"): "oracles that need no start ignore it"},
     )  # fmt: skip
 
@@ -186,8 +188,8 @@ ESTIMATOR_VARIANTS = {
 
 
 MISSING = {
-    ("X", damage): "NaN marks missing entries"
-    for damage in ("nan", "all_nan", "object_nan", "object_none")
+    ("X", damage): "entries may be missing"
+    for damage in ("nan", "all_nan", "object_none", "object_nan", "missing")
 }
 
 
@@ -197,6 +199,7 @@ def of_estimator(cls, params):
         lambda: {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)},
         variants=ESTIMATOR_VARIANTS,
         allows={("edges", "nothing_inside"): "no edges", **MISSING},
+        raises=(MemoryError,),  # a million states are what was asked for
     )  # fmt: skip
     fitted = functools.partial(cls(edges="tree").fit, states())
     arguments = {
@@ -242,9 +245,10 @@ def of_field():
                 "pairwise": generator(2).normal(size=(2, 2, 2)), "constant": 0.5,
                 "names": ["a", "b", "c"],
             },
+            infinite=True,
         ),
         *methods(
-            PairwiseMRF, field, arguments,
+            PairwiseMRF, field, arguments, infinite=True,
             variants={"oracle": ["auto", "trws", "milp", lambda: best_states]},
             allows={
                 ("path", "text"): "a file of that name is written",
@@ -255,8 +259,16 @@ def of_field():
                     for damage in ("nan", "all_nan", "inf", "minus_inf")
                 },
                 ("name", "*"): "a word for messages",
+                **{(a, d): "the same numbers in another order" for a in ("node", "edge")
+                   for d in ("nan", "object_nan", "all_nan")},
+                ("flat", "nan"): "a view of any numbers",
+                ("flat", "all_nan"): "a view of any numbers",
             },
-            aliases={"labels": ("start",), "path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
+            aliases={
+                "labels": ("start",), "path": ("graph",), "J": ("h",),
+                "graph": ("unary", "pairwise", "node"),
+                "unary": ("node",), "pairwise": ("edge",), "evidence": ("observed",),
+            },
         ),
     ]  # fmt: skip
 
@@ -267,10 +279,12 @@ def of_scores():
     return [
         *build(
             PairwiseScores, lambda: dict(given),
+            aliases={"unary": ("scores",), "pairwise": ("scores",)},
         ),
         *methods(
             PairwiseScores, tree_scores,
-            {"check": {}, "value": {"labels": START}, "from_arrays": given},
+            {"check": {}, "value": {"labels": START}, "from_arrays": given}, infinite=True,
+            aliases={"unary": ("scores",), "pairwise": ("scores",)},
         ),
     ]  # fmt: skip
 
@@ -309,6 +323,7 @@ def entries():
             inference.resolve_oracle,
             lambda: {"oracle": best_states, "default": inference.ICM()},
             variants={"oracle": ["icm", inference.MILP]},
+            allows={("default", "*"): "used for oracle='auto'"},
         ),
         *function(inference.time_left, dict),
         *function(inference.trw_gradient, lambda: copy.deepcopy(of_mu)),

@@ -260,15 +260,7 @@ def entries():
                 },
             },
             aliases={"value": ("C",), "at": ("C",)},
-        ),
-        *build(
-            LinearPath,
-            lambda: {
-                "estimator": AsagaClassifier(), "values": np.array([0.1]),
-                "fits": [{"coef_": np.ones((1, 3)), "intercept_": np.zeros(1), "dual_gap_": 0.0}],
-                "n_iters": np.array([3]),
-            },
-            allows={("*", "*"): "made by regularization_path, which checks"},
+            allows={("at", "no_axis"): "one value of the path"},
         ),
         *methods(
             RegularizationPath, path,
@@ -277,6 +269,7 @@ def entries():
                 "score_path": {"X": rows(), "y": two_classes()},
             },
             aliases={"value": ("C",), "at": ("C",)},
+            allows={("at", "no_axis"): "one value of the path"},
         ),
         *function(
             regularization_path,

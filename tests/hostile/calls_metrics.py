@@ -60,8 +60,10 @@ def sentences():
 ANY_LABELS = {
     (argument, damage): "labels are compared, whatever they are"
     for argument in ("y_true", "y_pred")
-    for damage in ("complex_entries", "object_text", "object_thing", "half", "kind", "thing")
-} | {("zero_division", "nan"): "as in scikit-learn"}
+    for damage in (
+        "complex_entries", "object_text", "object_thing", "half", "kind", "thing", "dates",
+    )
+} | {("zero_division", "nan"): "as in scikit-learn"}  # fmt: skip
 NODES = {"X": ("samples", "nodes")}
 INNER = {
     ("X", damage): "StandardScaler takes what it can use of it"

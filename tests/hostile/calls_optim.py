@@ -146,7 +146,8 @@ def entries():
                 "random_state": 0,
             },
             variants={"X": [sparse_rows], "y": [None], "method": ["lsh", "rp_tree", "auto"]},
-            aliases={"method": ("neighbors", "parents")},
+            aliases={"method": ("neighbors", "parents")}, infinite=True,
+            allows={("y", "dates"): "labels of any kind"},
         ),
         *build(
             optim.NeighborGraph,

@@ -242,7 +242,10 @@ def radius_path():
 
 
 def of_paths():
-    allows = {("at", "none"): "None means all", ("y", "none"): "None means no scores"}
+    allows = {
+        ("at", "none"): "None means all", ("y", "none"): "None means no scores",
+        ("at", "no_axis"): "one value of the path",
+    }  # fmt: skip
     aliases = {"at": ("C",), "value": ("C",)}
     return [
         *methods(
@@ -265,7 +268,7 @@ def of_paths():
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
                 },
             },
-            aliases={"at": ("radius",), "value": ("radius",)}, allows=allows,
+            aliases={"at": ("radius", "value"), "value": ("radius",)}, allows=allows,
         ),
         *build(
             structured.ConvergenceDisplay,
@@ -350,6 +353,7 @@ def of_models():
         found += methods(
             model, functools.partial(copy.deepcopy, made), arguments,
             aliases={"scores": ("unary", "edges", "pairwise"), "y": ("y_true",)},
+            infinite=True,  # -inf forbids a state
         )  # fmt: skip
     return found
 

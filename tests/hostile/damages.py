@@ -10,6 +10,7 @@ says what a callable may answer:
 
 import decimal
 import fractions
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -459,8 +460,15 @@ LISTS = [
         backwards=lambda v, rng: v[::-1],
     ),
 ]
+
+
+def class_of(value, rng):
+    need(not inspect.isroutine(value))
+    return type(value)
+
+
 OBJECTS = [
-    *table("rubbish", its_class=lambda v, rng: type(v), number=lambda v, rng: 3.5),
+    *table("rubbish", its_class=class_of, number=lambda v, rng: 3.5),
 ]
 USER_CODE = [Damage(f"user_{name}", level, apply) for name, level, apply in users.WAYS]
 FILES = [Damage(f"file_{name}", level, apply) for name, level, apply in files.WAYS]

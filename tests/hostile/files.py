@@ -5,9 +5,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-__all__ = ["WAYS", "fresh_folder"]
+__all__ = ["WAYS", "WORKPLACE", "clear", "fresh_folder", "kept_folder"]
 
 _FOLDERS, _KEPT = [], []
+WORKPLACE = "sklearn_fw-calls-"  # where children run
 
 
 def fresh_folder():
@@ -25,7 +26,10 @@ def kept_folder():
 
 
 def clear():
-    """Delete what was copied for damaged calls."""
+    """Delete what was copied for damaged calls, and what calls wrote."""
+    if Path.cwd().name.startswith(WORKPLACE):
+        for path in Path.cwd().iterdir():
+            path.unlink()
     if _FOLDERS:
         for path in Path(_FOLDERS[0].name).iterdir():
             shutil.rmtree(path, ignore_errors=True)

@@ -21,12 +21,10 @@ if __name__ == "__main__":
         str(Path(__file__).resolve().parents[2]),
     ]
 
-from hostile.verdicts import GOOD
-from hostile.workers import Worker
+from hostile.workers import GOOD, Worker, every_kind
 
 print = functools.partial(print, flush=True)
 N_CALLS = 20_000
-SHOWN = 400
 
 
 def parse(arguments):
@@ -36,6 +34,9 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="part of the names of the callables")
     parser.add_argument("--case", help="run one call here, with its traceback: SEED:INDEX")
+    parser.add_argument(
+        "--write-known", action="store_true", help="run the table, write tests/hostile/known.json"
+    )
     parser.add_argument("--workers", type=int, default=1)
     return parser.parse_args(arguments)
 
@@ -55,6 +56,7 @@ def fuzz(n_calls, seed=0, only="", n_workers=1, say=print):
             counts[answer[1]] += 1
             if answer[1] not in GOOD:
                 violations.append((index, *answer))
+                show(index, answer, seed, only, say)
             if (index + 1) % 1000 == 0:
                 bad = len(violations)
                 say(f"{index + 1} calls, {bad} violations, {time.monotonic() - started:.0f} s")
@@ -76,16 +78,20 @@ def name_of(seed, index, only):
         worker.close()
 
 
-def report(violations, seed, only, say=print):
-    """A line for each violation, those of one place together, and how to repeat it."""
-    groups = collections.defaultdict(list)
-    for index, case, word, detail in violations:
-        groups[case.partition("(")[0], word, detail[-60:]].append((index, case, detail))
+def show(index, answer, seed, only, say):
+    """A violation as soon as it is found, and how to repeat it."""
+    case, word, detail = answer
     more = f" --only {only}" if only else ""
-    for (_, word, _), found in sorted(groups.items())[:SHOWN]:
-        index, case, detail = found[0]
-        say(f"{word} ({len(found)}x): {case}: {detail}")
-        say(f"    python3 dev.py fuzz --case {seed}:{index}{more}")
+    say(f"{word}: {case}: {detail}\n    python3 dev.py fuzz --case {seed}:{index}{more}")
+
+
+def report(violations, say=print):
+    """Violations by callable and verdict, the most frequent ones first."""
+    counts = collections.Counter(
+        (case.partition("(")[0].strip(), word) for _, case, word, _ in violations
+    )
+    for (name, word), n in counts.most_common():
+        say(f"{n:5} x {word}: {name}")
 
 
 def one(seed, index, only):
@@ -106,14 +112,35 @@ def one(seed, index, only):
     return 0 if verdict.good else 1
 
 
+def write_known(only):
+    """Run the table of the tests and store its violations; those of other names stay."""
+    from hostile import known
+    from hostile.calls import table
+
+    worker, stored = Worker(), known.known_violations
+    violations = {name: stored(name) for name in table() if known.PATH.exists()}
+    for name in sorted(table()):
+        if only in name:
+            n_calls, found = every_kind(name, worker)
+            violations[name] = {damage: word for damage, _, word, _ in found}
+            known.write(violations)  # at once: a run that is ended has done something
+            print(f"{name}: {len(found)} of {n_calls}")
+            for _, case, word, detail in found:
+                print(f"   {word}: {case}: {detail}")
+    worker.close()
+    return 0
+
+
 def main(arguments):
     """Run and report."""
     options = parse(arguments)
     if options.case:
         seed, _, index = options.case.partition(":")
         return one(int(seed), int(index), options.only)
+    if options.write_known:
+        return write_known(options.only)
     violations = fuzz(options.n_calls, options.seed, options.only, options.workers)
-    report(violations, options.seed, options.only)
+    report(violations)
     print(f"{len(violations)} violations in {options.n_calls} calls")
     return 1 if violations else 0
 

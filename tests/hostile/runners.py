@@ -1,6 +1,7 @@
 """What a worker can be asked to do."""
 
 from . import cases
+from .verdicts import describe
 
 __all__ = ["PATIENCE", "RUNNERS"]
 
@@ -9,20 +10,24 @@ PATIENCE = 20  # limits of CPU time; each call has one of its own
 
 def drawn(seed, index, only=""):
     """A case of the fuzzer."""
-    case = cases.draw(seed, index, only)
+    try:
+        case = cases.draw(seed, index, only)
+    except Exception as error:
+        # The valid call fails.
+        return [f"case {seed}:{index}", "broken table", describe(error)]
     verdict = cases.run(case)
     return [str(case), verdict.word, verdict.detail]
 
 
 def each(name):
-    """One case of every kind of damage of a callable: those that are judged as violations."""
+    """One case of every kind of damage of a callable: those that are violations."""
     found, n = [], 0
     for damage in cases.kinds(name):
         case = cases.one_of_each(name, damage)
         verdict = cases.run(case)
         n += 1
         if not verdict.good:
-            found.append([str(case), verdict.word, verdict.detail])
+            found.append([damage, str(case), verdict.word, verdict.detail])
     return [n, found]
 
 
@@ -38,7 +43,6 @@ def usual(name):
     import warnings
 
     from .calls import table
-    from .verdicts import describe
 
     call = table()[name]
     with warnings.catch_warnings():

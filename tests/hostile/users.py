@@ -61,7 +61,7 @@ def overridden(value, method, change):
     bound.__doc__ = getattr(base, method).__doc__
     # The signature too: it says what can be passed.
     bound.__signature__ = inspect.signature(getattr(base, method))
-    made = type(base.__name__, (base,), {method: bound, "__module__": base.__module__})
+    made = type(base.__name__, (base,), {method: bound})
     if not hasattr(base, "__dict__") and hasattr(base, "__slots__"):
         return value
     out = copy.copy(value)

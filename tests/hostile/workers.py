@@ -12,8 +12,10 @@ import time
 import warnings
 from pathlib import Path
 
-__all__ = ["CPU_SECONDS", "Worker", "serve"]
+__all__ = ["CPU_SECONDS", "GOOD", "Worker", "every_kind", "serve"]
 
+# Verdicts that are no violations.
+GOOD = {"answer", "refused", "unreached", "no such damage"}
 TESTS = Path(__file__).resolve().parents[1]
 CPU_SECONDS = 20  # of one call
 WALL_SECONDS = 240  # of a call that sleeps, or of a machine that is busy
@@ -102,6 +104,21 @@ class Worker:
             self._forget()
 
 
+def every_kind(name, worker):
+    """(number of calls, violations) of the table of one callable, whatever dies of it."""
+    answer = worker.run({"kind": "each", "name": name})
+    if isinstance(answer, list):
+        return answer
+    found, kinds = [], worker.run({"kind": "damages", "name": name})
+    for damage in kinds:
+        answer = worker.run({"kind": "single", "name": name, "damage": damage})
+        if isinstance(answer, dict):
+            answer = [f"{name}({damage})", "died", answer["died"]]
+        if answer[1] not in GOOD:
+            found.append([damage, *answer])
+    return len(kinds), found or [["all", name, "died", "of several calls, of none alone"]]
+
+
 def limit(seconds):
     """End this process by a signal after so much CPU time from now, compiled code included."""
     if _LIMIT:
@@ -124,7 +141,7 @@ def serve(runners, cpu_seconds, memory):
     # Runners that limit each call themselves may take longer before it, to compile kernels.
     patience = getattr(module, "PATIENCE", 1)
     warnings.simplefilter("always")
-    os.chdir(tempfile.mkdtemp(prefix="sklearn_fw-calls-"))
+    os.chdir(tempfile.mkdtemp(prefix="sklearn_fw-calls-"))  # see `files.WORKPLACE`
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         task = json.loads(line)

@@ -380,9 +380,7 @@ def test_the_constructor_checks():
     unary, table, edges = np.zeros((2, 2)), np.zeros((1, 2, 2)), np.array([[0, 1]])
     with pytest.raises(ValueError, match="unary must be float64, got dtype float32"):
         PairwiseScores(unary.astype(np.float32), table, edges)
-    with pytest.raises(
-        TypeError, match=r"edges must be a numpy array, got list: use .*from"
-    ):
+    with pytest.raises(TypeError, match=r"edges must be a numpy array, got list: use .*from"):
         PairwiseScores(unary, table, [(0, 1)])
     # Compiled oracles would read outside of the arrays.
     with pytest.raises(ValueError, match="edges must name nodes 0 to 1, got 0 to 1000000"):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from ..._validation import check_array_of_numbers, check_integer
-from .._scores import PairwiseScores
+from .._scores import PairwiseScores, expect_scores
 
 # By how much sums of user code may differ from ours, relative to their size.
 ROUNDING = 1e-8
@@ -255,6 +255,7 @@ class CheckedOracle(BaseEstimator):
 
 def copy_of(scores):
     """Scores that user code may change: ours are views of what training goes on with."""
+    expect_scores(scores)
     return PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges.copy())
 
 
