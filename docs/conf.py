@@ -13,9 +13,13 @@ from sphinx.util import logging
 import sklearn_fw
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "examples" / "benchmarks"))
 import _formulas
 import _links
+import _measured
 import _news
+import _pages
+import _results
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -122,7 +126,16 @@ def write_changes(app, docname, source):
         source[0] = _news.changes()
 
 
+def make_benchmark_pages(app, config):
+    """Make the pages of benchmarks from their results, and draw their figures."""
+    for name in _results.names():
+        _pages.write_page(name)
+    _pages.write_figures()
+
+
 def setup(app):
+    app.connect("config-inited", make_benchmark_pages)
+    app.add_directive("measured", _measured.Measured)
     app.connect("source-read", write_changes)
     app.connect("autodoc-process-docstring", _formulas.show_formulas)
     app.add_post_transform(_links.LinkNames)

@@ -5,17 +5,32 @@ from numbers import Integral
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+from sklearn.utils.parallel import Parallel
 
-__all__ = ["chunks", "count_workers", "n_threads"]
+__all__ = ["chunks", "count_workers", "n_threads", "n_workers", "parallel"]
 
 
 def n_threads(n_jobs):
     """Threads for compiled loops, at most the processors that this process may use."""
     from ._kernels._jit import thread_limit
 
-    if n_jobs is not None and not isinstance(n_jobs, Integral):
+    return min(n_workers(n_jobs), thread_limit())
+
+
+def n_workers(n_jobs):
+    """Workers of joblib, with the name of the parameter in errors."""
+    return effective_n_jobs(_checked(n_jobs))
+
+
+def _checked(n_jobs):
+    if n_jobs is None:
+        return None
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
-    return min(effective_n_jobs(n_jobs), thread_limit())
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 in Parallel has no meaning: -1 takes all processors")
+    return int(n_jobs)
 
 
 def count_workers(n_jobs):
@@ -23,9 +38,20 @@ def count_workers(n_jobs):
     return 1 if n_jobs is None else n_threads(n_jobs)
 
 
+def parallel(n_jobs, prefer=None, require=None):
+    """joblib's ``Parallel`` with no more threads than processors that this process may use.
+
+    Where joblib uses processes or machines, their number is the user's and joblib's affair.
+    """
+    backend, _ = get_active_backend(prefer=prefer, require=require)
+    shared = getattr(backend, "supports_sharedmem", False)
+    n_jobs = n_threads(n_jobs) if shared else _checked(n_jobs)
+    return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
+
+
 def chunks(starts, n_jobs):
     """Ranges of samples with about equal numbers of nodes, one per worker."""
-    n_jobs = effective_n_jobs(n_jobs)
-    targets = np.linspace(0, starts[-1], n_jobs + 1)
+    n_ranges = min(n_workers(n_jobs), len(starts) - 1)
+    targets = np.linspace(0, starts[-1], n_ranges + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
     return list(pairwise(cuts.tolist()))

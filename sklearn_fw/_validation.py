@@ -1,46 +1,144 @@
-"""Checks shared by all estimators; errors name the parameter and the remedy."""
+"""Checks shared by all estimators; errors name the parameter and the remedy.
 
+A number is anything that registers as `numbers.Real`: Python and numpy numbers, `np.longdouble` and
+`fractions.Fraction` too, as long as a float64 can hold it. It is a float from here on.
+"""
+
+import re
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_scalar
+from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_random_state as _random_state
+from sklearn.utils.validation import validate_data
 
 __all__ = [
+    "LARGEST",
+    "check_array_of_numbers",
     "check_choice",
+    "check_data",
+    "check_dtype",
+    "check_flag",
     "check_integer",
+    "check_list",
+    "check_magnitude",
     "check_not_negative",
+    "check_number",
     "check_positive",
+    "check_random_state",
     "check_sample_weight",
+    "check_sparse",
+    "check_strength",
+    "check_table",
     "check_time_limit",
+    "find_labels",
     "resolve_named",
 ]
+
+# Largest number of which squares can be summed, and multiplied with weights; one over it is the
+# smallest share that a weight may have.
+LARGEST = 1e100
+
+
+# ---- numbers and names ---------------------------------------------------------------------------
 
 
 def check_positive(value, name):
     """A finite real number above zero, as a float."""
     check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value}")
-    return float(value)
+    number = _as_float(value, name)
+    if number == 0.0:
+        raise ValueError(f"{name} must be positive, got {value}, which a float64 rounds to zero")
+    return number
+
+
+def check_strength(value, name):
+    """A positive number of which squares and inverses are numbers, too."""
+    number = check_positive(value, name)
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        raise ValueError(f"{name} must be from {1.0 / LARGEST:g} to {LARGEST:g}, got {value}")
+    return number
 
 
 def check_not_negative(value, name):
     """A finite real number that is not below zero, as a float."""
     check_scalar(value, name, Real, min_val=0)
-    if not np.isfinite(value):
+    return _as_float(value, name)
+
+
+def check_number(value, name):
+    """A finite real number, as a float."""
+    check_scalar(value, name, Real)
+    return _as_float(value, name)
+
+
+def _as_float(value, name):
+    try:
+        number = float(value)
+    except OverflowError:  # integers and fractions know no limit
+        raise ValueError(
+            f"{name} must be finite, got a number above {np.finfo(float).max}"
+        ) from None
+    if not np.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value}")
-    return float(value)
+    return number
 
 
 def check_integer(value, name, minimum):
     """An integer not below ``minimum``."""
-    return int(check_scalar(value, name, Integral, min_val=minimum))
+    value = int(check_scalar(value, name, Integral, min_val=minimum))
+    if value >= 2**63:
+        raise ValueError(f"{name} must be below 2**63")
+    return value
+
+
+def check_flag(value, name):
+    """True or False, or 1 or 0."""
+    if not (
+        isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1))
+    ):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_list(values, name, what):
+    """The elements of a list, tuple, array or other container, which is no text and no mapping."""
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
+        kind = "None" if values is None else f"a {type(values).__name__}"
+        raise TypeError(f"{name} must be a list of {what}, got {kind}")
+    if getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a list of {what}, got an array without axes")
+    return list(values)
+
+
+def check_dtype(dtype):
+    """A kind of real numbers, as numpy's dtype."""
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"dtype must be a kind of numbers: {error}") from None
+    if dtype.kind not in "fiub":
+        raise ValueError(f"dtype must be a kind of real numbers, got {dtype}")
+    return dtype
 
 
 def check_time_limit(value):
     """Seconds, or infinity for None."""
     return np.inf if value is None else check_positive(value, "time_limit")
+
+
+def check_random_state(random_state):
+    """That of scikit-learn, with the name of the parameter in errors."""
+    try:
+        return _random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state must be None, an integer from 0 to 2**32 - 1 or a numpy RandomState: "
+            f"{error}"
+        ) from None
 
 
 def check_choice(value, name, choices):
@@ -61,26 +159,222 @@ def resolve_named(value, name, base, makers):
     raise ValueError(f"{name} must be one of {known} or a {name} object; got {value!r}")
 
 
-def check_sample_weight(sample_weight, n_samples):
+# ---- arrays --------------------------------------------------------------------------------------
+
+
+def check_array_of_numbers(values, name, finite=True):
+    """A float64 array of real numbers of any shape, possibly the very same one.
+
+    Text, objects that are no numbers, complex numbers, dates and masked entries are refused, which
+    numpy would read, cut or drop; infinity too unless ``finite`` is false, and NaN unless it is
+    None.
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            strange = [v for v in array.ravel().tolist() if not isinstance(v, Real)]
+            if strange:
+                raise TypeError(f"it holds {strange[0]!r}")
+        elif array.dtype.kind not in "fiub":
+            raise TypeError(f"its dtype is {array.dtype}")
+        array = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold real numbers only: {error}") from None
+    if finite is None:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum())  # the exact checks cost more
+    if suspicious and finite and not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    if suspicious and not finite and np.any(np.isnan(array)):
+        raise ValueError(f"{name} contains NaN")
+    return array
+
+
+def check_magnitude(values, name):
+    """Refuse numbers with squares that overflow."""
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} has an entry of absolute value {largest:.3g}, sums of squares would overflow: "
+            f"scale it, for instance with sklearn.preprocessing.MaxAbsScaler"
+        )
+
+
+def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Weights of samples as a float64 array; None gives ones."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = np.asarray(sample_weight)
-    if weight.dtype.kind not in "fiub":
-        weight = weight.astype(np.float64)
-    weight = weight.astype(np.float64, copy=False)
+    weight = check_array_of_numbers(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, {name} has shape {weight.shape}"
+        )
     if weight.size != n_samples:
         raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
+            f"{name}.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
         )
-    if not np.all(np.isfinite(weight)):
-        raise ValueError("sample_weight must be finite, got NaN or infinity")
     if np.any(weight < 0):
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()}")
+        raise ValueError(f"{name} must not be negative, got {weight.min()}")
     if not np.any(weight > 0):
-        raise ValueError("sample_weight must not be zero for all samples")
+        raise ValueError(f"{name} must not be zero for all samples")
+    largest, smallest = float(weight.max()), float(weight.min(where=weight > 0, initial=np.inf))
+    # Sums, shares of the sum and products of two shares stay numbers.
+    if not (1.0 / LARGEST <= largest <= LARGEST and smallest >= largest / LARGEST):
+        raise ValueError(
+            f"{name} goes from {smallest:.3g} to {largest:.3g}, which rounding and overflow "
+            f"would spoil: divide it by its mean, and set what is below 1e-100 of it to zero"
+        )
     return weight
+
+
+# ---- sparse matrices -----------------------------------------------------------------------------
+
+
+def check_table(X, *, input_name="X", **options):
+    """`sklearn.utils.check_array`, after `check_kind`."""
+    X = check_kind(X, input_name)
+    with _named(input_name):
+        return check_array(X, input_name=input_name, **options)
+
+
+def check_data(estimator, X, *y, **options):
+    """`sklearn.utils.validation.validate_data`, after `check_kind`."""
+    if y and y[0] is not None and not sp.issparse(y[0]):
+        y = (_check_targets(y[0], options.get("y_numeric", False)),)
+    X = check_kind(X, "X")
+    with _named("X", "y"):
+        return validate_data(estimator, X, *y, **options)
+
+
+def _check_targets(y, numeric):
+    if np.ma.is_masked(y):
+        raise ValueError("y has masked entries: leave them out")
+    try:
+        kind = np.asarray(y).dtype.kind
+    except ValueError:  # of unequal lengths, of which scikit-learn says so
+        return y
+    if kind == "c":
+        raise ValueError("Complex data not supported in y")
+    if numeric and kind == "O":  # where None would become NaN after all checks
+        return check_array_of_numbers(y, "y")
+    if numeric and kind not in "fiub":
+        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}")
+    if kind == "O" and any(map(_is_missing, np.ravel(np.asarray(y)))):
+        raise ValueError("y has missing labels: leave these samples out")
+    return y
+
+
+def find_labels(y, name):
+    """Sorted distinct labels of a vector."""
+    try:
+        labels, n_dims = np.unique(np.asarray(y)), np.ndim(y)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} mixes labels that cannot be sorted: use one type of label"
+        ) from None
+    if n_dims != 1 or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels))):
+        raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
+    return labels
+
+
+def _is_missing(label):
+    return label is None or type(label).__name__ in ("NAType", "NaTType")
+
+
+@contextmanager
+def _named(*names):
+    """Put a name before messages of scikit-learn and numpy that have none."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = ValueError if isinstance(error, OverflowError) else type(error)
+        if re.search(rf"\b({'|'.join(names)})\b", str(error)) or kind not in (
+            TypeError,
+            ValueError,
+        ):
+            raise
+        both = len(names) > 1 and "inconsistent" in str(error)
+        raise kind(f"{' and '.join(names) if both else names[0]}: {error}") from None
+
+
+def check_kind(X, name):
+    """What scikit-learn would read as numbers without a word, or hand to unsafe code, is refused."""
+    if sp.issparse(X):
+        return check_sparse(X, name)
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
+    array = X
+    if isinstance(X, list | tuple):
+        try:
+            array = np.asarray(X)
+        except ValueError:  # of unequal lengths, of which scikit-learn says so
+            return X
+    if isinstance(array, np.ndarray) and array.dtype.kind in "SUVmM":
+        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
+    return X
+
+
+def check_sparse(X, name):
+    """A sparse matrix of which all indices are in range; anything else is returned as it is.
+
+    Compiled code, ours and that of scipy, follows indptr and indices without a look: entries out of
+    range read and write outside of the arrays. scipy checks a part of this when a matrix is made
+    and nothing after its arrays were changed. The cost is one pass over the indices, about a
+    twentieth of a pass of training over the same rows, and a quarter of a product with a vector.
+    Every way in calls this once, before anything else looks at X.
+
+    Formats without plain arrays of indices are made CSR, so that the result can be checked.
+    """
+    if not sp.issparse(X):
+        return X
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be a sparse matrix of two dimensions, got {X.ndim}")
+    if X.format == "coo":
+        for axis, index in enumerate(X.coords if hasattr(X, "coords") else (X.row, X.col)):
+            _check_indices(index, X.shape[axis], f"{name}.{('row', 'col')[axis]}")
+            if len(index) != len(X.data):
+                raise ValueError(f"{name} has {len(index)} indices for {len(X.data)} numbers")
+        return X
+    if X.format not in ("csr", "csc", "bsr"):
+        X = X.tocsr()
+    n_major, n_minor = X.shape if X.format != "csc" else X.shape[::-1]
+    if X.format == "bsr":
+        n_major, n_minor = n_major // X.blocksize[0], n_minor // X.blocksize[1]
+    indptr, indices = X.indptr, X.indices
+    if indptr.dtype.kind != "i" or indptr.shape != (n_major + 1,):
+        raise ValueError(
+            f"{name}.indptr must hold {n_major + 1} integers, got shape {indptr.shape} and dtype "
+            f"{indptr.dtype}"
+        )
+    if (
+        indptr[0] != 0
+        or indptr[-1] > min(len(indices), len(X.data))
+        or np.any(indptr[1:] < indptr[:-1])
+    ):
+        raise ValueError(
+            f"{name}.indptr must rise from 0 to the number of entries, at most "
+            f"{min(len(indices), len(X.data))}: make the matrix anew from its parts"
+        )
+    _check_indices(indices, n_minor, f"{name}.indices")
+    if len(indices) > indptr[-1] or len(X.data) > indptr[-1]:  # a reserve behind the last row
+        X = X.copy()
+        X.prune()
+    return X
+
+
+def _check_indices(indices, size, name):
+    if indices.dtype.kind not in "iu" or indices.ndim != 1:
+        raise ValueError(
+            f"{name} must be a vector of integers, got shape {indices.shape} and dtype "
+            f"{indices.dtype}"
+        )
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        raise ValueError(
+            f"{name} must name places from 0 to {size - 1}, got {indices.min()} to "
+            f"{indices.max()}: make the matrix anew from its parts"
+        )

@@ -5,13 +5,17 @@ All functions take the truth first. Margin losses expect ``y`` in {-1, +1} and a
 """
 
 from abc import ABC, abstractmethod
-from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_scalar
 
-from ._validation import check_choice, check_positive
+from ._validation import (
+    LARGEST,
+    check_array_of_numbers,
+    check_choice,
+    check_not_negative,
+    check_positive,
+)
 
 __all__ = [
     "Huber",
@@ -25,6 +29,10 @@ __all__ = [
     "SquaredHinge",
     "resolve_loss",
 ]
+
+
+# What the numbers are called that a quantity is a function of.
+NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
 
 
 class Loss(BaseEstimator, ABC):
@@ -127,7 +135,8 @@ class Loss(BaseEstimator, ABC):
         ndarray of the shape of s
             Second derivatives in single scores; where there are two, one of them.
         """
-        return self._curvature(s)
+        self.check()
+        return self._curvature(check_array_of_numbers(s, "s"))
 
     @abstractmethod
     def _curvature(self, s):
@@ -136,10 +145,16 @@ class Loss(BaseEstimator, ABC):
     def _apply(self, quantity, y, x):
         from ._kernels import losses
 
-        y, x = np.asarray(y), np.asarray(x)
+        self.check()
+        y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
         if y.shape != x.shape:
-            shape = np.broadcast_shapes(y.shape, x.shape)
-            y, x = np.broadcast_to(y, shape), np.broadcast_to(x, shape)
+            try:
+                y, x = np.broadcast_arrays(y, x)
+            except ValueError:
+                raise ValueError(
+                    f"y has shape {y.shape} and {NAMES[quantity]} has {x.shape}: one truth per "
+                    f"number is needed"
+                ) from None
         # Writable even though only read: the kernels are compiled for one kind of array.
         y, x = (np.require(a, np.float64, "CW") for a in (y, x))
         out = np.empty(x.shape)
@@ -191,10 +206,15 @@ class MultinomialLogLoss(Loss):
     def _apply(self, quantity, y, x):
         from ._kernels import losses
 
-        x = np.require(x, np.float64, "CW")
-        y, n_classes = np.asarray(y), x.shape[-1]
+        name = NAMES[quantity]
+        x = np.require(check_array_of_numbers(x, name, False), np.float64, "CW")
+        if x.ndim == 0 or x.shape[-1] == 0:
+            raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
+        y, n_classes = check_array_of_numbers(y, "y"), x.shape[-1]
         if y.shape != x.shape[:-1]:
-            raise ValueError(f"y has shape {y.shape}, expected {x.shape[:-1]}: one class per row")
+            raise ValueError(
+                f"y has shape {y.shape}, expected {x.shape[:-1]}: one per row of {name}"
+            )
         label = np.require(y, np.int64, "CW")
         # The kernel would read and write outside of its arrays.
         if np.any((label != y) | (label < 0) | (label >= n_classes)):
@@ -241,14 +261,16 @@ class SmoothHinge(Loss):
     @property
     def smoothness(self):
         """Largest second derivative in the score."""
-        return 1.0 / self.gamma
+        self.check()
+        return 1.0 / float(self.gamma)
 
     def check(self):
         """Raise unless gamma is positive."""
-        check_positive(self.gamma, "gamma")
+        if check_positive(self.gamma, "gamma") < 1.0 / LARGEST:
+            raise ValueError(f"gamma must be at least {1.0 / LARGEST:g}, got {self.gamma}")
 
     def _curvature(self, s):
-        return ((s != 0.0) & (np.abs(s) < 1.0)) / self.gamma
+        return ((s != 0.0) & (np.abs(s) < 1.0)) / float(self.gamma)
 
 
 class ModifiedHuber(Loss):
@@ -330,9 +352,7 @@ class SquaredEpsilonInsensitive(Loss):
 
     def check(self):
         """Raise unless epsilon is zero or positive."""
-        check_scalar(self.epsilon, "epsilon", Real, min_val=0)
-        if not np.isfinite(self.epsilon):
-            raise ValueError(f"epsilon must be finite, got {self.epsilon}")
+        check_not_negative(self.epsilon, "epsilon")
 
     def _curvature(self, s):
         return 2.0 * (s != 0.0)
@@ -384,7 +404,7 @@ def resolve_loss(loss, task):
     resolved = loss
     if isinstance(loss, str):
         resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
-    if not isinstance(resolved, Loss):
+    if type(resolved) not in _NAMED.values():  # compiled code would not call methods of others
         raise ValueError(
             f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
             f"sklearn_fw.losses such as {_NAMED[fitting[-1]].__name__}(); got {loss!r}"

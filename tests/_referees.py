@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 
 def all_labelings(n_nodes, n_states):
@@ -234,3 +234,21 @@ def slow_perceptron(psi, weight, order):
         w = w + len(psi) * weight[i] * psi[i][np.argmax(-psi[i] @ w)]
         iterates.append(w)
     return np.array(iterates)
+
+
+def smallest_mean_hinge(psi, losses, weight, radius):
+    """Smallest mean hinge over the l1 ball, by a linear program in (w+, w-, hinges)."""
+    n, d = len(psi), psi[0].shape[1]
+    sample = np.repeat(np.arange(n), [len(rows) for rows in psi])
+    rows = np.concatenate(psi)
+    constraints = np.vstack(
+        [
+            np.hstack([-rows, rows, -np.eye(n)[sample]]),
+            np.concatenate([np.ones(2 * d), np.zeros(n)])[None],
+        ]
+    )
+    bounds = np.concatenate([-np.concatenate(losses), [radius]])
+    cost = np.concatenate([np.zeros(2 * d), weight])
+    result = linprog(cost, A_ub=constraints, b_ub=bounds)
+    assert result.status == 0
+    return result.fun

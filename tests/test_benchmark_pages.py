@@ -2,25 +2,111 @@
 
 import importlib
 import json
+import pickle
+import re
+import sys
 
 import pytest
 
 from _package import ROOT
 
 PAGES = ROOT / "docs" / "benchmarks"
+PROGRAMS = ROOT / "examples" / "benchmarks"
+RESULTS = sorted(path.stem for path in (PAGES / "results").glob("*.json"))
+MEASURED = {
+    "programs", "command", "commit", "date", "machine", "versions", "repeat", "product_seconds",
+}  # fmt: skip
 
 
 @pytest.fixture
 def benchmark_program(monkeypatch):
     """Function from the name of a program in ``examples/benchmarks`` to its module."""
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmarks"))
+    monkeypatch.syspath_prepend(str(PROGRAMS))
     return importlib.import_module
 
 
-@pytest.mark.parametrize("name", ["defaults", "digit_words"])
-def test_pages_are_made_from_their_results(benchmark_program, name):
-    program = benchmark_program(name)
-    assert program.make_page().page() == (PAGES / f"{name}.rst").read_text(encoding="utf-8")
+@pytest.fixture
+def toy(benchmark_program, monkeypatch, tmp_path):
+    """A benchmark of two parts, whose files lie in a folder of its own."""
+    results, pages = benchmark_program("_results"), benchmark_program("_pages")
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "toy.py").write_text("import _helper\n")
+    (folder / "_helper.py").write_text("import _report, math\n")
+    monkeypatch.setattr(results, "HERE", folder)
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(pages, "DOCS", tmp_path)
+
+    def write(part, fill, programs=("toy.py",)):
+        report = benchmark_program("_report").Report("toy")
+        fill(report)
+        measured = results.provenance(programs, 3, 0.1)
+        content = {"measured": measured, "blocks": report.blocks, "data": report.data}
+        head = {"title": "Toys", "about": ["About\ntoys."]}
+        results.write_part("toy", head, part, content, ["one", "two"])
+
+    write.folder, write.page = folder, lambda: pages.page(results.read_result("toy"))
+    return write
+
+
+# ---- what is committed ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_page_is_what_its_result_says(benchmark_program, name):
+    """``python3 dev.py bench pages --write`` makes the pages, also what they say of their age."""
+    record = benchmark_program("_results").read_result(name)
+    made = benchmark_program("_pages").page(record)
+    assert made == (PAGES / f"{name}.rst").read_text(encoding="utf-8")
+
+
+def test_every_page_has_a_result():
+    assert RESULTS
+    pages = {path.stem for path in PAGES.glob("*.rst")} - {"index"}
+    assert pages == set(RESULTS)
+    index = (PAGES / "index.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   (\w+)$", index.partition("toctree::")[2], re.MULTILINE)
+    assert sorted(listed) == RESULTS
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_says_where_it_comes_from(name):
+    record = json.loads((PAGES / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    for part in record["parts"].values():
+        assert set(part["measured"]) >= MEASURED
+        assert part["measured"]["programs"]
+        assert all(len(known) == 64 for known in part["measured"]["programs"].values())
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_figures_are_drawn(benchmark_program, tmp_path, name):
+    pytest.importorskip("matplotlib")
+    pages = benchmark_program("_pages")
+    figures = pages.figures_of(benchmark_program("_results").read_result(name))
+    assert figures
+    text = (PAGES / f"{name}.rst").read_text(encoding="utf-8")
+    assert (
+        f".. figure:: {figures[0][1]}\n"
+        in text.partition("\n\n.. figure")[1] + ".. figure" + (text.partition(".. figure")[2])
+    )
+    for k, (figure, _) in enumerate(figures):
+        path = tmp_path / f"{k}.svg"
+        benchmark_program("_figures").draw(figure, path)
+        assert "<svg" in path.read_text(encoding="utf-8")
+
+
+def test_tables_of_the_guide_are_measured(benchmark_program):
+    results, pages = benchmark_program("_results"), benchmark_program("_pages")
+    named = [
+        line.split()[2:]
+        for path in (ROOT / "docs").glob("guide/*.rst")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith(".. measured::")
+    ]
+    assert named
+    for name, part, *number in named:
+        found = pages.tables(results.read_result(name), part)
+        assert len(found) >= int(number[0] if number else 1)
 
 
 def test_headlines_are_those_of_the_benchmarks(benchmark_program):
@@ -28,35 +114,129 @@ def test_headlines_are_those_of_the_benchmarks(benchmark_program):
     headlines = benchmark_program("headlines")
     for path in headlines.PAGES:
         assert headlines.with_headlines(path) == path.read_text(encoding="utf-8")
-        assert headlines.bullets(path).count("measured") == 3
+        assert headlines.bullets(path).count("measured") >= 1
+
+
+# ---- how pages are made --------------------------------------------------------------------------
+
+
+def test_a_page_follows_its_result(benchmark_program, toy):
+    report = benchmark_program("_report")
+
+    def fill(made):
+        made.section("Races")
+        made.text("A  race\nof two.")
+        made.table(["", "s", "share", 3], [
+            ["a", report.Repeats([4.0, 1.0, 2.0]), report.shown(0.25, ".1%"), None],
+            ["b", 2.5, report.shown(report.Repeats([1, 3, 2]), "d"), 7],
+        ])  # fmt: skip
+        made.goals(("few", 2.0, 1.5, "<="), ("many", 3, 3, ">="), ("none", None, 1, "<="))
+        made.loses("b loses.")
+        made.bars("Races of two", "s", {"s": {"a": 1.0, "b": None}})
+
+    toy("one", fill)
+    page = toy.page()
+    rows = [line.split() for line in page.splitlines()]
+    assert ["run", "s", "share", "3"] in rows
+    assert ["a", "2", "25.0%", "--"] in rows
+    assert ["b", "2.5", "2", "7"] in rows
+    assert ["few", "2", "<=", "1.5", "MISSED", "by", "0.5"] in rows
+    assert "**1 of 3 goals of this page are met.**" in page
+    assert "- Races: few, 2 instead of <= 1.5." in page
+    assert "- Races: none, not measured." in page
+    assert page.index("Where it loses") < page.index("- b loses.")
+    assert page.index("figures/toy.svg") < page.index("About toys.")
+    assert ":alt: Races of two (s). s: a 1." in page
+    assert "Older than its program" not in page
+
+
+def test_repeats_are_kept(benchmark_program, toy):
+    report = benchmark_program("_report")
+    repeats = report.Repeats([3.0, 1.0, 2.0])
+    assert repeats == 2.0
+    assert (1e3 * repeats).values == (3000.0, 1000.0, 2000.0)
+    assert pickle.loads(pickle.dumps(repeats)).values == (3.0, 1.0, 2.0)
+    merged = report.medians([{"s": 1.0, "n": 4}, {"s": 5.0, "n": 4}, {"s": 2.0, "n": 6}])
+    assert merged["s"] == 2.0
+    assert merged["n"].values == (4, 4, 6)
+    toy("one", lambda made: made.table(["a"], [[repeats]]))
+    (block,) = benchmark_program("_results").read_result("toy")["parts"]["one"]["blocks"]
+    assert block["table"]["rows"] == [[{"repeats": [3.0, 1.0, 2.0]}]]
+
+
+def test_a_page_says_when_its_program_is_newer(toy):
+    toy("one", lambda made: made.section("First"))
+    toy("two", lambda made: made.section("Second"), ["_helper.py"])
+    assert "Older than its program" not in toy.page()
+    (toy.folder / "toy.py").write_text("import _helper  # changed\n")
+    first, second = toy.page().split("Second\n")
+    assert "**Older than its program: ``toy.py`` changed since.**" in " ".join(first.split())
+    assert "Older than its program" not in second
+    (toy.folder / "_helper.py").unlink()
+    first, second = toy.page().split("Second\n")
+    assert "``_helper.py``, ``toy.py`` changed" in " ".join(first.split())
+    assert "Older than its program" in second
+
+
+def test_parts_are_measured_apart(benchmark_program, toy):
+    toy("two", lambda made: made.section("Second"))
+    toy("one", lambda made: made.section("First"))
+    toy("two", lambda made: made.section("Second, again"))
+    page = toy.page()
+    assert page.index("First") < page.index("Second, again")
+    parts = benchmark_program("_results").read_result("toy")["parts"]
+    assert list(parts) == ["one", "two"]
+    assert set(parts["one"]["measured"]["programs"]) == {"toy.py", "_helper.py"}
+
+
+def test_only_repeated_runs_are_written(benchmark_program, monkeypatch, capsys):
+    report = benchmark_program("_report")
+    for options, message in (
+        (["--write", "--repeat", "2"], "at least 3 runs"),
+        (["--write", "--quick"], "not written"),
+        (["--only", "three"], "invalid choice"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["toy.py", *options])
+        with pytest.raises(SystemExit):
+            report.main("toy", "Toys", "About.", {"one": lambda report, options: None})
+        assert message in capsys.readouterr().err
+
+
+def test_a_report_refuses_what_it_cannot_keep(benchmark_program):
+    report = benchmark_program("_report").Report("toy")
+    with pytest.raises(TypeError, match="not complex"):
+        report.table(["a"], [[1j]])
+
+
+# ---- programs ------------------------------------------------------------------------------------
 
 
 def test_headlines_follow_the_results(benchmark_program, monkeypatch):
     headlines = benchmark_program("headlines")
     means = {"StructuredSVM": 91.25, "LinearSVC": 80.0, "LogisticRegression": 85.5, "CRF": 92.0}
-    result = {"mean_digits": means, "n_sets": 4}
-    monkeypatch.setattr(headlines, "read_result", {"digit_words": result}.get)
+    data = {
+        "digit_words": ("sets", {"mean_digits": means, "n_sets": 4}),
+        "chunking": ("contenders", {"ours": {"f1": 93.5, "cpu": 2.0}, "peers": {
+            name: {"f1": f1, "cpu": 50.0} for name, f1 in (("ap", 93), ("pa", 94), ("l", 92))
+        }}),
+        "linear": ("generator-l2", {"seconds_to_1e-6": {
+            "AsagaClassifier": 1.0, "AsagaClassifier, 2 threads": 0.5, "scikit-learn saga": 4.0,
+            "other": 2.0, "slow": None,
+        }}),
+    }  # fmt: skip
+    results = {
+        name: {"parts": {part: {"data": found}}} for name, (part, found) in data.items()
+    }  # fmt: skip
+    monkeypatch.setattr(headlines, "read_result", results.get)
     page, sentence = headlines.digit_words()
     assert page == "digit_words"
     assert "**91.2 % instead of 85.5 %**" in sentence
     assert "`LogisticRegression`" in sentence
     assert "mean of 4 sets; CRF reads 92.0 %" in sentence
-
-
-def test_headlines_read_tables(benchmark_program, monkeypatch, tmp_path):
-    headlines = benchmark_program("headlines")
-    (tmp_path / "toy.rst").write_text(
-        "A table\n-------\n\n====  ==\nname   s\n====  ==\nno     1\n====  ==\n\n"
-        "Results of it\n-------------\n\nWords.\n\n"
-        "=====  ===  ====\nname     s    F1\n=====  ===  ====\na, b   1.5  90.1\nc       --  80\n"
-        "=====  ===  ====\n",
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(headlines, "DOCS", tmp_path)
-    assert headlines.read_table("toy", "Results") == {
-        "a, b": {"name": "a, b", "s": "1.5", "F1": "90.1"},
-        "c": {"name": "c", "s": "--", "F1": "80"},
-    }
+    assert "by `pa` 94.00 in 50.0 s, `ap` 93.00" in headlines.chunking()[1]
+    assert "the best of 2 others, other, needs 2.0 s" in headlines.linear()[1]
+    monkeypatch.setattr(headlines, "read_result", {}.get)
+    assert headlines.linear() is None
 
 
 def test_digit_words_sums_up_its_rows(benchmark_program):
@@ -76,30 +256,18 @@ def test_digit_words_sums_up_its_rows(benchmark_program):
     assert summary["median_seconds"] == pytest.approx({"StructuredSVM": 2.0, "LinearSVC": 0.2})
 
 
-def test_the_page_follows_its_results(benchmark_program, monkeypatch):
+def test_defaults_say_their_regret(benchmark_program):
     program = benchmark_program("defaults")
     row = {
         "set": "toy", "metric": "accuracy", "default": 90.0, "best": 92.0, "best_setting": "C=1",
         "chosen": "", "seconds": 0.5, "peer": 91.25, "regret": 2.0,
     }  # fmt: skip
-    result = {
-        "title": "Toys", "about": "A toy.", "rows": [row], "date": "2000-01-01", "commit": "abc",
-        "machine": "one", "versions": "1",
-    }  # fmt: skip
-    monkeypatch.setattr(program, "read_result", {"defaults_linear": result}.get)
-    lines = [line.split() for line in program.make_page().page().splitlines()]
+    report = benchmark_program("_report").Report("defaults")
+    program.add_family(report, {"title": "Toys", "about": "A toy.", "rows": [row]})
+    lines = [
+        line.split()
+        for block in report.blocks
+        for line in benchmark_program("_pages").block_lines(block)
+    ]
     assert ["toy", "accuracy", "90.00", "92.00", "2.00", "91.25", "0.50", "--", "C=1"] in lines
-    assert ["worst,", "Toys", "2", "<=", "1.5", "MISSED", "by", "0.5"] in lines
-
-
-def test_a_result_file_says_where_it_comes_from(benchmark_program, monkeypatch, tmp_path):
-    results = benchmark_program("_results")
-    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
-    path = results.write_result("toy", {"rows": [1]}, ("_report.py", "_results.py"))
-    record = json.loads(path.read_text(encoding="utf-8"))
-    assert record["rows"] == [1]
-    assert record["programs_sha256"] == results.digest("_report.py", "_results.py")
-    assert record["programs_sha256"] != results.digest("_report.py")
-    assert {"command", "commit", "machine", "versions", "date"} <= set(record)
-    assert results.read_result("toy") == record
-    assert results.read_result("absent") is None
+    assert ["regret,", "worst", "2", "<=", "1.5", "MISSED", "by", "0.5"] in lines

@@ -35,6 +35,7 @@ class Contender:
     max_columns: int | None = None
     threads: int = 1
     compiles: bool = False  # in every call
+    study: bool = False  # a method of the package that races those of the papers, not the peers
 
     def budget(self, level):
         """What ``solve`` gets at a level of the ladder."""
@@ -288,6 +289,16 @@ def _contenders():
     yield Contender("AsagaClassifier, 2 threads", "", asaga(2), threads=2)
     yield Contender("AsagaClassifier, sdca", "", asaga(1, "sdca"))
     yield Contender("AsagaClassifier, sdca, 2 threads", "", asaga(2, "sdca"), threads=2)
+    for name, solver, threads in (
+        ("sparse SAGA", "sparse_saga", (1,)), ("lagged SAGA", "lagged_saga", (1,)),
+        ("ASAGA", "asaga", (1, 2)), ("KROMAGNON", "kromagnon", (1, 2)),
+        ("Hogwild", "hogwild", (1, 2)), ("AsySPCD", "asyspcd", (1, 2)), ("FISTA", "fista", (1,)),
+    ):  # fmt: skip
+        for n in threads:
+            yield Contender(
+                f"{name}, {n} threads" if n > 1 else name, "", asaga(n, solver), threads=n,
+                study=True,
+            )  # fmt: skip
     for solver in ("saga", "lbfgs", "newton-cg", "newton-cholesky", "liblinear"):
         yield Contender(
             f"scikit-learn {solver}", "scikit-learn", sklearn_solver(solver),

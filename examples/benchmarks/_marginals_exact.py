@@ -1,13 +1,11 @@
 """Exact inference beside pyAgrum and pgmpy, in the benchmark of marginals."""
 
-import statistics
-
 import numpy as np
 from _marginals_contenders import quietly
-from _report import Clock, in_child
+from _report import Clock, Repeats, in_child, shown
 
 AGREE = 1e-9
-REPEAT = 9
+REPEAT, FEW = 9, 3
 OURS = "ExactMarginals"
 GRAPHS = {
     "clique, 10": ("make_ising_clique", (10,), {"coupling": 4.0}),
@@ -107,7 +105,7 @@ def measure_exact(name, graph_names, repeat):
     for graph_name in graph_names:
         mrf = graph(graph_name)
         runs = [quietly(solve, mrf) for _ in range(repeat)]
-        found[graph_name] = *runs[0][:2], statistics.median(seconds for *_, seconds in runs)
+        found[graph_name] = *runs[0][:2], Repeats(seconds for *_, seconds in runs)
     return found
 
 
@@ -121,16 +119,17 @@ def exact_inference(report, options):
         f"""All marginals of the same random fields: bucket elimination, and the junction trees of
         pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an elimination order
         but without making the model, which each library has in a form of its own; medians of
-        {REPEAT} runs, one for pgmpy. "Differs" is the largest difference in log Z and marginals."""
+        {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z and
+        marginals."""
     )
     truth = in_child(measure_exact, OURS, names, REPEAT)
     peers = {
         "pyAgrum": in_child(measure_exact, "pyAgrum", names, REPEAT),
-        "pgmpy": in_child(measure_exact, "pgmpy", [n for n in names if n not in PGMPY_SKIPS], 1),
+        "pgmpy": in_child(measure_exact, "pgmpy", [n for n in names if n not in PGMPY_SKIPS], FEW),
     }
     table, worst, ratios = [], [], []
     for name, (log_partition, marginals, seconds) in truth.items():
-        row = [name, f"{log_partition:.9f}", f"{1e3 * seconds:.3g}"]
+        row = [name, shown(log_partition, ".9f"), shown(1e3 * seconds, ".3g")]
         for peer, answers in peers.items():
             if answers is None or name not in answers:
                 row += [None, None]
@@ -139,7 +138,7 @@ def exact_inference(report, options):
             worst.append(
                 max(abs(other - log_partition), float(abs(other_marginals - marginals).max()))
             )
-            row += [f"{1e3 * other_seconds:.3g}", f"{worst[-1]:.0e}"]
+            row += [shown(1e3 * other_seconds, ".3g"), shown(worst[-1], ".0e")]
             if peer == "pyAgrum":
                 ratios.append(seconds / other_seconds)
         table.append(row)

@@ -10,7 +10,7 @@ from _marginals_contenders import (
     mean,
     quietly,
 )
-from _report import Clock, in_child, peak_memory
+from _report import Clock, in_child, medians, peak_memory, shown
 
 NAMES_10 = (
     "TRW, first rho", "TRW, tuned rho", "TRW, tuned rho, approximate oracle",
@@ -31,8 +31,8 @@ COUPLINGS = {
 }
 
 
-def large(report, sets, options):
-    """Sections of all larger graphs; ``sets`` has what was measured where the truth is known."""
+def known_fields(report, sets):
+    """Sections of larger graphs; ``sets`` has what was measured where the truth is known."""
     for set_name, title, text, published in (
         ("grids_10x10", "Grids, 10 x 10",
          "Generated like the 5 x 5 grids; figures of the paper are those of 15 grids of its own.",
@@ -44,7 +44,6 @@ def large(report, sets, options):
         report.section(title)
         report.text(f"Instances: {len(sets[set_name]['exact'])}. {text}")
         report.table(HEAD, list(summaries(sets[set_name], published)))
-    wide_grids(report, options)
 
 
 # ---- with a known truth --------------------------------------------------------------------------
@@ -55,10 +54,10 @@ def summaries(results, published):
     for name, rows in results.items():
         yield [
             name, *(
-                None if mean(rows, what) is None else style.format(mean(rows, what))
+                shown(mean(rows, what), style)
                 for what, style in (
-                    ("error", "{:z.3f}"), ("bound", "{:z.2f}"), ("estimate", "{:z.2f}"),
-                    ("calls", "{:.1f}"), ("cpu", "{:.3g}"))
+                    ("error", "z.3f"), ("bound", "z.2f"), ("estimate", "z.2f"),
+                    ("calls", ".1f"), ("cpu", ".3g"))
             ),
             f"{sum(not row['converged'] for row in rows)} of {len(rows)}",
         ]  # fmt: skip
@@ -150,8 +149,10 @@ def wide_grids(report, options):
     table, notes, goals = [], [], []
     for side in sides:
         for kind in COUPLINGS:
-            ours = in_child(frank_wolfe, side, kind)
-            theirs = in_child(message_passing, side, kind)
+            ours, theirs = (
+                medians([in_child(method, side, kind) for _ in range(options.repeat)])
+                for method in (frank_wolfe, message_passing)
+            )
             table += [
                 large_row(f"{side} x {side}, {kind}: TRW", ours),
                 large_row("... TRBP", theirs),
@@ -170,10 +171,7 @@ def wide_grids(report, options):
     report.text(
         """What can be certified: the bound of a relaxed oracle is never better than the optimum
         over the local polytope, which TRBP finds for the same rho (nearly, where it does not
-        converge). With mixed couplings that is far above, so the certified gap cannot close,
-        however long one waits. With strong attractive couplings it could, but the best point has
-        marginals near zero, where the objective is steep, and there the relaxation grants much;
-        with weak ones it closes."""
+        converge)."""
     )
     report.bullets(*notes)
     report.goals(*goals)
@@ -184,8 +182,9 @@ def large_row(name, run):
         return None if found is None or found[0] is None else f"{found[0]} / {found[1]:.2g} s"
 
     return [
-        name, f"{run['lower']:.1f}", f"{run['estimate']:.1f}", f"{run['upper']:.1f}",
-        f"{(run['upper'] - run['lower']) / run['estimate']:.2%}", run["calls"], f"{run['cpu']:.3g}",
+        name, shown(run['lower'], ".1f"), shown(run['estimate'], ".1f"), shown(run['upper'], ".1f"),
+        shown((run['upper'] - run['lower']) / run['estimate'], ".2%"), run["calls"],
+        shown(run['cpu'], ".3g"),
         math.ceil(run["memory"]), point(run.get("to estimated")), point(run.get("to certified")),
     ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from _marginals_contenders import quietly
-from _report import Clock, in_child
+from _report import Clock, in_child, shown
 
 PSEUDOCOUNTS = (0.1, 1.0, 10.0)
 NO_EDGES = np.empty((0, 2), dtype=np.int64)
@@ -79,7 +79,7 @@ def measure_learned(name, quick):
 
 
 def learned(report, options):
-    """The section; returns for each table the share that each model completed rightly."""
+    """Fields learned from tables."""
     report.section("Learned from a table")
     report.text(
         """Potentials in closed form from training rows, chosen by five-fold cross-validation:
@@ -88,7 +88,6 @@ def learned(report, options):
         hidden entries completed rightly. scikit-learn has no model of such tables; what completes
         entries there is the mean of nearest neighbours."""
     )
-    found = {}
     for name in TABLES:
         facts, grid, rows, best = in_child(measure_learned, name, options.quick)
         n, d, n_test, n_states, n_hidden = facts
@@ -98,13 +97,18 @@ def learned(report, options):
         )
         report.table(
             ["edges", *(f"pseudocount {c:g}" for c in PSEUDOCOUNTS), "CPU s"],
-            [[title, *(f"{float(v):.3f}" for v in values[:-1]), f"{values[-1]:.2f}"]
+            [[title, *(shown(float(v), ".3f") for v in values[:-1]), shown(values[-1], ".2f")]
              for title, *values in grid],
         )  # fmt: skip
         report.table(
             ["model", "nats per test row", "completed", "CPU s"],
-            [[title, None if nats is None else f"{nats:.3f}", f"{share:.3f}", f"{seconds:.2f}"]
+            [[title, shown(nats, ".3f"), shown(share, ".3f"), shown(seconds, ".2f")]
              for title, nats, share, seconds in rows],
         )  # fmt: skip
-        found[name] = {title: share for title, _, share, _ in rows}
-    return found
+        shares = {title: share for title, _, share, _ in rows}
+        nearest = max(share for title, share in shares.items() if title.startswith("KNN"))
+        if nearest > shares["complete"]:
+            report.loses(
+                f"{name}: the mean of nearest neighbours completes {nearest:.1%} of the hidden "
+                f"entries, the complete graph {shares['complete']:.1%}."
+            )

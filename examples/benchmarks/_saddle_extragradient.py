@@ -4,8 +4,9 @@ import math
 import warnings
 
 import numpy as np
-from _report import Clock, cpu_of, in_child
+from _report import Clock, Repeats, cpu_of, in_child, shown
 from _saddle_problems import N_PLANTED, clusters, digits, fit, planted_matchings, quietly
+from _saddle_problems import letters as ocr_letters
 
 MARKS = (1, 10, 100, 500, 1000)
 # Gaps and bounds of an independent implementation (sums over samples).
@@ -22,7 +23,7 @@ DIGITS_GAPS = {
 # ---- extragradient alone -------------------------------------------------------------------------
 
 
-def measure_planted(n_iter):
+def measure_planted(n_iter, repeat):
     """Gaps and bounds at all iterations, for sums over samples, and CPU milliseconds of one."""
     from sklearn_fw.structured import Extragradient, MatchingModel
 
@@ -35,16 +36,19 @@ def measure_planted(n_iter):
         "default": {},
     }.items():
         solver = Extragradient(radius=2.0, gap_check=1, **settings)
-        svm = fit(MatchingModel(normalize=False), solver, X, y, n_iter)
-        gap, bound = (N_PLANTED * svm.history_[key] for key in ("restricted_gap", "bound"))
-        found[name] = {"gap": gap, "bound": bound, "ms": 1e3 * svm.cpu / n_iter}
+        model = MatchingModel(normalize=False)
+        runs = [fit(model, solver, X, y, n_iter) for _ in range(repeat)]
+        gap, bound = (N_PLANTED * runs[0].history_[key] for key in ("restricted_gap", "bound"))
+        ms = Repeats(1e3 * svm.cpu / n_iter for svm in runs)
+        found[name] = {"gap": gap, "bound": bound, "ms": ms}
     return found
 
 
-def planted(report, quick):
-    """Planted matchings in the ball; returns goals."""
-    marks = [mark for mark in MARKS if mark <= (100 if quick else 1000)]
-    found = in_child(measure_planted, marks[-1])
+def planted(report, options):
+    """Section on planted matchings in the ball."""
+    report.section("Dual extragradient: planted matchings")
+    marks = [mark for mark in MARKS if mark <= (100 if options.quick else 1000)]
+    found = in_child(measure_planted, marks[-1], options.repeat)
     report.text(
         f"""{N_PLANTED} planted matchings of 4 x 4 (3 features, noise 0.7, raw loss with costs 1 and
         3) in the l2 ball of radius 2, Euclidean steps; gap of the average and its bound
@@ -58,9 +62,9 @@ def planted(report, quick):
     for place, mark in enumerate(marks):
         at = {name: (r["gap"][mark - 1], r["bound"][mark - 1]) for name, r in found.items()}
         rows.append([
-            mark, *(f"{v:.3g}" for v in (at["published"][0], PLANTED_GAPS[place],
-                                         at["published"][1], PLANTED_BOUNDS[place])),
-            *(f"{v:.3g}" for name in ("balanced", "default") for v in at[name]),
+            mark, *(shown(v, ".3g") for v in (at["published"][0], PLANTED_GAPS[place],
+                                              at["published"][1], PLANTED_BOUNDS[place])),
+            *(shown(v, ".3g") for name in ("balanced", "default") for v in at[name]),
         ])  # fmt: skip
     report.table(
         ["t", "published", "independent", "bound", "independent", "balanced", "bound", "default",
@@ -69,16 +73,16 @@ def planted(report, quick):
     )  # fmt: skip
     slack = max(float(np.max(r["gap"] / r["bound"])) for r in found.values())
     ours = found["published"]
-    return [
+    report.goals(
         ("gap over its bound, largest over all iterations", slack, 1.0, "<="),
         ("bound over the independent one, largest over t",
          max(ours["bound"][t - 1] / b for t, b in zip(marks, PLANTED_BOUNDS)), 1.02, "<="),
         ("gap over the independent one, largest over t",
          max(ours["gap"][t - 1] / g for t, g in zip(marks, PLANTED_GAPS)), 1.2, "<="),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
-def measure_entropy(n_iter):
+def measure_entropy(n_iter, repeat):
     """Optimum on digits, and for each balance primal values less it; CPU milliseconds."""
     from sklearn_fw.structured import Extragradient, MulticlassModel
 
@@ -98,19 +102,20 @@ def measure_entropy(n_iter):
         "balanced": {"step_size": "auto", "balance": balance, "restart": False},
         "default": {},
     }.items():
-        svm = run(Extragradient(gap_check=100, **settings), n_iter)
-        history = svm.history_
+        runs = [run(Extragradient(gap_check=100, **settings), n_iter) for _ in range(repeat)]
+        history = runs[0].history_
         found[name] = {
             "objective": history["objective"] - best.dual_objective_,
-            "gap": history["dual_gap"], "ms": 1e3 * svm.cpu / n_iter,
+            "gap": history["dual_gap"], "ms": Repeats(1e3 * svm.cpu / n_iter for svm in runs),
         }  # fmt: skip
     return best.objective_, best.dual_gap_, found
 
 
-def entropy(report, quick):
-    """Digits with entropic steps; returns goals."""
-    marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if quick else 20_000)]
-    optimum, gap, found = in_child(measure_entropy, marks[-1])
+def entropy(report, options):
+    """Section on digits with entropic steps."""
+    report.section("Dual extragradient: digits")
+    marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if options.quick else 20_000)]
+    optimum, gap, found = in_child(measure_entropy, marks[-1], options.repeat)
     report.text(
         f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps without intercept:
         primal value of the average less the optimum {optimum:.7f} (bcpfw, gap {gap:.0e}; an
@@ -123,24 +128,24 @@ def entropy(report, quick):
         row = [mark]
         for name, r in found.items():
             value = float(r["objective"][mark // 100 - 1])
-            row.append(f"{value:.1e}")
+            row.append(shown(value, ".1e"))
             if name in DIGITS_GAPS:
                 row.append(DIGITS_GAPS[name][place])
                 ratios[name] = max(ratios.get(name, 0.0), value / DIGITS_GAPS[name][place])
         rows.append(row)
     report.table(["t", "equal", "independent", "balanced", "independent", "default"], rows)
-    return [
+    report.goals(
         ("distance of the optimum from the independent one", abs(optimum - DIGITS_OPTIMUM), 1e-6,
          "<="),
         *((f"suboptimality over the independent one, {name} steps, largest over t", ratio, 1.2,
            "<=") for name, ratio in ratios.items()),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def extragradient(report, options):
-    """Section on dual extragradient; returns goals."""
-    report.section("Dual extragradient")
-    return [*planted(report, options.quick), *entropy(report, options.quick)]
+    """Sections on dual extragradient."""
+    planted(report, options)
+    entropy(report, options)
 
 
 # ---- speed ---------------------------------------------------------------------------------------
@@ -204,7 +209,8 @@ def measure_matchings(n_matrices):
 
 
 def speed(report, options):
-    """Section on single steps; returns goals."""
+    """Section on single steps."""
+    in_child(ocr_letters)  # skips at once when there are no data
     quick = options.quick
     report.section("Single steps")
     rows = []
@@ -232,17 +238,17 @@ def speed(report, options):
     report.table(
         ["call", "median", "largest", "warned"],
         [
-            [name, f"{median:.3f}", f"{largest:.3f}", warned]
+            [name, shown(median, ".3f"), shown(largest, ".3f"), warned]
             for name, (median, largest, warned) in found.items()
         ],
     )
-    return [
+    report.goals(
         ("CPU s of an iteration over the OCR words", float(np.median(letters)), 0.5, "<="),
         ("the same, scores of hundreds", max(late), 0.5, "<="),
         ("CPU ms of a projection of 10 x 10", found["Euclidean projection, 10 x 10"][0], 1.0, "<="),
         ("CPU ms of an assignment of 30 x 30", found["assignment oracle, 30 x 30"][0], 0.3, "<="),
-    ]
+    )
 
 
 def _milliseconds(seconds):
-    return f"{1e3 * np.median(seconds):.0f}", f"{1e3 * max(seconds):.0f}"
+    return shown(Repeats(1e3 * s for s in seconds), ".0f"), shown(1e3 * max(seconds), ".0f")

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from _report import in_child
+from _report import in_child, shown
 from _saddle_problems import quietly
 
 PAPER_SEED, PAPER_SIZE = 2, 30  # of the authors' program
@@ -183,7 +183,7 @@ def _all_rates(n_rate, n_universal):
 
 
 def cubes(report, options):
-    """Section on the quadratic functions; returns goals."""
+    """Section on the quadratic functions."""
     quick = options.quick
     report.section("Quadratic functions on cubes")
     report.text(
@@ -197,9 +197,9 @@ def cubes(report, options):
     report.table(
         ["saddle point", "d", "nu", "mu", "theorem", "least", "mean", "drops", "gap/bound"],
         [
-            [case, d, balance, f"{r['mu']:.3g}",
-             *(f"{r[name]:.2e}" for name in ("rate", "least", "mean")),
-             f"{r['drops']:.2f}", f"{r['gap over bound']:.3f}"]
+            [case, d, balance, shown(r["mu"], ".3g"),
+             *(shown(r[name], ".2e") for name in ("rate", "least", "mean")),
+             shown(r["drops"], ".2f"), shown(r["gap over bound"], ".3f")]
             for (case, d, balance), r in contraction.items()
         ],
     )  # fmt: skip
@@ -212,21 +212,21 @@ def cubes(report, options):
     report.table(
         ["saddle point", "nu", "w/bound", "gap/bound", "no drop"],
         [
-            [case, balance, *(f"{r[name]:.3f}" for name in ("w", "gap", "good"))]
+            [case, balance, *(shown(r[name], ".3f") for name in ("w", "gap", "good"))]
             for (case, balance), r in universal.items()
         ],
     )
-    paper_problems(report, quick)
-    heuristic_steps(report, quick)
     every = [*contraction.values(), *universal.values()]
-    return [
+    report.goals(
         ("steps that contract w less than proved",
          sum(r["violations"] for r in contraction.values()), 0, "<="),
         ("iterates out of the order of merits", sum(r["faults"] for r in every), 0, "<="),
         ("ratio of a gap or of w to its bound",
          max(max(r["gap over bound"] for r in contraction.values()),
              *(max(r["w"], r["gap"]) for r in universal.values())), 1.0, "<="),
-    ]  # fmt: skip
+    )  # fmt: skip
+    paper_problems(report, quick)
+    heuristic_steps(report, quick)
 
 
 def paper_problems(report, quick):
@@ -243,9 +243,8 @@ def paper_problems(report, quick):
     for (case, mu), (balance, gaps) in in_child(_paper_problems, marks).items():
         place = PAPER_MU[case].index(mu)
         rows.append([
-            case, mu, f"{balance:.3f}", *(published[place] for published in BALANCE[case]),
-            *(None if gap is None else f"{gap:.1e}"
-              for name in ("adaptive", "universal") for gap in gaps[name]),
+            case, mu, shown(balance, ".3f"), *(published[place] for published in BALANCE[case]),
+            *(shown(gap, ".1e") for name in ("adaptive", "universal") for gap in gaps[name]),
         ])  # fmt: skip
     report.table(
         ["saddle point", "mu", "nu", "independent", "authors",
@@ -271,7 +270,7 @@ def heuristic_steps(report, quick):
         for variant, found in results.items():
             cells = [f"> {budget} ({gap:.0e})" if n is None else n for n, gap in found]
             cells += [None] * (len(seeds) - len(here))
-            cells += [HEURISTIC.get((mu, variant)), f"{slow:.1e}", UNIVERSAL_GAPS.get(mu)]
+            cells += [HEURISTIC.get((mu, variant)), shown(slow, ".1e"), UNIVERSAL_GAPS.get(mu)]
             rows.append([f"{mu}, {variant}", *cells])
     report.table(
         ["mu, variant", *(f"problem {seed}" for seed in seeds), "independent", "universal",

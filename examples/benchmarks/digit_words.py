@@ -1,10 +1,9 @@
 """The headline: words read digit by digit and as wholes, everybody tuned alike on other words."""
 
-import argparse
 import statistics
 
-from _report import DOCS, Report, in_child
-from _results import read_result, write_result
+from _digit_methods import DIGIT_METHODS
+from _report import DOCS, Repeats, in_child, main, shown
 
 NAME = "digit_words"
 TITLE = "Digit words: with and without structure"
@@ -137,14 +136,21 @@ def headline(rows):
     }
 
 
-def make_page():
-    """The page; a pure function of the result file."""
-    report = Report(NAME, TITLE, ABOUT)
-    report.head()
-    result = read_result(NAME)
-    if result is None:
-        return report
-    report.figure("/_static/demo.png", "test words with what is read digit by digit and as words")
+def sets(report, options):
+    """All sets, all contenders."""
+    result = in_child(measure, 1 if options.quick else N_SETS, options.write)
+    report_means(report, result)
+    report.image("/_static/demo.png", "test words with what is read digit by digit and as words")
+    report_sets(report, result)
+    report.bars(
+        f"Right digits, means over {result['n_sets']} sets",
+        "percent",
+        {"digits": result["mean_digits"]},
+    )
+    report.keep(**{name: result[name] for name in ("n_sets", "mean_digits")})
+
+
+def report_means(report, result):
     report.section("Means over the sets")
     report.text(
         f"Right digits and right words in percent, means over {result['n_sets']} sets; CPU seconds "
@@ -155,8 +161,10 @@ def make_page():
         ["contender", "reads", "digits", "words", "seconds"],
         [
             [
-                name, reads[name], f"{digits:.2f}", f"{result['mean_words'][name]:.2f}",
-                f"{result['median_seconds'][name]:.2f}",
+                name, reads[name], shown(digits, ".2f"), shown(result["mean_words"][name], ".2f"),
+                shown(Repeats(
+                    row["seconds"] for row in result["rows"] if row["contender"] == name
+                ), ".2f"),
             ]
             for name, digits in result["mean_digits"].items()
         ],
@@ -171,15 +179,18 @@ def make_page():
     leader = max(result["mean_digits"], key=result["mean_digits"].get)
     if leader != CHAIN:
         lead = result["mean_digits"][leader] - result["mean_digits"][CHAIN]
-        report.text(
-            f"Where it loses: {leader} reads {lead:.1f} points more of the digits than {CHAIN}, in "
-            f"{result['median_seconds'][leader] / result['median_seconds'][CHAIN]:.1f} times its "
-            "CPU seconds."
+        ratio = result["median_seconds"][leader] / result["median_seconds"][CHAIN]
+        report.loses(
+            f"{leader} reads {lead:.1f} points more of the digits than {CHAIN}, in {ratio:.1f} "
+            "times its CPU seconds."
         )
+
+
+def report_sets(report, result):
     report.section("Every set")
     report.text("Right digits of the test words in percent, and the C that was chosen.")
     report.table(
-        ["set", *reads],
+        ["set", *dict.fromkeys(row["contender"] for row in result["rows"])],
         [
             [
                 str(k),
@@ -192,30 +203,8 @@ def make_page():
             for k in range(result["n_sets"])
         ],
     )
-    report.text(
-        f"Measured on {result['date']} at commit {result['commit']}: {result['machine']}; "
-        f"{result['versions']}."
-    )
-    return report
-
-
-def main():
-    """Measure, or make the page from the last result."""
-    parser = argparse.ArgumentParser(prog=f"dev.py bench {NAME}", description=TITLE)
-    parser.add_argument("--quick", action="store_true", help="one set, to see that it runs")
-    parser.add_argument("--write", action="store_true", help="write result, page and picture")
-    parser.add_argument("--page", action="store_true", help="only make the page from the result")
-    options = parser.parse_args()
-    if options.quick and options.write:
-        parser.error("--quick is for trying out: its numbers are not written")
-    if not options.page:
-        result = in_child(measure, 1 if options.quick else N_SETS, options.write)
-        if options.write:
-            write_result(NAME, result, (f"{NAME}.py",), peers=("python-crfsuite",))
-    if options.write or options.page:
-        make_page().finish(write=True)
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    parts = {"sets": sets} | DIGIT_METHODS
+    raise SystemExit(main(NAME, TITLE, ABOUT, parts, peers=("python-crfsuite",)))

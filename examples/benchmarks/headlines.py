@@ -1,10 +1,8 @@
 """The numbers of README and of the first page of the docs, taken from what the benchmarks wrote."""
 
 import argparse
-import re
 
-from _report import DOCS
-from _results import read_result
+from _results import DOCS, read_result
 
 ROOT = DOCS.parents[1]
 TITLE = "Headlines of README.md and docs/index.rst"
@@ -12,13 +10,20 @@ PAGES = {
     ROOT / "README.md": ("<!-- headlines -->\n", "<!-- end of headlines -->\n"),
     ROOT / "docs" / "index.rst": (".. headlines\n", ".. end of headlines\n"),
 }
-CHUNKER = "StructuredSVM, perm, averaged"
 ASAGA, SAGA = "AsagaClassifier", "scikit-learn saga"
+
+
+def kept(name, part):
+    """Data that a part of a benchmark keeps for others; None if it has not been measured."""
+    found = (read_result(name) or {"parts": {}})["parts"].get(part)
+    return found and found["data"]
 
 
 def digit_words():
     """Both sides tuned by the same grid."""
-    result = read_result("digit_words")
+    result = kept("digit_words", "sets")
+    if not result:
+        return None
     digits = dict(result["mean_digits"])
     ours = digits.pop("StructuredSVM")
     alone = {name: digits.pop(name) for name in ("LinearSVC", "LogisticRegression")}
@@ -33,58 +38,40 @@ def digit_words():
 
 def chunking():
     """Time and quality beside CRFsuite."""
-    table = read_table("chunking", "Results")
-    ours = table[CHUNKER]
-    peers = {name: row for name, row in table.items() if name.startswith("CRFsuite")}
-    best = sorted(peers, key=lambda name: -float(peers[name]["F1"]))[:2]
+    result = kept("chunking", "contenders")
+    if not result:
+        return None
+    ours, peers = result["ours"], result["peers"]
+    best = sorted(peers, key=lambda name: -peers[name]["f1"])[:2]
     beside = ", ".join(
-        f"`{name.split()[1]}` {peers[name]['F1']} in {float(peers[name]['training']):.1f} s"
-        for name in best
+        f"`{name}` {peers[name]['f1']:.2f} in {peers[name]['cpu']:.1f} s" for name in best
     )
     return "chunking", (
-        f"**{ours['F1']}** is the phrase F1 on CoNLL-2000 after {float(ours['training']):.1f} s of "
+        f"**{ours['f1']:.2f}** is the phrase F1 on CoNLL-2000 after {ours['cpu']:.1f} s of "
         f"training on one thread; CRFsuite reaches by {beside}"
     )
 
 
 def linear():
     """Time to a millionth beside the best of the peers."""
-    table = read_table("linear", "generator: ridge")
-    seconds = {
-        name: float(row["1e-6"])
-        for name, row in table.items()
-        if "threads" not in name and row["1e-6"] != "--"
-    }
+    result = kept("linear", "generator-l2")
+    if not result:
+        return None
+    seconds = {name: s for name, s in result["seconds_to_1e-6"].items() if s is not None}
     peers = {name: value for name, value in seconds.items() if not name.startswith("Asaga")}
     runner = min(peers, key=peers.get)
     return "linear", (
         f"**{seconds[ASAGA]:.1f} s** on one thread bring logistic regression on 200,000 sparse "
-        "rows to within a millionth of its optimum; the next best of "
+        "rows to within a millionth of its optimum; the best of "
         f"{len(peers)} others, {runner}, needs {peers[runner]:.1f} s, scikit-learn's saga "
         f"{peers[SAGA]:.1f} s; the page also shows where others are ahead"
     )
 
 
-def read_table(page, section):
-    """Rows of the first table after a heading that starts so, by their first column."""
-    lines = (DOCS / f"{page}.rst").read_text(encoding="utf-8").splitlines()
-    starts = [
-        k for k, line in enumerate(lines[1:], 1)
-        if re.fullmatch("-+", line) and lines[k - 1].startswith(section)
-    ]  # fmt: skip
-    rules = [k for k in range(starts[0], len(lines)) if re.fullmatch("=+( +=+)+", lines[k])][:3]
-    spans = [match.span() for match in re.finditer("=+", lines[rules[0]])]
-    header, *rows = (
-        [line[start:end].strip() for start, end in spans]
-        for line in (lines[rules[1] - 1], *lines[rules[1] + 1 : rules[2]])
-    )
-    return {row[0]: dict(zip(header, row)) for row in rows}
-
-
 def bullets(path):
-    """The three headlines in the language of a file."""
+    """The headlines that have been measured, in the language of a file."""
     lines = []
-    for page, sentence in (digit_words(), chunking(), linear()):
+    for page, sentence in filter(None, (digit_words(), chunking(), linear())):
         if path.suffix == ".md":
             lines.append(f"- {sentence} ([measured](docs/benchmarks/{page}.rst)).")
         else:

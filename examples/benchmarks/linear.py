@@ -1,56 +1,28 @@
 """Linear models: logistic regression with ridge and elastic net, to high accuracy."""
 
-import argparse
-import statistics
-import sys
+import functools
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from _linear_contenders import CONTENDERS, asaga_model, quietly
-from _linear_problems import (
-    DATA,
-    OBJECTIVES,
-    TEXTS,
-    load_data,
-    make_objective,
-    reference,
-    save_data,
-)
+from _linear_methods import STUDIES, linear_methods
+from _linear_problems import TEXTS, load_data, make_objective, reference, save_data
 from _linear_race import TARGETS, race
-from _report import Clock, Skip, in_child, main
+from _report import Clock, Repeats, Skip, in_child, main, shown
 
 CAP = 20.0  # wall seconds of all runs of a contender
-# What the page measures unless the command line chooses; pairs of data and objective.
-PAGE = (
-    ("generator", "l2"),
-    ("generator", "elastic_net"),
-    ("20news", "l2"),
-    ("20news", "elastic_net"),
-    ("a9a", "l2"),
-    ("a9a", "elastic_net"),
-    ("covtype", "l2"),
-    ("covtype", "elastic_net"),
-    ("covtype_raw", "l2"),
-)
+RACES = [
+    (data, problem)
+    for data in ("generator", "20news", "a9a", "covtype")
+    for problem in ("l2", "elastic_net")
+]
+INSIDE = ("generator", "20news", "a9a")
+GOAL = 1e-6  # relative error at which contenders are compared
 DELAYS = (0, 5, 20, 50, 100)
 OURS = "AsagaClassifier"
-LOSES = (
-    "Dense rows of standardised columns, some of them rare (covtype): one row in thousands "
-    "has a very large norm, and no incremental method gets far in the time given. Newton's "
-    "method needs three seconds.",
-    "Fewer rows than columns and a ridge (20news): dual coordinate descent (liblinear) is "
-    "faster, and so is cyanure.",
-    "Two threads make 1.3 times as many steps as one, not 1.6 times: columns that few rows "
-    "touch still travel between the caches. On small tables like a9a threads slow a fit down.",
-    "With more than 260,000 columns the column indices are kept a second time, in another "
-    "order, which nearly halves the time of an epoch and takes more memory than 3 n + 6 d "
-    "numbers.",
-)
-GOALS = ("generator", "20news")  # data for which there are goals
 OBJECTIVE_TEXTS = {
     "l2": "ridge, alpha = 1/n",
     "elastic_net": "elastic net, l1_ratio = 0.5, alpha = 1/n",
-    "sparse": "elastic net, l1_ratio = 0.5, alpha = 10/n",
 }
 ABOUT = """
 Logistic regression without intercept, F(w) = mean log(1 + exp(-y <w, x>)) + alpha (l1_ratio
@@ -62,11 +34,11 @@ and a duality gap certifies.
 Every number is the time of a fresh run from zero. Budgets grow, iterations by a factor of two or
 tolerances by ten, until (F - F*)/F* is at most 1e-9; between the last budget that fails a target
 and the first that reaches it, bisection goes on until they are a factor of 1.2 (iterations) or 1.8
-(tolerance) apart. Runs below 0.2 s are done three times and the fastest counts. Data are in the
-form that the contender works on before the clock starts ("prepare" is that time), and everything
-has been compiled on a tiny problem; copt compiles in every call, which is measured on two rows and
-taken off. A contender has as many wall seconds as ``--cap`` grants, 20 on this page; ``--`` was not
-reached in them, and goals count it with these.
+(tolerance) apart. Then the runs that reach a target first are repeated, and what is shown is the
+median of three. Data are in the form that the contender works on before the clock starts ("prepare"
+is that time), and everything has been compiled on a tiny problem; copt compiles in every call,
+which is measured on two rows and taken off. A contender has 20 wall seconds for all its runs but
+the repeated ones; ``--`` was not reached in them.
 """
 
 
@@ -95,14 +67,11 @@ def rates(folder, problem, n_epochs=5, repeats=9):
         for _ in range(repeats):
             found["one"].append(seconds(1))
             found["two"].append(seconds(2))
-            found["apart"].append(statistics.mean(pool.map(seconds, [1, 1])))
-    ratios = {
-        "two": [a / b for a, b in zip(found["one"], found["two"], strict=True)],
-        "apart": [2 * a / b for a, b in zip(found["one"], found["apart"], strict=True)],
-    }
+            found["apart"].append(sum(pool.map(seconds, [1, 1])) / 2)
     return {
-        "one": len(y) / statistics.median(found["one"]) / 1e6,
-        **{name: statistics.median(values) for name, values in ratios.items()},
+        "one": Repeats(len(y) / seconds / 1e6 for seconds in found["one"]),
+        "two": Repeats(a / b for a, b in zip(found["one"], found["two"], strict=True)),
+        "apart": Repeats(2 * a / b for a, b in zip(found["one"], found["apart"], strict=True)),
     }
 
 
@@ -143,7 +112,7 @@ def recording(folder, problem, n_epochs=10):
     return sum(spent) / clock.cpu
 
 
-def badly_scaled(folder, epochs=(5, 10, 20, 40)):
+def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
     """Excess of the objective of raw dense columns with an intercept, ours and saga's."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
@@ -169,9 +138,12 @@ def badly_scaled(folder, epochs=(5, 10, 20, 40)):
     for n in epochs:
         row = [n]
         for model in (ours("diagonal", n), ours(None, n), saga(n)):
-            with Clock() as clock:
-                quietly(model.fit, X, y)
-            row += [objective(model) - objective(best), clock.cpu]
+            seconds = []
+            for _ in range(repeat):
+                with Clock() as clock:
+                    quietly(model.fit, X, y)
+                seconds.append(clock.cpu)
+            row += [objective(model) - objective(best), Repeats(seconds)]
         rows.append(row)
     return {"rows": rows, "gap": best.dual_gap_, "optimum": float(objective(best))}
 
@@ -209,109 +181,154 @@ def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def race_page(folder, problem, facts, optimum, options):
+def with_data(data, measure, report, options):
+    """Call ``measure(report, folder, facts, options)`` with the data in a folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            facts = in_child(save_data, data, options.quick, folder)
+        except FileNotFoundError as error:
+            raise Skip(str(error)) from None
+        measure(report, folder, facts, options)
+
+
+def race_part(data, problem, report, options):
     """All contenders on one problem."""
-    objective = make_objective(problem, facts["n"])
-    for name, contender in CONTENDERS.items():
-        if options.only and not any(part in name for part in options.only):
-            continue
-        if contender.takes(objective, facts["d"]):
-            yield race(folder, problem, name, optimum, options.cap, options.cap)
+    with_data(data, functools.partial(report_race, data, problem), report, options)
 
 
-def run(report, options):
-    vars(options).update(vars(EXTRA))
-    pairs = [
-        (data, problem)
-        for data in options.data or dict.fromkeys(data for data, _ in PAGE)
-        for problem in options.objective or [p for d, p in PAGE if d == data] or ["l2"]
-    ]
-    for data in dict.fromkeys(data for data, _ in pairs):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                facts = in_child(save_data, data, options.quick, folder)
-            except FileNotFoundError as error:
-                if len(pairs) == 1:
-                    raise Skip(str(error)) from None
-                report.text(f"{data}: skipped: {error}")
-                continue
-            report_data(report, data, facts)
-            for problem in [p for d, p in pairs if d == data]:
-                if data == "covtype_raw":
-                    report_scaling(report, folder)
-                else:
-                    report_race(report, folder, data, problem, facts, options)
-            if not options.only and not data.startswith("covtype"):
-                report_ours(report, folder, data, options)
-    if not (options.data or options.objective or options.only):
-        report.section("Where it loses")
-        for text in LOSES:
-            report.text(text)
+def inside_part(data, report, options):
+    """Threads, memory, recording and the price of delays."""
+    with_data(data, functools.partial(report_ours, data), report, options)
 
 
-def report_data(report, data, facts):
-    report.section(f"Data: {data}")
-    report.text(
+def methods_part(data, problem, report, options):
+    """The methods of the papers on one problem."""
+    with_data(data, functools.partial(linear_methods, data, problem), report, options)
+
+
+def scaling_part(report, options):
+    """Raw columns of very different size."""
+    with_data("covtype_raw", report_scaling, report, options)
+
+
+def described(data, facts):
+    return (
         f"{TEXTS[data][0].upper()}{TEXTS[data][1:]}. {facts['n']:,} x {facts['d']:,}, "
         f"{facts['per row']:.1f} non-zeros per row, {100 * facts['positive']:.1f} % positive, "
         f"largest row norm {facts['largest norm']:.4g}, most frequent column in "
-        f"{100 * facts['largest column']:.1f} % of the rows; made in {facts['seconds']:.1f} s."
+        f"{100 * facts['largest column']:.1f} % of the rows."
     )
 
 
-def report_race(report, folder, data, problem, facts, options):
+def report_race(data, problem, report, folder, facts, options):
     best = in_child(reference, folder, problem)
-    results = list(race_page(folder, problem, facts, best["F"], options))
+    objective = make_objective(problem, facts["n"])
+    cap = CAP / 10 if options.quick else CAP
+    results = [
+        race(folder, problem, name, best["F"], cap, cap)
+        for name, contender in CONTENDERS.items()
+        if contender.takes(objective, facts["d"]) and not contender.study
+    ]
     found = [run["F"] for result in results for run in result.runs.values()]
     optimum = min([best["F"], *found])
     report.section(f"{data}: {OBJECTIVE_TEXTS[problem]}")
+    report.text(described(data, facts))
     report.text(
         f"F* = {optimum:.15g}, duality gap {max(best['gap'], 0.0):.1g} at the reference, "
         f"{best['nonzeros']:,} non-zero weights. CPU seconds to (F - F*)/F* (two threads: wall "
         "seconds); budget of the last of these runs; the lowest value that was reached."
     )
-    rows = [result_row(result, optimum) for result in results]
     report.table(
         ["contender", *(f"{t:.0e}".replace("e-0", "e-") for t in TARGETS), "budget", "lowest",
          "prepare", "note"],
-        rows,
+        [result_row(result, optimum) for result in results],
     )  # fmt: skip
-    if not options.only and data in GOALS:
-        report.goals(*goals_of(problem, results, optimum, options.cap))
+    report.goals(*goals_of(problem, results, optimum))
+    seconds = {result.name: seconds_of(result, optimum) for result in results}
+    report_loses(report, f"{data}, {OBJECTIVE_TEXTS[problem]}", seconds)
+    report.keep(**{
+        "seconds_to_1e-6": {name: s and float(s) for name, s in seconds.items()},
+        "runs": {
+            result.name: [
+                {key: list(run[key].values) if key in ("cpu", "wall") else run[key] for key in run}
+                for _, run in sorted(result.runs.items())
+            ] for result in results
+        },
+    })  # fmt: skip
+    report.lines(
+        f"{data}, {OBJECTIVE_TEXTS[problem]}", "CPU seconds of a run from zero",
+        "(F - F*) / F*", {result.name: curve(result, optimum) for result in results if result.runs},
+        log="xy", limit=GOAL,
+    )  # fmt: skip
 
 
-def goals_of(problem, results, optimum, cap, target=1e-6):
-    """Ours against the others: ratios of seconds to a relative error of 1e-6.
+def curve(result, optimum):
+    """CPU seconds and relative suboptimality of all runs that are above the optimum."""
+    points = sorted(
+        (float(run["cpu"]), result.relative(level, optimum)) for level, run in result.runs.items()
+    )
+    points = [point for point in points if 1e-15 < point[1] < 10.0 and point[0] > 0.0]
+    return tuple(zip(*points)) or ((), ())
 
-    Who does not get there counts with the time that was granted, less than what is needed.
-    """
 
-    def seconds(name, clock="cpu"):
-        """Of the fastest of the contenders with this in their name."""
+def seconds_of(result, optimum, target=GOAL):
+    """Seconds to the target, of CPU or with two threads of the clock; None if not reached."""
+    level, _ = result.first(target, optimum)
+    clock = "wall" if CONTENDERS[result.name].threads > 1 else "cpu"
+    return None if level is None else result.runs[level][clock]
+
+
+def report_loses(report, title, seconds):
+    """Who gets to the target before us, or that we do not get there."""
+    ours = seconds[OURS]
+    ahead = {
+        name: s for name, s in seconds.items()
+        if OURS not in name and s is not None and (ours is None or s < ours)
+    }  # fmt: skip
+    if not ahead:
+        return
+    others = ", ".join(f"{name} {s:.2g}" for name, s in sorted(ahead.items(), key=lambda x: x[1]))
+    own = f"does not get to {GOAL:.0e}" if ours is None else f"needs {ours:.2g} s to {GOAL:.0e}"
+    report.loses(f"{title}: {OURS} {own}; less need (CPU seconds) {others}.")
+
+
+def goals_of(problem, results, optimum):
+    """Ours against the others: ratios of seconds to a relative error of 1e-6."""
+
+    def seconds(name, clock="cpu", without=None):
+        """Of the fastest of the contenders with this in their name, and not ``without``."""
         found = []
         for result in results:
-            level, _ = result.first(target, optimum)
-            if name in result.name and level is not None:
+            level, _ = result.first(GOAL, optimum)
+            wanted = name in result.name and not (without and without in result.name)
+            if wanted and level is not None:
                 found.append(result.runs[level][clock])
-        return min(found, default=cap)
+        return min(found, default=None)
 
-    one, two = seconds(OURS), seconds(OURS + ", 2", "wall")
+    def goal(what, ours, theirs, limit):
+        """A ratio; a bound on it where only one side got there in time."""
+        if ours is None and theirs is not None:
+            return f"{what} (ours not in {CAP:g} s: at least)", CAP / theirs, limit, "<="
+        if ours is not None and theirs is None:
+            return f"{what} (the other not in {CAP:g} s: at most)", ours / CAP, limit, "<="
+        return what, None if ours is None else ours / theirs, limit, "<="
 
+    one, two = seconds(OURS, without="threads"), seconds(f"{OURS}, 2", "wall")
     goals = [
-        (f"CPU s to {target:.0e}, ours over {name}", one / seconds(name), 0.5, "<=")
+        goal(f"CPU s to {GOAL:.0e}, ours over {name}", one, seconds(name), 0.5)
         for name in ("scikit-learn saga", "lightning")
     ]
     if problem == "l2":
         other = seconds("cyanure", "wall")
-        return [*goals, ("wall s, two threads over cyanure", two / other, 1.0, "<=")]
-    fastest = min(seconds(result.name) for result in results if OURS not in result.name)
-    return [*goals, ("CPU s, ours over the fastest of the others", one / fastest, 1.0, "<=")]
+        return [*goals, goal("wall s, two threads over cyanure", two, other, 1.0)]
+    fastest = seconds("", without=OURS)
+    return [*goals, goal("CPU s, ours over the fastest of the others", one, fastest, 1.0)]
 
 
-def report_scaling(report, folder):
-    """Raw columns of very different size."""
-    found = in_child(badly_scaled, folder)
+def report_scaling(report, folder, facts, options):
+    found = in_child(badly_scaled, folder, options.repeat)
     report.section("covtype, raw columns, ridge, with an intercept")
+    report.text(described("covtype_raw", facts))
     report.text(
         f"Columns of one to seven thousand units beside columns of zeros and ones. Objective minus "
         f"its optimum {found['optimum']:.12f} (certified gap {found['gap']:.0e}), and CPU seconds: "
@@ -320,15 +337,14 @@ def report_scaling(report, folder):
     )
     report.table(
         ["epochs", "diagonal", "CPU s", "None", "CPU s", "saga", "CPU s"],
-        [[str(n), *(f"{v:.2g}" for v in values)] for n, *values in found["rows"]],
+        [[n, *(shown(v, ".2g") for v in values)] for n, *values in found["rows"]],
     )
 
 
-def report_ours(report, folder, data, options):
-    """Threads, memory, recording and the price of delays."""
+def report_ours(data, report, folder, facts, options):
     speed = in_child(rates, folder, "elastic_net")
     numbers, allowed = in_child(memory, folder, "l2")
-    share = in_child(recording, folder, "elastic_net")
+    share = Repeats(in_child(recording, folder, "elastic_net") for _ in range(options.repeat))
     report.section(f"{data}: threads, memory, history")
     report.text(
         f"One thread makes {speed['one']:.2f} million updates per second (elastic net). Two make "
@@ -342,6 +358,10 @@ def report_ours(report, folder, data, options):
         ("memory beyond X over 3 n + 6 d", numbers / allowed, 1.0, "<="),
         ("share of recording", share, 0.02, "<="),
     )
+    report.loses(
+        f"{data}: two threads make {speed['two']:.2f} times as many updates as one, and a fit "
+        f"holds {numbers / allowed:.2f} times 3 n + 6 d numbers beside X."
+    )
     epochs = in_child(delayed_epochs, folder, "l2")
     report.text(
         "Epochs to 1e-6 when every write becomes visible only after up to so many updates, and "
@@ -350,7 +370,7 @@ def report_ours(report, folder, data, options):
     report.table(
         ["delay", "epochs", "ratio"],
         [
-            [str(delay), count, count and f"{epochs[0] / count:.2f}"]
+            [delay, count, count and shown(epochs[0] / count, ".2f")]
             for delay, count in epochs.items()
         ],
     )
@@ -358,35 +378,32 @@ def report_ours(report, folder, data, options):
 
 def result_row(result, optimum):
     """Times to the targets, the budget of the last one, the lowest value and what happened."""
-    clock = "wall" if CONTENDERS[result.name].threads > 1 else "cpu"
     cells, budget = [], None
     for target in TARGETS:
         level, _ = result.first(target, optimum)
-        cells.append(None if level is None else f"{result.runs[level][clock]:.3g}")
+        cells.append(shown(seconds_of(result, optimum, target), ".3g"))
         budget = budget if level is None else result.runs[level]["budget"]
     lowest = min((result.relative(level, optimum) for level in result.runs), default=None)
     return [
-        result.name, *cells, budget if budget is None else f"{budget:.3g}",
-        lowest if lowest is None else f"{max(lowest, 0.0):.0e}", f"{result.preparing:.2g}",
+        result.name, *cells, shown(budget, ".3g"),
+        shown(None if lowest is None else max(lowest, 0.0), ".0e"), shown(result.preparing, ".2g"),
         result.note,
     ]  # fmt: skip
 
 
-def _arguments():
-    """What this benchmark takes beside the common options; the rest is left for them."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--data", action="append", choices=DATA)
-    parser.add_argument("--objective", action="append", choices=list(OBJECTIVES))
-    parser.add_argument("--only", action="append", help="contenders whose names contain this")
-    parser.add_argument("--cap", type=float, default=CAP, help="wall seconds of a contender")
-    extra, rest = parser.parse_known_args()
-    sys.argv[1:] = rest
-    return extra
-
-
 if __name__ == "__main__":
-    EXTRA = _arguments()
+    parts = {
+        f"{data}-{problem}".replace("_", "-"): functools.partial(race_part, data, problem)
+        for data, problem in RACES
+    }
+    parts |= {f"{data}-inside": functools.partial(inside_part, data) for data in INSIDE}
+    parts["covtype-raw"] = scaling_part
+    parts |= {
+        f"methods-{data}-{problem}".replace("_", "-"): functools.partial(
+            methods_part, data, problem
+        )
+        for data, problem in STUDIES
+    }
     peers = dict.fromkeys(c.package for c in CONTENDERS.values() if c.package)
-    raise SystemExit(
-        main("linear", "Linear models", ABOUT, run, peers=[p for p in peers if p != "scikit-learn"])
-    )
+    peers.pop("scikit-learn")
+    raise SystemExit(main("linear", "Linear models", ABOUT, parts, peers=list(peers)))

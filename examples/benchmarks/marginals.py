@@ -23,9 +23,9 @@ from _marginals_contenders import (
     standard_error,
 )
 from _marginals_exact import exact_inference
-from _marginals_large import NAMES_10, NAMES_RBM, large
+from _marginals_large import NAMES_10, NAMES_RBM, known_fields, wide_grids
 from _marginals_learned import learned
-from _report import in_child, load_or_skip, main
+from _report import in_child, load_or_skip, main, shown
 
 ABOUT = """
 How good are marginals and bounds on log Z from ``TRWMarginals``, what do they cost, and what do
@@ -57,27 +57,27 @@ def cliques(report, results, generated):
     )
     head = ["method", *(f"t = {t:g}" for t in COUPLINGS)]
     report.text("Error of marginals:")
-    report.table(head, clique_rows(results, "error", CLIQUE_ERRORS, "{:z.3f}"))
+    report.table(head, clique_rows(results, "error", CLIQUE_ERRORS, "z.3f"))
     report.text(
         """Error of log Z: certified upper bound minus log Z; where there is none ("estimate"),
         the absolute error of the estimate:"""
     )
-    report.table(head, clique_rows(results, "bound", CLIQUE_BOUNDS, "{:z.2f}"))
+    report.table(head, clique_rows(results, "bound", CLIQUE_BOUNDS, "z.2f"))
     report.text("Oracle calls; passes of message passing and mean field:")
-    report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, "{:.1f}"))
+    report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, ".1f"))
     report.text("CPU milliseconds per instance, and runs that did not converge:")
     report.table(
         [*head, "not converged"],
         [
             [
                 name,
-                *(f"{1e3 * mean(results[name], 'cpu', t):.2g}" for t in COUPLINGS),
+                *(shown(1e3 * mean(results[name], "cpu", t), ".2g") for t in COUPLINGS),
                 not_converged(results[name]),
             ]
             for name in MAIN
         ],
     )
-    return [
+    goals = [
         *compare_with_reference(report, TUNED, "the files", rows),
         *compare_with_reference(report, TUNED, per_coupling, generated),
         *compare_with_reference(report, LONGER, "the files", results[LONGER]),
@@ -91,6 +91,7 @@ def cliques(report, results, generated):
          max(mean(rows, "error", t) / mean(results[LOOPY], "error", t)
              for t in COUPLINGS if t >= 2), 0.2, "<="),
     ]  # fmt: skip
+    report.goals(*goals)
 
 
 def clique_rows(results, what, published, style):
@@ -103,16 +104,12 @@ def clique_rows(results, what, published, style):
         values = [mean(results[name], kind, t) for t in COUPLINGS]
         if what == "calls" and None in values:
             continue
-        table.append([title, *(written(style, value) for value in values)])
+        table.append([title, *(shown(value, style) for value in values)])
         for source in (PAPER, OTHER):
             if (source, name) in published:
                 numbers = published[source, name]
-                table.append([f"... {source}", *(written(style, x) for x in numbers)])
+                table.append([f"... {source}", *(shown(x, style) for x in numbers)])
     return table
-
-
-def written(style, value):
-    return None if value is None else style.format(value)
 
 
 def not_converged(rows):
@@ -137,12 +134,13 @@ def compare_with_reference(report, name, title, rows):
         means = [mean(rows, what, t) for t in COUPLINGS]
         errors = [standard_error(rows, what, t) for t in COUPLINGS]
         table += [
-            [label, *(f"{value:.3f}" for value in means)],
-            ["... standard error", *(f"{value:.3f}" for value in errors)],
+            [label, *(shown(value, ".3f") for value in means)],
+            ["... standard error", *(shown(value, ".3f") for value in errors)],
             ["... over independent", *(
-                f"{value / other:.2f}" for value, (_, other) in zip(means, pairs, strict=True))],
+                shown(value / other, ".2f")
+                for value, (_, other) in zip(means, pairs, strict=True))],
             ["... difference in standard errors", *(
-                f"{(value - other) / error:+.1f}"
+                shown((value - other) / error, "+.1f")
                 for value, error, (_, other) in zip(means, errors, pairs, strict=True))],
         ]  # fmt: skip
         ratio = largest_ratio(rows, what, reference)
@@ -180,7 +178,7 @@ def grids(report, results):
         ["method", "marginals", "bound", "estimate", "calls", "ms", "not converged"], table
     )
     error, _, calls = GRIDS[OTHER, TUNED]
-    return [
+    report.goals(
         ("error of marginals over reference, tuned rho", mean(rows, "error") / error, WITHIN, "<="),
         ("oracle calls over reference, tuned rho", mean(rows, "calls") / calls,
          CALLS_WITHIN, "<="),
@@ -190,18 +188,18 @@ def grids(report, results):
              mean(results[name], "error") / mean(results[LOOPY], "error"), 0.2, "<=")
             for name in (TUNED, LONGER)
         ),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def summary(name, rows):
     """One row of numbers of a contender."""
     return [
         name,
-        written("{:z.3f}", mean(rows, "error")),
-        written("{:z.2f}", mean(rows, "bound")),
-        written("{:z.2f}", mean(rows, "estimate")),
-        written("{:.1f}", mean(rows, "calls")),
-        f"{1e3 * mean(rows, 'cpu'):.3g}",
+        shown(mean(rows, "error"), "z.3f"),
+        shown(mean(rows, "bound"), "z.2f"),
+        shown(mean(rows, "estimate"), "z.2f"),
+        shown(mean(rows, "calls"), ".1f"),
+        shown(1e3 * mean(rows, "cpu"), ".3g"),
         not_converged(rows),
     ]
 
@@ -220,9 +218,9 @@ def calls_to_one(report, grids, cliques):
             rows = results[name]
             calls = mean(rows, "calls")
             row += [
-                f"{calls:.1f}", paper[place], other[place],
-                written("{:z.3f}", mean(rows, "error")),
-                written("{:z.2f}", mean(rows, "bound") or mean(rows, "estimate")),
+                shown(calls, ".1f"), paper[place], other[place],
+                shown(mean(rows, "error"), "z.3f"),
+                shown(mean(rows, "bound") or mean(rows, "estimate"), "z.2f"),
             ]  # fmt: skip
             goal = f"calls over reference, {name}, {title}"
             goals.append((goal, calls / other[place], CALLS_WITHIN, "<="))
@@ -232,7 +230,7 @@ def calls_to_one(report, grids, cliques):
          "marginals", "log Z"],
         table,
     )  # fmt: skip
-    return goals
+    report.goals(*goals)
 
 
 # ---- certification -------------------------------------------------------------------------------
@@ -253,7 +251,7 @@ def certification(report, results):
             slack = [run[side] for run in rows if abs(run[side]) < float("inf")]
             wrong = sum(value < -1e-9 for value in slack)
             broken += wrong
-            row += [len(slack), len(slack) - wrong, f"{min(slack):.1e}" if slack else None]
+            row += [len(slack), len(slack) - wrong, shown(min(slack), ".1e") if slack else None]
         converged = sum(run["converged"] for run in rows)
         table.append([*row, converged])
         if name in UNCERTIFIED:
@@ -261,10 +259,10 @@ def certification(report, results):
     report.table(
         ["method", "runs", "upper", "hold", "slack", "lower", "hold", "slack", "converged"], table
     )
-    return [
+    report.goals(
         ("bounds that do not hold", broken, 0, "<="),
         ("claims of runs that can certify nothing", claims, 0, "<="),
-    ]
+    )
 
 
 def truth(report, results):
@@ -280,47 +278,42 @@ def truth(report, results):
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def loses(report, sets, completed):
+def loses(report, sets):
     """Where other methods are the better choice, in numbers of this run."""
 
     def number(set_name, name, what, coupling=None):
         return mean(sets[set_name][name], what, coupling)
 
-    grids, machine = "grids_5x5", "rbm"
-    weak, approximate = COUPLINGS[0], "TRW, tuned rho, approximate oracle"
-    local, perturb = "TRW, local polytope, tuned rho", "perturb and MAP"
-    digits = completed["digits"]
-    nearest = max(share for title, share in digits.items() if title.startswith("KNN"))
-    report.section("Where it loses")
-    report.bullets(
-        f"""Narrow graphs, which are all of those with a known truth here: ``ExactMarginals`` needs
-        {1e3 * number(grids, "exact", "cpu"):.2g} ms for a 5 x 5 grid, TRW with tuned rho
-        {1e3 * number(grids, TUNED, "cpu"):.0f} ms.""",
-        f"""Weak couplings: on cliques with t = {weak} the marginals of loopy BP are off by
-        {number("cliques", LOOPY, "error", weak):.3f}, those of TRW by
-        {number("cliques", TUNED, "error", weak):.3f}.""",
-        f"""The restricted Boltzmann machine, which has one dominant mode: loopy BP and mean field
-        err by {number(machine, LOOPY, "error"):.3f} and
-        {number(machine, "mean field", "error"):.3f}, TRW by
-        {number(machine, TUNED, "error"):.3f}.""",
-        f"""Good marginals at low cost and without a bound: perturb and MAP errs by
-        {number(grids, perturb, "error"):.3f} on 5 x 5 grids after
-        {1e3 * number(grids, perturb, "cpu"):.1f} ms, TRW with first rho by
-        {number(grids, FIRST, "error"):.3f} after {1e3 * number(grids, FIRST, "cpu"):.0f} ms.""",
-        f"""Without an exact oracle the marginals stay good on 5 x 5 grids, but the certified bound
-        is {number(grids, approximate, "bound"):.1f} nats above log Z, more than the
-        {number(grids, local, "bound"):.1f} of the local polytope.""",
-        f"""Learned fields: the certified score of a complete graph is below the exact one of a
-        tree, and the mean of nearest neighbours completes {nearest:.1%} of the hidden pixels of
-        digits, the complete graph {digits["complete"]:.1%}.""",
-    )
+    def ahead(rival, name, set_name, what, text, coupling=None):
+        """Say so where the rival has the smaller number."""
+        theirs, ours = (number(set_name, who, what, coupling) for who in (rival, name))
+        if theirs < ours:
+            report.loses(text.format(theirs=theirs, ours=ours))
+
+    grids, weak = "grids_5x5", COUPLINGS[0]
+    ahead("exact", TUNED, grids, "cpu",
+          "Narrow graphs, which are all of those with a known truth here: ``ExactMarginals`` needs "
+          "{theirs:.2g} s for a 5 x 5 grid, TRW with tuned rho {ours:.2g} s.")  # fmt: skip
+    ahead(LOOPY, TUNED, "cliques", "error",
+          f"Weak couplings: on cliques with t = {weak} the marginals of loopy BP are off by "
+          "{theirs:.3f}, those of TRW by {ours:.3f}.", weak)  # fmt: skip
+    for rival in (LOOPY, "mean field"):
+        ahead(rival, TUNED, "rbm", "error",
+              f"The restricted Boltzmann machine: {rival} errs by {{theirs:.3f}}, TRW by "
+              "{ours:.3f}.")  # fmt: skip
+    ahead("perturb and MAP", FIRST, grids, "error",
+          "Marginals without a bound: perturb and MAP errs by {theirs:.3f} on 5 x 5 grids, TRW "
+          "with first rho by {ours:.3f}.")  # fmt: skip
+    ahead("TRW, local polytope, tuned rho", "TRW, tuned rho, approximate oracle", grids, "bound",
+          "Without an exact oracle the certified bound on 5 x 5 grids is {ours:.1f} nats above "
+          "log Z, that of the local polytope {theirs:.1f}.")  # fmt: skip
 
 
-def run(report, options):
+def fields(report, options):
+    """Everybody on all fields with a known truth."""
     for name in ("cliques", "grids_5x5"):
         load_or_skip(instances, name=name, quick=True)
     quick = options.quick
-
     sets = {}
     for name in dict.fromkeys([*MAIN, *CALLS_TO_ONE, *UNCERTIFIED]):
         names = ["cliques", "grids_5x5"]
@@ -331,18 +324,23 @@ def run(report, options):
     on_cliques, on_grids = sets["cliques"], sets["grids_5x5"]
     fresh = "generated cliques"
     generated = in_child(measure, TUNED, [fresh], quick, 1)[fresh]
-    report.goals(*cliques(report, on_cliques, generated))
-    report.goals(*grids(report, on_grids))
-    report.goals(*calls_to_one(report, on_grids, on_cliques))
+    cliques(report, on_cliques, generated)
+    grids(report, on_grids)
+    calls_to_one(report, on_grids, on_cliques)
     both = {name: on_cliques[name] + on_grids[name] for name in on_grids}
-    goals = certification(report, both)
+    certification(report, both)
     truth(report, both)
-    report.goals(*goals)
-    large(report, sets, options)
-    exact_inference(report, options)
-    loses(report, sets, learned(report, options))
+    known_fields(report, sets)
+    loses(report, sets)
+    report.lines(
+        "Cliques of 10 spins: error of marginals", "largest coupling t", "mean error",
+        {name: (COUPLINGS, [mean(on_cliques[name], "error", t) for t in COUPLINGS])
+         for name in MAIN if name != "exact"},
+        log="y",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main("marginals", "Marginals and bounds on log Z", ABOUT, run,
-         peers=("pyagrum", "pgmpy"), repeat=1)  # fmt: skip
+    parts = {"fields": fields, "wide": wide_grids, "exact": exact_inference, "learned": learned}
+    raise SystemExit(main("marginals", "Marginals and bounds on log Z", ABOUT, parts,
+                          peers=("pyagrum", "pgmpy")))  # fmt: skip

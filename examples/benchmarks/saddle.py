@@ -2,14 +2,15 @@
 
     python3 dev.py bench saddle [--quick] [--write]
 
-Needs the folder ``ocr`` in the folder that SKLEARN_FW_DATA names.
+Needs the folders ``ocr`` and ``scene`` in the folder that SKLEARN_FW_DATA names.
 """
 
-from _report import in_child, main
+from _report import main
+from _saddle_balls import cuts, leaving
 from _saddle_extragradient import extragradient, speed
 from _saddle_functions import cubes
-from _saddle_games import games
-from _saddle_problems import letters
+from _saddle_games import gaussian_games, university_games
+from _saddle_scene import scene
 from _saddle_solvers import alignment, solvers_compared
 from _saddle_sparse import sparse_digits, sparse_letters, sparse_words
 
@@ -22,23 +23,12 @@ block-coordinate Frank-Wolfe?
 "Paper" is Gidel, Jebara and Lacoste-Julien (AISTATS 2017), or Taskar, Lacoste-Julien and Jordan
 (JMLR 2006) for extragradient; "independent" is another implementation of the same method.
 """
-
-
-def run(report, options):
-    in_child(letters)  # skips at once when there are no data
-    goals = cubes(report, options)
-    losses = games(report, options)
-    goals += sparse_digits(report, options)
-    word_goals, loss = sparse_words(report, options)
-    sparse_letters(report, options)
-    goals += word_goals + extragradient(report, options)
-    losses += [loss, *solvers_compared(report, options)]
-    goals += alignment(report, options) + speed(report, options)
-    report.section("Where it loses")
-    report.bullets(*losses)
-    report.section("Goals")
-    report.goals(*goals)
-
+PARTS = {
+    "cubes": cubes, "games": gaussian_games, "matchings": university_games,
+    "sparse-digits": sparse_digits, "sparse-words": sparse_words, "sparse-letters": sparse_letters,
+    "leaving": leaving, "cuts": cuts, "extragradient": extragradient, "scenes": scene,
+    "solvers": solvers_compared, "alignment": alignment, "speed": speed,
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main("saddle", "Saddle points", ABOUT, run, repeat=1)
+    raise SystemExit(main("saddle", "Saddle points", ABOUT, PARTS))

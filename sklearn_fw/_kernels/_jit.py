@@ -1,25 +1,105 @@
 """The only door to numba: cached, GIL-free, and able to run from a read-only installation."""
 
-import logging
+import functools
+import signal
+import threading
 
 import numba
-from numba.core import event
+import numpy as np
+from numba import extending
+
+from ._cache import NOT_KEPT, TEMPORARY, WatchedCache, cache_in, temporary_folder
 
 
 def njit(*args, **options):
-    """``numba.njit(nogil=True, cache=True)``; without a cache where no folder can be written."""
+    """``numba.njit(nogil=True, cache=True)``, in the first folder that can be written.
+
+    Where NUMBA_DISABLE_JIT is set, the function stays what it is.
+    """
     if args and callable(args[0]):
         return njit()(args[0])
     options = {"nogil": True, "cache": True, **options}
 
     def decorate(function):
+        if numba.config.DISABLE_JIT:
+            # Compiled code says nothing of overflow either, which random numbers make on purpose.
+            outermost = "no_cpython_wrapper" not in options
+            return np.errstate(all="ignore")(function) if outermost else function
+        kernel, warning = _compiled_lazily(function, args, options)
+        kernel._cache = WatchedCache(kernel._cache, warning)
+        kernel.compile = _interrupts.wait_for(kernel.compile)
+        return kernel
+
+    return decorate
+
+
+def _compiled_lazily(function, args, options):
+    """Kernel with the first cache that can be written, and what is to be said of that cache."""
+    try:
+        return numba.njit(*args, **options)(function), None
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+    folder = temporary_folder()
+    if folder is not None:
         try:
-            return numba.njit(*args, **options)(function)
+            with cache_in(folder):
+                return numba.njit(*args, **options)(function), TEMPORARY.format(folder=folder)
         except RuntimeError as error:
-            # Raised at import when neither the package folder nor the user's cache is writable.
             if "no locator available" not in str(error):
                 raise
-            return numba.njit(*args, **{**options, "cache": False})(function)
+    return numba.njit(*args, **{**options, "cache": False})(function), NOT_KEPT
+
+
+class _Interrupts:
+    """Holds an interrupt back until the kernel that is being compiled is finished.
+
+    LLVM calls back into Python, and an exception in there is printed and lost: the interrupt
+    would be forgotten, or come out as a RuntimeError about an object that is missing. Kernels that
+    a kernel calls are compiled within it, so a long compilation can still be interrupted often.
+    """
+
+    def __init__(self):
+        self._handler, self._held = None, []  # the main thread alone gets signals
+
+    def wait_for(self, work):
+        """Return ``work`` as a function that an interrupt follows, but does not cut short."""
+
+        @functools.wraps(work)
+        def waiting(*args, **options):
+            if threading.current_thread() is not threading.main_thread():
+                return work(*args, **options)
+            if self._handler is not None:  # a kernel within a kernel
+                self._hand_over(self._handler)
+                return work(*args, **options)
+            handler = signal.getsignal(signal.SIGINT)
+            if not callable(handler):  # ends the process, or does nothing
+                return work(*args, **options)
+            self._handler = handler
+            try:
+                signal.signal(signal.SIGINT, lambda *details: self._held.append(details))
+                return work(*args, **options)
+            finally:
+                self._handler = None
+                signal.signal(signal.SIGINT, handler)
+                self._hand_over(handler)
+
+        return waiting
+
+    def _hand_over(self, handler):
+        if self._held:
+            details, self._held = self._held[-1], []
+            handler(*details)
+
+
+_interrupts = _Interrupts()
+
+
+def intrinsic(plain):
+    """``numba.extending.intrinsic`` with the Python twin that NUMBA_DISABLE_JIT=1 asks for."""
+
+    def decorate(function):
+        return plain if numba.config.DISABLE_JIT else extending.intrinsic(function)
 
     return decorate
 
@@ -34,24 +114,3 @@ any_order = njit(fastmath={"reassoc"})
 def thread_limit():
     """Threads this process may use; joblib lowers it in its workers."""
     return numba.config.NUMBA_NUM_THREADS
-
-
-class _Announcement(event.Listener):
-    """Says once per process that a wait is compilation; loading from the cache is silent."""
-
-    def __init__(self):
-        self._said = False
-
-    def on_start(self, event):
-        module = event.data["dispatcher"].py_func.__module__
-        if not self._said and module.startswith(__package__):
-            self._said = True
-            logging.getLogger("sklearn_fw").info(
-                "compiling kernels: some seconds, once per installation"
-            )
-
-    def on_end(self, event):
-        pass
-
-
-event.register("numba:compile", _Announcement())

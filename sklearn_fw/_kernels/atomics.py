@@ -1,17 +1,24 @@
 """Atomic operations on elements of arrays that several threads share (numba has none for CPUs).
 
+Each has a twin in plain Python, which takes its place where NUMBA_DISABLE_JIT is set.
+
 Relaxed ("monotonic") ordering: an operation on one element is indivisible, and nothing is promised
 about the order in which other threads see different elements. The methods here need no more, since
 their analysis allows inconsistent reads; `exchange` on the memory and `add` on its mean are what
 keeps the two consistent in the end.
 """
 
+import threading
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+from ._jit import intrinsic
 
 ORDERING = "monotonic"
+
+_lock = threading.Lock()  # of the plain twins: Python may change threads between any two steps
 
 
 def _pointer(context, builder, signature, args):
@@ -39,7 +46,13 @@ def _typed(array, index, value, result):
     return result(array, index, *([] if value is None else [array.dtype]))
 
 
-@intrinsic
+def plain_add(array, index, value):
+    """What `add` does."""
+    with _lock:
+        array[index] += value
+
+
+@intrinsic(plain_add)
 def add(typingctx, array, index, value):
     """``array[index] += value`` in one step that no other thread can split."""
     signature = _typed(array, index, value, types.void)
@@ -51,7 +64,15 @@ def add(typingctx, array, index, value):
     return None if signature is None else (signature, codegen)
 
 
-@intrinsic
+def plain_exchange(array, index, value):
+    """What `exchange` does."""
+    with _lock:
+        old = array[index]
+        array[index] = value
+    return old
+
+
+@intrinsic(plain_exchange)
 def exchange(typingctx, array, index, value):
     """Store ``value`` at ``array[index]`` and return what was there, in one step."""
     signature = _typed(array, index, value, getattr(array, "dtype", types.void))
@@ -66,7 +87,12 @@ def exchange(typingctx, array, index, value):
     return None if signature is None else (signature, codegen)
 
 
-@intrinsic
+def plain_load(array, index):
+    """What `load` does."""
+    return array[index]
+
+
+@intrinsic(plain_load)
 def load(typingctx, array, index):
     """``array[index]``, read anew and in one piece."""
     signature = _typed(array, index, None, getattr(array, "dtype", types.void))
@@ -79,7 +105,12 @@ def load(typingctx, array, index):
     return None if signature is None else (signature, codegen)
 
 
-@intrinsic
+def plain_store(array, index, value):
+    """What `store` does."""
+    array[index] = value
+
+
+@intrinsic(plain_store)
 def store(typingctx, array, index, value):
     """``array[index] = value`` in one piece."""
     signature = _typed(array, index, value, types.void)
@@ -93,7 +124,11 @@ def store(typingctx, array, index, value):
     return None if signature is None else (signature, codegen)
 
 
-@intrinsic
+def plain_prefetch(array, index):
+    """Nothing, which is what is seen of `prefetch`."""
+
+
+@intrinsic(plain_prefetch)
 def prefetch(typingctx, array, index):
     """Ask the processor for the cache line of ``array[index]``, which will be needed soon."""
     signature = None

@@ -58,6 +58,10 @@ class PythonProx(types.WrapperAddressProtocol):
         kinds = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64
         self._function = ctypes.CFUNCTYPE(None, *kinds)(call)
 
+    def __call__(self, block, step, address, size):
+        """What compiled code does with the function, where nothing is compiled."""
+        self._function(block, step, address.data, size)
+
     def __wrapper_address__(self):
         """Where the function is."""
         return ctypes.cast(self._function, ctypes.c_void_p).value

@@ -14,6 +14,8 @@ from .incremental import gamma_of, weight_of
 from .losses import loss_parts
 from .rows import entry, extent, fetch_ahead
 
+SHORT = 6  # so many repetitions cost less than the logarithms of the closed form
+
 
 @inner
 def repeat(x, m, shift, threshold, shrink):
@@ -22,6 +24,11 @@ def repeat(x, m, shift, threshold, shrink):
     On each side of zero the map is affine; once the point crosses zero or lands on it, the rest
     happens on the other side or there.
     """
+    if m <= SHORT:
+        for _ in range(m):
+            y = x - shift
+            x = shrink * (max(y - threshold, 0.0) - max(-y - threshold, 0.0))
+        return x
     for _ in range(3):
         if m <= 0:
             break
@@ -43,11 +50,13 @@ def _descend(x, m, c, shrink):
     """Apply ``x <- shrink * (x - c)`` while x > c, at most m times; also how many are left."""
     k = m
     if shrink < 1.0:
+        rate = math.log(shrink)
         fixed = -shrink * c / (1.0 - shrink)
-        if c > 0.0:
-            k = min(m, max(1, _whole(math.log((c - fixed) / (x - fixed)) / math.log(shrink)) + 1))
-        power = math.exp(k * math.log(shrink))
-        return fixed + power * (x - fixed), m - k
+        end = x + math.expm1(m * rate) * (x - fixed)
+        if c > 0.0 and end <= 0.0:  # the last step does not begin above c
+            k = min(m, max(1, _whole(math.log((c - fixed) / (x - fixed)) / rate) + 1))
+            end = x + math.expm1(k * rate) * (x - fixed)
+        return end, m - k
     if c > 0.0:
         k = min(m, max(1, math.ceil((x - c) / c)))
     return x - k * c, m - k

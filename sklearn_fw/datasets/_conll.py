@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
+from .._files import check_path, damage, name_of, read_bytes, without_mark
 from .._packed import Packed
-from .._validation import check_integer, check_not_negative
+from .._validation import check_flag, check_integer, check_not_negative
 from ._fetch import Remote, fetch
-from ._files import Origin, find_file, read_bytes
+from ._files import Origin, find_file
 
 __all__ = ["fetch_conll2000", "load_conll", "load_conll2000"]
 
@@ -44,6 +45,7 @@ publishers and is not part of this package.""",
     },
     help="nothing is downloaded here, fetch_conll2000() does that",
 )
+ASCII = b"\t\n" + bytes(range(32, 127))  # what every encoding of a column file must leave as it is
 # Files may be packed anew at any time, so what is inside is checked.
 _REMOTE = {
     part: Remote(
@@ -87,8 +89,11 @@ def load_conll(
     Raises
     ------
     ValueError
-        When a line has another number of columns than the first (the line is named), a
-        column does not exist, there is no token, or ``member`` is not in the archive.
+        When a line has another number of columns than the first, is not in ``encoding``, or
+        holds a NUL byte (file and line are named); when an archive is damaged, a column does
+        not exist, there is no token, or ``member`` is not in the archive.
+    TypeError
+        When ``source`` is neither a path nor an open file.
 
     See Also
     --------
@@ -104,36 +109,55 @@ def load_conll(
     array([['He', 'B-NP'],
            ['runs', 'B-VP']], dtype=object)
     """
-    content = read_bytes(source, member)
-    separator = None if separator is None else separator.encode(encoding)
+    _check_encoding(encoding)
+    separator = None if separator is None else _encode(separator, "separator", encoding)
     starts = None if comment is None else _encode_all(comment, encoding)
+    columns = None if columns is None else _check_columns(columns)
+    content = read_bytes(source, member)
+    file = name_of(source)
+    content = without_mark(content, file, encoding)
     # Bytes split at ASCII white space only: words may hold other kinds of space.
+    lines = content.split(b"\n")
+    if b"\r" in content:
+        lines = _without_returns(lines, file)
     fields, offsets, n_columns = [], [0], None
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             if offsets[-1] < len(fields):
                 offsets.append(len(fields))
         elif starts is None or not line.startswith(starts):
-            row = line.split() if separator is None else line.rstrip(b"\r").split(separator)
+            row = line.split(separator)
             n_columns = n_columns or len(row)
             if len(row) != n_columns:
-                raise ValueError(
-                    f"line {number} has {len(row)} columns, the first token has {n_columns}: "
-                    "check separator and comment"
+                raise damage(
+                    file,
+                    f"{len(row)} columns, but the first token has {n_columns}: check separator "
+                    "and comment",
+                    line=number,
                 )
             fields.append(row)
     if not fields:
-        raise ValueError("the file holds no token")
+        raise damage(file, "the file holds no token")
     if offsets[-1] < len(fields):
         offsets.append(len(fields))
     text = {}  # each distinct field is decoded once and shared by all its tokens
     values = np.empty((len(fields), n_columns), dtype=object)
     for k, column in enumerate(zip(*fields)):
         for field in set(column) - text.keys():
-            text[field] = field.decode(encoding)
+            try:
+                text[field] = field.decode(encoding)
+            except UnicodeDecodeError as error:
+                line = next((n for n, line in enumerate(lines, start=1) if field in line), None)
+                raise damage(file, f"is not in {encoding}: {error.reason}", line=line) from None
         values[:, k] = list(map(text.__getitem__, column))
     if columns is not None:
-        values = values[:, _check_columns(columns, n_columns)]
+        wrong = [c for c in columns if not -n_columns <= c < n_columns]
+        if wrong:
+            raise ValueError(
+                f"columns must name some of the {n_columns} columns of {file} by integers, got "
+                f"{columns}"
+            )
+        values = values[:, columns]
     return Packed(values, np.array(offsets, dtype=np.int64))
 
 
@@ -186,6 +210,7 @@ def load_conll2000(data_home=None, *, return_X_y=False):
     >>> len(chunks.X_train), chunks.y_train[0][:3]  # doctest: +SKIP
     (8936, array(['B-NP', 'B-PP', 'B-NP'], dtype='<U7'))
     """
+    check_flag(return_X_y, "return_X_y")
     paths = {}
     for part in _REMOTE:
         names = ["conll2000.zip", f"{part}.txt", f"{part}.txt.gz"]
@@ -254,7 +279,10 @@ def fetch_conll2000(
     """
     check_integer(n_retries, "n_retries", 0)
     check_not_negative(delay, "delay")
-    folder = Path(get_data_home(data_home)) / "conll2000"
+    check_flag(download_if_missing, "download_if_missing")
+    check_flag(return_X_y, "return_X_y")
+    home = None if data_home is None else check_path(data_home, "data_home")
+    folder = Path(get_data_home(home)) / "conll2000"
     paths = {
         part: fetch(
             remote,
@@ -288,17 +316,53 @@ def _read_conll2000(paths, return_X_y):
     )
 
 
+def _check_encoding(encoding):
+    """Refuse what is unknown, and what does not write ASCII as single bytes."""
+    if not isinstance(encoding, str):
+        raise TypeError(f"encoding must be the name of an encoding, got {encoding!r}")
+    try:
+        fits = ASCII.decode("ascii").encode(encoding).endswith(ASCII)
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"encoding={encoding!r} cannot be used: {error}") from None
+    if not fits:
+        raise ValueError(
+            f"encoding={encoding!r} is no superset of ASCII: open the file with it and pass the "
+            "open file"
+        )
+
+
+def _encode(text, name, encoding):
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"{name} must be text that is not empty, got {text!r}")
+    try:
+        return text.encode("utf-8" if encoding.lower() == "utf-8-sig" else encoding)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}={text!r} does not exist in {encoding}: {error.reason}") from None
+
+
 def _encode_all(comment, encoding):
     comment = (comment,) if isinstance(comment, str) else comment
-    return tuple(start.encode(encoding) for start in comment)
+    if not isinstance(comment, tuple | list) or not comment:
+        raise ValueError(f"comment must be text, a tuple of texts, or None, got {comment!r}")
+    return tuple(_encode(start, "comment", encoding) for start in comment)
 
 
-def _check_columns(columns, n_columns):
-    columns = list(columns)
-    wrong = [c for c in columns if not isinstance(c, Integral) or not -n_columns <= c < n_columns]
-    if wrong or not columns:
-        raise ValueError(
-            f"columns must name some of the {n_columns} columns of the file by integers, got "
-            f"{columns}"
+def _without_returns(lines, file):
+    lines = [line.rstrip(b"\r") for line in lines]
+    number = next((n for n, line in enumerate(lines, start=1) if b"\r" in line), None)
+    if number is not None:
+        raise damage(
+            file,
+            "holds a carriage return before its end: write the file with lines that end with a "
+            "line feed",
+            line=number,
         )
-    return columns
+    return lines
+
+
+def _check_columns(columns):
+    kept = list(columns) if np.iterable(columns) else []
+    whole = [isinstance(c, Integral) and not isinstance(c, bool) for c in kept]
+    if not kept or not all(whole):
+        raise ValueError(f"columns must name some columns by integers, got {columns!r}")
+    return [int(c) for c in kept]

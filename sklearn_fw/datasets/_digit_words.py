@@ -1,10 +1,12 @@
 """Words written with the digits that scikit-learn carries."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_scalar
+
+from .._validation import check_flag, check_not_negative, check_random_state
 
 __all__ = ["make_digit_words"]
 
@@ -12,6 +14,7 @@ __all__ = ["make_digit_words"]
 # there are any, get the first half of the latter.
 N_TRAIN_IMAGES = 900
 N_VALID_IMAGES = 448
+MOST_WORDS, LONGEST_WORD = 10**7, 10**5
 
 DESCR = """\
 Words of handwritten digits
@@ -111,14 +114,23 @@ def make_digit_words(
     >>> words.X_train[0].shape, words.y_train[0]
     ((7, 65), array([5, 7, 2, 6, 3, 6, 5]))
     """
-    check_scalar(n_train, "n_train", Integral, min_val=1)
-    check_scalar(n_test, "n_test", Integral, min_val=1)
-    check_scalar(n_valid, "n_valid", Integral, min_val=0)
-    check_scalar(noise, "noise", Real, min_val=0)
-    check_scalar(min_length, "min_length", Integral, min_val=1)
-    check_scalar(max_length, "max_length", Integral, min_val=min_length)
+    n_train = int(check_scalar(n_train, "n_train", Integral, min_val=1, max_val=MOST_WORDS))
+    n_test = int(check_scalar(n_test, "n_test", Integral, min_val=1, max_val=MOST_WORDS))
+    n_valid = int(check_scalar(n_valid, "n_valid", Integral, min_val=0, max_val=MOST_WORDS))
+    noise = check_not_negative(noise, "noise")
+    min_length = int(
+        check_scalar(min_length, "min_length", Integral, min_val=1, max_val=LONGEST_WORD)
+    )
+    if check_scalar(max_length, "max_length", Integral, max_val=LONGEST_WORD) < min_length:
+        raise ValueError(
+            f"max_length == {max_length}, must be >= {min_length}, which is min_length"
+        )
+    bias = check_flag(bias, "bias")
+    check_flag(return_X_y, "return_X_y")
     if isinstance(random_state, Integral):
         seed = int(random_state)
+        if not 0 <= seed < 2**32:
+            raise ValueError(f"random_state must be from 0 to 2**32 - 1, got {seed}")
     else:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     # Three seeds of its own for every seed of the user, so that no two share a stream.

@@ -1,6 +1,5 @@
 """Downloads: checked, then moved to their place, so that nothing half-written is ever seen."""
 
-import gzip
 import hashlib
 import http.client
 import logging
@@ -9,9 +8,10 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-import zlib
 from pathlib import Path
 from typing import NamedTuple
+
+from .._files import gzip_chunks
 
 logger = logging.getLogger("sklearn_fw")
 
@@ -120,13 +120,14 @@ def _fault(path, remote):
     """What is wrong with a file, or None."""
     digest, size = hashlib.sha256(), 0
     try:
-        with gzip.open(path) as file:
-            # A damaged or hostile file may unpack to anything: read no more than is needed to tell.
-            while size <= remote.size and (chunk := file.read(CHUNK)):
-                digest.update(chunk)
-                size += len(chunk)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        return f"is no intact gzip file ({error})"
+        # A damaged or hostile file may unpack to anything: read no more than is needed to tell.
+        for chunk in gzip_chunks(path):
+            digest.update(chunk)
+            size += len(chunk)
+            if size > remote.size:
+                break
+    except ValueError as error:
+        return str(error).removeprefix(f"{path}: ")
     if size > remote.size:
         return f"holds more than the {remote.size} bytes that were expected"
     if digest.hexdigest() != remote.sha256:

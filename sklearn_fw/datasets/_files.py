@@ -1,11 +1,10 @@
-"""Where the files of the user are, where they come from, and how to open them."""
+"""Where the files of the user are, and where they come from."""
 
-import gzip
 import os
-import zipfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
+
+from .._files import check_path
 
 VARIABLE = "SKLEARN_FW_DATA"
 
@@ -60,7 +59,7 @@ def find_file(data_home, names, *, what, origin=None):
                 f"no folder to look for {what} in: pass data_home= or set the environment "
                 f"variable {VARIABLE} to a folder that holds one of {wanted}; {advice}"
             )
-    home = Path(data_home).expanduser()
+    home = check_path(data_home, "data_home")
     for name in names:
         if (home / name).is_file():
             return home / name
@@ -68,27 +67,3 @@ def find_file(data_home, names, *, what, origin=None):
         f"{home} holds no file of {what}: looked for {wanted}; put one of them there or pass "
         f"another data_home=; {advice}"
     )
-
-
-def read_bytes(source, member=None):
-    """Content of a file, of a gzip file, of a member of a zip archive, or of an open file."""
-    if hasattr(source, "read"):
-        content = source.read()
-        return content.encode("utf-8") if isinstance(content, str) else content
-    path = Path(source).expanduser()
-    if member is not None or path.suffix == ".zip":
-        return _read_member(path, member)
-    if path.suffix == ".gz":
-        with gzip.open(path) as file:
-            return file.read()
-    return path.read_bytes()
-
-
-def _read_member(path, member):
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-        if member is None and len(names) == 1:
-            member = names[0]
-        if member not in names:
-            raise ValueError(f"member must be a file in {path}, one of {names}; got {member!r}")
-        return archive.read(member)

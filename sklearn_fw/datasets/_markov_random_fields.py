@@ -6,11 +6,21 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_scalar
 
-from .._validation import check_choice, check_integer, check_not_negative
+from .._files import damage, read_text
+from .._validation import (
+    LARGEST,
+    check_choice,
+    check_flag,
+    check_not_negative,
+    check_random_state,
+)
 from ..inference import PairwiseMRF
 from ._files import Origin, find_file
+
+# So large a complete graph, or grid, still fits into memory.
+MOST_SPINS, MOST_ROWS = 10_000, 100_000
 
 __all__ = [
     "load_mrf_instances",
@@ -133,7 +143,7 @@ def make_ising_clique(n_variables=10, *, coupling=1.0, field=1.0, random_state=N
     >>> J.round(2)
     array([-0.31,  0.58, -0.25,  1.57,  1.85, -0.47])
     """
-    n_variables = check_integer(n_variables, "n_variables", 1)
+    n_variables = _check_size(n_variables, "n_variables", MOST_SPINS)
     edges = np.column_stack(np.triu_indices(n_variables, k=1))
     return _uniform_ising(n_variables, edges, field, (-1, coupling), random_state)
 
@@ -196,6 +206,7 @@ def make_ising_grid(shape=(5, 5), *, coupling=4.0, field=1.0, attractive=False, 
     [[0, 1], [0, 3], [1, 2], [1, 4], [2, 5], [3, 4], [4, 5]]
     """
     n_rows, n_columns = _check_shape(shape)
+    check_flag(attractive, "attractive")
     edges = _grid_edges(n_rows, n_columns, [(0, 1), (1, 0)])
     lowest = 0 if attractive else -1
     return _uniform_ising(n_rows * n_columns, edges, field, (lowest, coupling), random_state)
@@ -252,10 +263,9 @@ def make_ising_rbm(n_visible=20, n_hidden=20, *, coupling=1.0, field=1.0, random
     >>> make_ising_rbm(12, 12, random_state=0)
     PairwiseMRF(n_variables=24, n_edges=144, n_states=2)
     """
-    n_visible = check_integer(n_visible, "n_visible", 1)
-    n_hidden = check_integer(n_hidden, "n_hidden", 1)
-    check_not_negative(coupling, "coupling")
-    check_not_negative(field, "field")
+    n_visible = _check_size(n_visible, "n_visible", MOST_SPINS)
+    n_hidden = _check_size(n_hidden, "n_hidden", MOST_SPINS)
+    coupling, field = _check_strength(coupling, "coupling"), _check_strength(field, "field")
     rng = check_random_state(random_state)
     edges = np.argwhere(np.ones((n_visible, n_hidden))) + [0, n_visible]
     h = field * rng.normal(size=n_visible + n_hidden)
@@ -324,9 +334,10 @@ def load_mrf_instances(data_home=None, *, name="cliques"):
         mrfs = [PairwiseMRF.from_uai(file) for file in filenames]
         for (_, stem, _, marginals), mrf in zip(instances, mrfs):
             if marginals.shape != (2 * mrf.n_variables,):
-                raise ValueError(
-                    f"node_marginals of {stem!r} in {path} must have two numbers for each of "
-                    f"{mrf.n_variables} variables, got {marginals.shape}"
+                raise damage(
+                    path,
+                    f"node_marginals of {stem!r} must have two numbers for each of "
+                    f"{mrf.n_variables} variables, got {marginals.shape}",
                 )
     title, text = _INSTANCES[name]
     couplings = np.full(len(mrfs), 4.0)
@@ -404,8 +415,8 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
     ((1697, 64), (100, 64), array([9, 9]))
     """
     images, digits = load_digits(return_X_y=True)
-    check_scalar(patch, "patch", Integral, min_val=1, max_val=8)
-    check_scalar(n_test, "n_test", Integral, min_val=1, max_val=len(images) - 1)
+    patch = _check_size(patch, "patch", 8)
+    n_test = _check_size(n_test, "n_test", len(images) - 1)
     rng = check_random_state(random_state)
     X = (images > INK).astype(np.int64)
     order = rng.permutation(len(X))
@@ -428,8 +439,7 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
 
 def _uniform_ising(n_variables, edges, field, couplings, random_state):
     lowest, coupling = couplings
-    check_not_negative(coupling, "coupling")
-    check_not_negative(field, "field")
+    coupling, field = _check_strength(coupling, "coupling"), _check_strength(field, "field")
     rng = check_random_state(random_state)
     h = field * rng.uniform(-1, 1, size=n_variables)
     J = coupling * rng.uniform(lowest, 1, size=len(edges))
@@ -437,9 +447,21 @@ def _uniform_ising(n_variables, edges, field, couplings, random_state):
 
 
 def _check_shape(shape):
-    if len(np.shape(shape)) != 1 or len(shape) != 2:
+    flat = isinstance(shape, tuple | list) or (isinstance(shape, np.ndarray) and shape.ndim == 1)
+    if not flat or len(shape) != 2:
         raise ValueError(f"shape must hold the numbers of rows and columns, got {shape!r}")
-    return [check_integer(n, "an entry of shape", 1) for n in shape]
+    return [_check_size(n, "an entry of shape", MOST_ROWS) for n in shape]
+
+
+def _check_size(value, name, most):
+    return int(check_scalar(value, name, Integral, min_val=1, max_val=most))
+
+
+def _check_strength(value, name):
+    value = check_not_negative(value, name)
+    if value > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}, or sums would overflow; got {value}")
+    return value
 
 
 def _grid_edges(n_rows, n_columns, offsets):
@@ -452,24 +474,43 @@ def _grid_edges(n_rows, n_columns, offsets):
     return np.column_stack([first, (row * n_columns + column)[inside]])
 
 
+MAPPING = "must map names of files, which end with a number, to log_partition and node_marginals"
+
+
 def _read_exact(path):
     """Number, stem, log Z and marginals of all instances, by number."""
     try:
-        instances = [
-            # Stems end with the number of the instance.
-            (
-                int(re.search(r"\d+$", stem)[0]),
-                stem,
-                float(exact["log_partition"]),
-                np.array(exact["node_marginals"], dtype=np.float64),
-            )
-            for stem, exact in json.loads(path.read_text(encoding="utf-8")).items()
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} must map names of files, which end with a number, to log_partition and "
-            f"node_marginals: {error!r}"
-        ) from None
-    if not instances:
-        raise ValueError(f"{path} names no file")
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if str(error).startswith(str(path)):
+            raise
+        line = getattr(error, "lineno", None)
+        raise damage(path, f"{MAPPING}: it is no JSON ({error})", line=line) from None
+    if not isinstance(content, dict):
+        raise damage(path, f"{MAPPING}, but holds a {type(content).__name__}")
+    if not content:
+        raise damage(path, "names no file")
+    instances = [_read_answer(path, stem, exact) for stem, exact in content.items()]
     return sorted(instances, key=lambda instance: instance[0])
+
+
+def _read_answer(path, stem, exact):
+    try:
+        # Stems end with the number of the instance.
+        number = int(re.fullmatch(r"[^/\\\0]*?(?<!\d)(\d{1,18})", stem)[1])
+        log_partition = float(exact["log_partition"])
+        marginals = np.array(exact["node_marginals"], dtype=np.float64)
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise damage(
+            path,
+            f"{MAPPING}, but {stem!r:.60}: {error!r:.200}",
+        ) from None
+    finite = np.isfinite(log_partition) and np.all((marginals >= 0) & (marginals <= 1))
+    paired = marginals.ndim == 1 and marginals.size % 2 == 0
+    if not (finite and paired and np.allclose(marginals.reshape(-1, 2).sum(axis=1), 1, atol=1e-3)):
+        raise damage(
+            path,
+            f"{stem!r} must have a finite log_partition and node_marginals p(0), p(1) of each "
+            "variable, which sum to one",
+        )
+    return number, stem, log_partition, marginals

@@ -3,13 +3,16 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._files import damage, read_arrays, read_bytes
 from .._packed import Packed
-from ._files import Origin, find_file, read_bytes
+from .._validation import check_dtype, check_flag
+from ._files import Origin, find_file
 
 __all__ = ["load_ocr_letters"]
 
 IMAGE_SHAPE = (16, 8)
 N_PIXELS = 128
+LONGEST_INTEGER = 18  # digits that int64 always holds
 
 DESCR = """\
 OCR letters: handwritten words
@@ -100,8 +103,10 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
     >>> words.X[0].shape  # doctest: +SKIP
     (9, 128)
     """
-    if split not in _NAMES:
+    if split is not None and not (isinstance(split, str) and split in _NAMES):
         raise ValueError(f"split must be None, 'small', 'large' or 'half', got {split!r}")
+    dtype = check_dtype(dtype)
+    check_flag(return_X_y, "return_X_y")
     what = "OCR letters" if split is None else f"OCR letters for split={split!r}"
     path = find_file(data_home, _NAMES[split], what=what, origin=ORIGIN)
     read = _read_compact if path.suffix == ".npz" else _read_original
@@ -125,15 +130,30 @@ def load_ocr_letters(data_home=None, *, split=None, dtype=np.float64, return_X_y
 
 
 def _read_compact(path):
-    with np.load(path) as file:
-        missing = {"pixels", "labels", "word", "test"} - set(file.files)
-        if missing:
-            raise ValueError(f"{path} has no array named {sorted(missing)}: not the compact form")
-        packed, labels, word, test = (file[k] for k in ("pixels", "labels", "word", "test"))
-    if packed.shape != (len(labels), N_PIXELS // 8):
-        raise ValueError(f"pixels of {path} has shape {packed.shape}, needs ({len(labels)}, 16)")
+    names = ["pixels", "labels", "word", "test"]
+    packed, labels, word, test = arrays = read_arrays(path, names)
+    n_letters = len(labels) if labels.ndim == 1 else 0
+    if not n_letters:
+        raise damage(path, f"needs one label per letter, got shape {labels.shape}", array="labels")
+    for name, array, shape, kinds in zip(
+        names, arrays, [(n_letters, N_PIXELS // 8), *[(n_letters,)] * 3], ["u", "iu", "iu", "b"]
+    ):
+        if array.shape != shape:
+            raise damage(path, f"has shape {array.shape}, needs {shape}", array=name)
+        if array.dtype.kind not in kinds or (name == "pixels" and array.dtype != np.uint8):
+            wanted = {"u": "uint8, eight pixels each", "iu": "integers", "b": "bool"}[kinds]
+            raise damage(path, f"has dtype {array.dtype}, needs {wanted}", array=name)
+    if labels.min() < 0 or labels.max() > 25:
+        place = int(np.flatnonzero((labels < 0) | (labels > 25))[0])
+        raise damage(
+            path,
+            f"labels must be 0 to 25 for a to z, but labels[{place}] is {labels[place]}",
+            array="labels",
+        )
     starts = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))
-    offsets = np.append(starts, len(labels))
+    offsets = np.append(starts, n_letters)
+    if np.any(test != np.repeat(test[starts], np.diff(offsets))):
+        raise damage(path, "differs between the letters of a word", array="test")
     return np.unpackbits(packed, axis=1), labels, offsets, None, test[starts]
 
 
@@ -143,28 +163,42 @@ def _read_original(path):
     for number, line in enumerate(lines, start=1):
         *head, image = line.split(b"\t", _N_FIELDS)
         # 128 digits with a tab between two of them; some copies end lines with a tab.
-        image = image[0::2] if len(image.rstrip(b"\t")) == 2 * N_PIXELS - 1 else b""
-        if len(head) != _N_FIELDS or len(image) != N_PIXELS or len(head[1]) != 1:
-            raise ValueError(
-                f"line {number} of {path} is not a letter: needs id, letter, next_id, word_id, "
-                "position, fold and 128 pixels, separated by tabs"
+        whole = len(image.rstrip(b"\t")) == 2 * N_PIXELS - 1
+        tabs = image[1 : 2 * N_PIXELS - 1 : 2]
+        if len(head) != _N_FIELDS or not whole or tabs.strip(b"\t") or len(head[1]) != 1:
+            raise damage(
+                path,
+                "is not a letter: needs id, letter, next_id, word_id, position, fold and "
+                f"{N_PIXELS} pixels, separated by tabs",
+                line=number,
             )
         heads.append(head)
-        images.append(image)
+        images.append(image[0 : 2 * N_PIXELS : 2])
     if not heads:
-        raise ValueError(f"{path} is empty")
-    ident, letter, following, _, _, fold = zip(*heads)
+        raise damage(path, "the file is empty")
+    columns = dict(zip(("id", "letter", "next_id", "word_id", "position", "fold"), zip(*heads)))
     pixels = np.frombuffer(b"".join(images), dtype=np.uint8).reshape(-1, N_PIXELS) - ord("0")
-    labels = np.frombuffer(b"".join(letter), dtype=np.uint8) - ord("a")
-    if pixels.max() > 1 or labels.max() > 25:
-        raise ValueError(f"{path} holds pixels other than 0 and 1, or letters other than a to z")
-    ident, following, fold = (
-        np.array(column, dtype=np.int64) for column in (ident, following, fold)
-    )
+    labels = np.frombuffer(b"".join(columns["letter"]), dtype=np.uint8) - ord("a")
+    wrong = (pixels > 1).any(axis=1) | (labels > 25)
+    if wrong.any():
+        raise damage(
+            path,
+            "holds pixels other than 0 and 1, or letters other than a to z",
+            line=int(wrong.argmax()) + 1,
+        )
+    ident, following, fold = (_integers(path, columns, k) for k in ("id", "next_id", "fold"))
     last = following == -1
     broken = np.flatnonzero(~last[:-1] & (following[:-1] != ident[1:]))
     if len(broken) or not last[-1]:
         line = int(broken[0]) + 1 if len(broken) else len(ident)
-        raise ValueError(f"line {line} of {path} does not name the next line as its next letter")
+        raise damage(path, "does not name the next line as its next letter", line=line)
     offsets = np.concatenate([[0], np.flatnonzero(last) + 1])
     return pixels, labels, offsets, fold[offsets[:-1]], None
+
+
+def _integers(path, columns, name):
+    """One column as int64; the first word that is none is named."""
+    for number, word in enumerate(columns[name], start=1):
+        if not word.removeprefix(b"-").isdigit() or len(word) > LONGEST_INTEGER:
+            raise damage(path, f"{name} must be an integer, got {word!r:.60}", line=number)
+    return np.array(columns[name], dtype=np.int64)

@@ -1,11 +1,11 @@
 """Sentences in two languages whose words were aligned by hand."""
 
 import json
-import operator
 
 from sklearn.utils import Bunch
 
-from ._files import Origin, find_file, read_bytes
+from .._files import damage, read_text
+from ._files import Origin, find_file
 
 __all__ = ["load_word_alignment"]
 
@@ -107,7 +107,7 @@ def load_word_alignment(data_home=None, *, corpus="hansards"):
     >>> pairs.sure_train[5]  # doctest: +SKIP
     [(3, 1)]
     """
-    if corpus not in _NAMES:
+    if not (isinstance(corpus, str) and corpus in _NAMES):
         raise ValueError(f"corpus must be 'hansards' or 'europarl', got {corpus!r}")
     bunch = Bunch(filenames=[], DESCR=f"{DESCR}{ORIGIN}")
     for part, suffix in (("train", "train"), ("test", "valid")):
@@ -126,39 +126,41 @@ def load_word_alignment(data_home=None, *, corpus="hansards"):
 def _read(path):
     """Source words, target words, sure and possible links of every line."""
     pairs = []
-    for number, line in enumerate(read_bytes(path).decode("utf-8").split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # no JSON, too many digits, too deep
             record = None
         if not isinstance(record, dict) or not record.keys() >= _FIELDS:
-            raise ValueError(
-                f"line {number} of {path} is no JSON object with {', '.join(sorted(_FIELDS))}"
-            )
+            raise damage(path, f"is no JSON object with {', '.join(sorted(_FIELDS))}", line=number)
         source, target = record["src_words"], record["tgt_words"]
-        if not all(isinstance(words, list) for words in (source, target)):
-            raise ValueError(f"line {number} of {path} has words that are no list")
+        for words in (source, target):
+            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+                raise damage(path, "has words that are no list of text", line=number)
         sure = _links(record["alignment"], source, target, number, path)
         possible = _links(record.get("possible", []), source, target, number, path)
         pairs.append((source, target, sure, sorted({*sure, *possible})))
     if not pairs:
-        raise ValueError(f"{path} is empty")
+        raise damage(path, "the file is empty")
     return pairs
 
 
 def _links(links, source, target, number, path):
-    try:
-        links = sorted({(operator.index(j), operator.index(k)) for j, k in links})
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"line {number} of {path} has links that are no pairs of whole numbers"
-        ) from None
+    if not isinstance(links, list) or not all(map(_is_pair, links)):
+        raise damage(path, "has links that are no pairs of whole numbers", line=number)
+    links = sorted({(j, k) for j, k in links})
     outside = [(j, k) for j, k in links if not (0 <= j < len(source) and 0 <= k < len(target))]
     if outside:
-        raise ValueError(
-            f"line {number} of {path} links the words {outside[0]}, but there are {len(source)} "
-            f"and {len(target)} words, counted from 0"
+        raise damage(
+            path,
+            f"links the words {outside[0]!r:.60}, but there are {len(source)} and {len(target)} "
+            "words, counted from 0",
+            line=number,
         )
     return links
+
+
+def _is_pair(link):
+    return isinstance(link, list) and len(link) == 2 and all(type(end) is int for end in link)

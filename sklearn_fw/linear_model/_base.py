@@ -1,20 +1,28 @@
 """What the linear classifier and the linear regressor share: fits of one problem or several."""
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
 from .._result import Status
 from .._threads import count_workers
-from .._validation import check_integer, check_not_negative, check_sample_weight, check_time_limit
+from .._validation import (
+    check_data,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_random_state,
+    check_sample_weight,
+    check_time_limit,
+)
 from ..optim._auto import Auto, choose_solver
 from ..optim._finite_sum import FiniteSum
 from ..optim._incremental import Asaga, Start
@@ -157,17 +165,19 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         """Checked parameters of the loop."""
         self.solver_ = resolve_incremental_solver(self.solver)
         self._stream = None
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_flag(self.warm_start, "warm_start")
         return {
             "tol": check_not_negative(self.tol, "tol"),
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "time_limit": check_time_limit(self.time_limit),
             "n_workers": count_workers(self.n_jobs),
-            "verbose": self.verbose,
+            "verbose": check_integer(self.verbose, "verbose", 0),
         }
 
     def _check(self, X, y, sample_weight, reset=True):
         """Validated data; weights are None when all are one."""
-        X, y = validate_data(
+        X, y = check_data(
             self, X, y, reset=reset, accept_large_sparse=True, multi_output=self._multi_output,
             y_numeric=self._multi_output, **ROWS,
         )  # fmt: skip
@@ -242,7 +252,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def _scores(self, X):
         """Scores (n_samples, n_outputs)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **{**ROWS, "order": None})
+        X = check_data(self, X, reset=False, **{**ROWS, "order": None})
         coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
         # In the type of X, which would be converted otherwise.
         coef = coef.astype(X.dtype, copy=False)
@@ -276,7 +286,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.non_deterministic = self.n_jobs not in (None, 1)
+        tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         return tags
 
 

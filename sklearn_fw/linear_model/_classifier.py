@@ -9,7 +9,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_sample_weight, check_strength, find_labels
 from ..losses import LogLoss, ModifiedHuber, MultinomialLogLoss, resolve_loss
 from ._base import AsagaModel
 
@@ -209,7 +209,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     def _problems(self, X, y, weight):
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
+        self.classes_ = find_labels(y, "y")
         codes = np.searchsorted(self.classes_, y)
         n_classes = self.classes_.size
         if n_classes < 2:
@@ -223,7 +223,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         return self._class_problems(X, codes, weight)
 
     def _part_problems(self, X, y, weight, total_weight):
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
         codes = np.searchsorted(self.classes_, y)
         unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
@@ -239,10 +239,12 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit")
         if first:
-            self.classes_ = np.unique(classes)
+            self.classes_ = find_labels(classes, "classes")
             if self.classes_.size < 2:
                 raise ValueError(f"classes must name at least two labels, got {self.classes_}")
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not np.array_equal(
+            find_labels(classes, "classes"), self.classes_
+        ):
             raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
 
     def _refuse_empty(self, codes, weight):
@@ -258,6 +260,16 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _with_class_weight(self, y, weight):
         if self.class_weight is None:
             return weight
+        if not isinstance(self.class_weight, str | dict):
+            raise ValueError(
+                f"class_weight must be None, a dict or 'balanced'; got {self.class_weight!r}"
+            )
+        if isinstance(self.class_weight, dict):
+            for label, factor in self.class_weight.items():
+                if not isinstance(factor, Real):
+                    raise ValueError(
+                        f"class_weight must be finite and not negative, got {factor!r} for {label!r}"
+                    )
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
@@ -269,14 +281,15 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             raise ValueError(
                 f"class_weight must be finite and not negative, got {self.class_weight!r}"
             )
-        return factors if weight is None else weight * factors
+        weight = factors if weight is None else weight * factors
+        return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
 
     def _class_problems(self, X, codes, weight):
         loss = resolve_loss(self.loss, "classification")
         check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
         # Infinity is a number for this: no penalty.
-        infinite = isinstance(self.C, Real) and np.isposinf(self.C)
-        strength = 0.0 if infinite else 1.0 / check_positive(self.C, "C")
+        infinite = isinstance(self.C, float) and np.isposinf(self.C)
+        strength = 0.0 if infinite else 1.0 / check_strength(self.C, "C")
         n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()

@@ -1,9 +1,9 @@
 """Fits by parts of the data: the rows of one part, memory and counts of all rows seen."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._threads import count_workers
+from .._validation import check_random_state
 from ..optim._incremental import Seen, Start
 from ..optim._solvers import resolve_incremental_solver
 

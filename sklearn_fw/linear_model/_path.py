@@ -1,14 +1,21 @@
 """Regularization paths of the linear models: warm starts along a grid."""
 
 import copy
+import math
 import warnings
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
 
-from .._validation import check_integer, check_not_negative, check_positive
+from .._validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_positive,
+    check_random_state,
+)
 from ..model_selection import RegularizationPath
 from ..optim._incremental import Start
 
@@ -20,6 +27,8 @@ CALLER = 5
 WIDE = 1e4, 1e-4
 # How much stronger than needed the strongest is: more than rounding.
 MARGIN = 1e-10
+# Halvings of a factor of 16, on a log scale, to a hundredth of that.
+BISECTIONS = 42
 
 
 class LinearPath(RegularizationPath):
@@ -101,6 +110,7 @@ class LinearPath(RegularizationPath):
             When the value is not in the grid; names its ends and the neighbours.
         """
         name = self.param_name
+        value = check_number(value, "value")
         (places,) = np.nonzero(np.isclose(self.values_, value, rtol=1e-9, atol=0.0))
         if not places.size:
             below, above = self.values_[self.values_ < value], self.values_[self.values_ > value]
@@ -178,7 +188,10 @@ def _has_strength(penalty):
 
 def _check_grid(grid, name):
     """Values of a grid that was given, from strong to weak regularization."""
-    values = np.unique(column_or_1d(np.asarray(grid, dtype=float)))
+    values = check_array_of_numbers(grid, f"{name}s")
+    if values.ndim != 1:
+        raise ValueError(f"{name}s must be an array of shape (n_values,), got {values.shape}")
+    values = np.unique(values)
     if not values.size:
         raise ValueError(f"{name}s must hold at least one value")
     check = check_positive if name == "C" else check_not_negative
@@ -210,19 +223,19 @@ def _zero_strength(problem):
         return not problem.penalty.scaled(strength).prox(-total, 1.0).any()
 
     largest = float(np.abs(total).max(initial=0.0))
-    strong = 1.0
-    while not stays(strong):
-        strong *= 16.0
-        # Weights of the l1 norm and of groups below this share of the penalty are rounding.
-        if strong > 1e16 * max(largest, 1.0):
-            return None
-    weak = strong / 16.0
-    while stays(weak):
-        strong, weak = weak, weak / 16.0
-        if weak < 1e-300:
-            return 0.0
-    while strong > weak * (1.0 + 0.01 * MARGIN):
-        middle = float(np.sqrt(strong * weak))
+    # Weights of the l1 norm and of groups below this share of the penalty are rounding.
+    limit = 1e16 * max(largest, 1.0)
+    powers = range(math.ceil(math.log(limit, 16.0))) if largest < np.inf else ()
+    strong = next((16.0**k for k in powers if stays(16.0**k)), None)
+    if strong is None:
+        return None
+    weaker = (strong / 16.0**k for k in range(1, 260))  # to 1e-300 from one
+    weak = next((weak for weak in weaker if weak < 1e-300 or not stays(weak)), 0.0)
+    if weak < 1e-300:
+        return 0.0
+    strong = 16.0 * weak
+    for _ in range(BISECTIONS):
+        middle = math.sqrt(strong) * math.sqrt(weak)  # the product might underflow
         strong, weak = (middle, weak) if stays(middle) else (strong, middle)
     return strong
 

@@ -1,5 +1,8 @@
 """Metrics of alignments: which words of two sentences belong together."""
 
+import numpy as np
+
+from .._validation import check_list
 from ..structured.models._links import common_shape, links_of, pairs_of
 
 __all__ = ["alignment_error_rate"]
@@ -54,8 +57,9 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
     >>> alignment_error_rate([[(0, 0)]], [[(1, 1), (1, 2)]], [[(0, 0), (1, 2), (2, 0)]])
     0.25
     """
-    y_sure, y_pred = list(y_sure), list(y_pred)
-    y_possible = y_sure if y_possible is None else list(y_possible)
+    what = "0/1 matrices or lists of pairs, one for each sample"
+    y_sure, y_pred = check_list(y_sure, "y_sure", what), check_list(y_pred, "y_pred", what)
+    y_possible = y_sure if y_possible is None else check_list(y_possible, "y_possible", what)
     if not len(y_sure) == len(y_possible) == len(y_pred):
         raise ValueError(
             f"y_sure, y_possible and y_pred must have the same length, got {len(y_sure)}, "
@@ -63,6 +67,11 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
         )
     n_right = n_links = 0
     for i, outputs in enumerate(zip(y_sure, y_possible, y_pred)):
+        for name, output in zip(("y_sure", "y_possible", "y_pred"), outputs):
+            if not isinstance(output, list | tuple | set | frozenset) and np.ndim(output) != 2:
+                raise ValueError(
+                    f"{name}[{i}] must be a 0/1 matrix or a list of pairs, got {output!r:.60}"
+                )
         shape = common_shape(*outputs)
         sure, possible, predicted = (
             pairs_of(links_of(output, f"{name}[{i}]", shape))

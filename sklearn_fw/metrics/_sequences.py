@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from .._packed import Packed
-from .._validation import check_sample_weight
+from .._validation import check_integer, check_list, check_number, check_sample_weight
+
+MOST_DIGITS = 50  # decimals of a ratio
 
 __all__ = [
     "SCORERS",
@@ -47,8 +49,8 @@ def node_accuracy(y_true, y_pred, *, sample_weight=None):
     Raises
     ------
     ValueError
-        When two sequences differ in length (the first such sample is named), or no
-        node has weight.
+        When two sequences differ in length or a label is None or NaN (the first such sample
+        is named), or no node has weight.
 
     See Also
     --------
@@ -131,7 +133,7 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     >>> mean_hamming_loss(y_true, y_pred, normalize=None)
     1.0
     """
-    if normalize not in ("node", "sequence", None):
+    if not (normalize is None or _is_one_of(normalize, "node", "sequence")):
         raise ValueError(f"normalize must be 'node', 'sequence' or None, got {normalize!r}")
     wrong, lengths = _errors(y_true, y_pred)
     weight = _check_weight(sample_weight, len(wrong))
@@ -288,8 +290,10 @@ def phrase_precision_recall_f1(
     >>> phrase_precision_recall_f1(y_true, y_pred, average=None)["VP"]
     PhraseScores(precision=1.0, recall=1.0, f1=1.0)
     """
-    if average not in ("micro", "macro", None):
+    if not (average is None or _is_one_of(average, "micro", "macro")):
         raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}")
+    if not (isinstance(zero_division, float) and np.isnan(zero_division)):
+        zero_division = check_number(zero_division, "zero_division")
     counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
     if average == "micro":
         totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
@@ -374,6 +378,9 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     all      0.333   0.500  0.400     2          3        1
     node accuracy 0.667
     """
+    digits = check_integer(digits, "digits", 0)
+    if digits > MOST_DIGITS:
+        raise ValueError(f"digits must be at most {MOST_DIGITS}, got {digits}")
     y_true, y_pred = (_reusable(y) for y in (y_true, y_pred))
     counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
     totals = tuple(sum(column) for column in zip(*counts.values())) or (0, 0, 0)
@@ -411,7 +418,7 @@ def _check_weight(sample_weight, n_samples):
 
 
 def _reusable(y):
-    return y if hasattr(y, "__len__") else list(y)
+    return list(y) if hasattr(y, "__next__") else y
 
 
 def _check_pairs(y_true, y_pred):
@@ -427,7 +434,9 @@ def _check_pairs(y_true, y_pred):
             f"sample {i} has {_describe(shapes[0][i])} in y_true but {_describe(shapes[1][i])} in "
             "y_pred"
         )
-    return flat, np.array([_size(shape) for shape in shapes[0]], dtype=np.int64)
+    lengths = np.array([_size(shape) for shape in shapes[0]], dtype=np.int64)
+    _refuse_missing(flat, lengths)
+    return flat, lengths
 
 
 def _flatten(y, name):
@@ -436,10 +445,10 @@ def _flatten(y, name):
         y = y.compact()
         rows = y.values.shape[1:]
         return y.values.reshape(-1), [(n, *rows) for n in y.lengths.tolist()]
-    parts = list(y)
+    parts = check_list(y, name, "label arrays, one for each sample")
     if all(isinstance(part, list) and not _nested(part) for part in parts):
         return [label for part in parts for label in part], [(len(part),) for part in parts]
-    parts = [np.asarray(part) for part in parts]
+    parts = [_as_labels(part, f"{name}[{i}]") for i, part in enumerate(parts)]
     scalar = next((i for i, part in enumerate(parts) if part.ndim == 0), None)
     if scalar is not None:
         raise ValueError(
@@ -447,11 +456,57 @@ def _flatten(y, name):
             "an array of labels; for one label per sample use the metrics of scikit-learn"
         )
     shapes = [part.shape for part in parts]
-    kinds = {part.dtype.kind in "OUS" for part in parts if part.size}
+    kinds = {_family(part.dtype.kind) for part in parts if part.size}
     parts = [part.ravel() for part in parts if part.size]
-    if len(kinds) == 2:  # numpy would turn numbers beside text into text
+    if len(kinds) > 1:  # numpy would turn numbers beside text into text
         parts = [part.astype(object) for part in parts]
     return (np.concatenate(parts) if parts else []), shapes
+
+
+def _family(kind):
+    """Kinds of one family can be joined by numpy."""
+    return "numbers" if kind in "biufc" else "others" if kind in "OUS" else kind
+
+
+def _as_labels(part, name):
+    if np.ma.is_masked(part):
+        raise ValueError(f"{name} has masked labels: fill them, or leave the sample out")
+    try:
+        return np.asarray(part)
+    except ValueError as error:  # lists of different lengths in one sample
+        raise ValueError(f"{name} must be an array of labels: {error}") from None
+
+
+def _is_one_of(value, *names):
+    return isinstance(value, str) and value in names
+
+
+def _refuse_missing(pairs, lengths):
+    """Refuse None and NaN, which equal nothing and would count as wrong without a word."""
+    for name, flat in zip(("y_true", "y_pred"), pairs):
+        labels = flat
+        if isinstance(flat, np.ndarray):
+            if flat.dtype.kind not in "OfcmM":
+                continue
+            labels = flat.tolist()
+        try:
+            # None is found as it is, and NaN is the label that differs from itself.
+            distinct = set(labels)
+            missing = [label for label in distinct if label is None or label != label]
+        except TypeError as error:
+            raise TypeError(f"{name} holds labels that cannot be compared: {error}") from None
+        nested = next((x for x in distinct if isinstance(x, tuple | frozenset)), None)
+        if nested is not None:
+            raise ValueError(
+                f"{_locate(labels.index(nested), lengths)} of {name} has the label {nested!r:.60}: "
+                "labels must be text or numbers"
+            )
+        if missing:
+            token = next(k for k, label in enumerate(labels) if label is None or label != label)
+            raise ValueError(
+                f"{_locate(token, lengths)} of {name} has the label {labels[token]}, which is no "
+                "label: leave out what is not labelled"
+            )
 
 
 def _nested(part):

@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing, indexable
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
+from .._threads import parallel
 from .._validation import check_sample_weight
 from ._path import regularization_path
 
@@ -77,7 +78,7 @@ def cross_validate_path(
         sample_weight = check_sample_weight(sample_weight, len(y))
     options[path.grid_option] = path.values_
     folds = check_cv(cv, y, classifier=is_classifier(estimator))
-    scores = Parallel(n_jobs=n_jobs)(
+    scores = parallel(n_jobs)(
         delayed(_score_fold)(estimator, X, y, sample_weight, *fold, scoring, options)
         for fold in folds.split(X, y)
     )

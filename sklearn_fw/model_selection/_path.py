@@ -1,10 +1,11 @@
 """The regularization path: one function and one interface for all families."""
 
 from abc import ABC, abstractmethod
+from numbers import Real
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
+from .._validation import check_array_of_numbers, check_number
 from ._scoring import check_scorer
 
 __all__ = ["RegularizationPath", "regularization_path"]
@@ -31,7 +32,7 @@ class RegularizationPath(ABC):
     estimator : estimator
         The estimator whose path this is.
     param_name : str
-        Name of its parameter that says how strong the regularization is, "C" or "alpha".
+        Name of its parameter that says how strong the regularization is, "C", "alpha" or "radius".
     grid_option : str or None
         Option of `regularization_path` that asks for given values. None for a path that chooses
         its breakpoints itself and holds for all values between them.
@@ -53,9 +54,18 @@ class RegularizationPath(ABC):
 
     def __init__(self, estimator, values, coefs, gaps):
         self.estimator = estimator
-        self.values_ = np.asarray(values, dtype=float)
-        self.coefs_ = np.asarray(coefs)
-        self.gaps_ = np.asarray(gaps, dtype=float)
+        self.values_ = check_values(values, "values")
+        self.gaps_ = check_array_of_numbers(gaps, "gaps", finite=None)
+        try:
+            self.coefs_ = np.asarray(coefs)
+        except ValueError as error:
+            raise ValueError(f"coefs must be an array of shape (n_values, ...): {error}") from None
+        for name, array in (("coefs", self.coefs_), ("gaps", self.gaps_)):
+            if array.shape[:1] != self.values_.shape:
+                raise ValueError(
+                    f"{name} must hold an entry for each of {len(self.values_)} values, got shape "
+                    f"{array.shape}"
+                )
 
     @abstractmethod
     def estimator_at(self, value):
@@ -87,7 +97,7 @@ class RegularizationPath(ABC):
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             What the estimator predicts.
         """
-        return self.estimator_at(at).predict(X)
+        return self.estimator_at(check_number(at, "at")).predict(X)
 
     def score_path(self, X, y, scoring=None, at=None):
         """Scores of solutions on other data.
@@ -110,8 +120,24 @@ class RegularizationPath(ABC):
             One score per value.
         """
         scorer = check_scorer(self.estimator, scoring)
-        at = self.values_ if at is None else column_or_1d(np.asarray(at, dtype=float))
-        return np.array([scorer(self.estimator_at(value), X, y) for value in at])
+        at = self.values_ if at is None else check_values(at, "at")
+        return np.array([_score(scorer(self.estimator_at(v), X, y), v) for v in at.tolist()])
+
+
+def check_values(values, name):
+    """Values of the parameter of a path, as a vector that is not empty."""
+    values = np.atleast_1d(check_array_of_numbers(values, name))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
+    return values
+
+
+def _score(score, value):
+    """What a scorer, maybe of the user, says of one value."""
+    score = score.item() if isinstance(score, np.ndarray) and score.ndim == 0 else score
+    if not isinstance(score, Real):
+        raise TypeError(f"scoring must give a number, got {score!r:.60} for the value {value:g}")
+    return float(score)
 
 
 def regularization_path(estimator, X, y, *, sample_weight=None, **options):
@@ -153,6 +179,15 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
         - max_breakpoints : int or None, default=None; largest number of breakpoints.
         - time_limit : float or None, default=None; seconds after which no breakpoint is begun.
 
+        For a `StructuredSVM` whose solver has a ``radius`` ("sp_fw", "sp_bcfw" or
+        ``Extragradient(radius=...)``), whose path holds for every radius up to ``radius_max``:
+        ``eps``, ``kappa``, ``max_breakpoints`` and ``time_limit`` as before, and
+
+        - radius_min : float or None, default=None; the first breakpoint, unless zero weights serve
+          larger radii. None begins there.
+        - radius_max : float or None, default=None; the last breakpoint. None goes on to a hundred
+          times the radius at which the loss would be zero if it went on falling as it begins.
+
         For `AsagaClassifier` and `AsagaRegressor`, whose path is a grid of fits with accuracy
         ``tol``:
 
@@ -167,7 +202,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     Returns
     -------
     path : RegularizationPath
-        `sklearn_fw.structured.StructuredPath` or `sklearn_fw.linear_model.LinearPath`.
+        `sklearn_fw.structured.StructuredPath`, `sklearn_fw.structured.RadiusPath` or
+        `sklearn_fw.linear_model.LinearPath`.
 
     Raises
     ------
@@ -175,8 +211,9 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
         When the estimator has no path, or not with these options.
     ValueError
         For parameters out of range, and what the estimator's ``fit`` refuses. Structured: for
-        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), and
-        for averages of iterates in heuristic mode.
+        bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), for
+        averages of iterates in heuristic mode, and over radii for an oracle that is not exact and
+        gives no bounds.
         Linear: for penalties that are constraints only.
 
     Warns
@@ -202,7 +239,9 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     about like 1 / sqrt(eps), where keeping weights or dual variables would take 1 / eps. In exact
     mode there are at most ``1 + log(lam_max / lam_min) * mean_i max L_i / (eps (1 - kappa))``, up
     to a factor of two, where lam = 1 / (C n). Averages of iterates (``averaging=True``) begin anew
-    at every breakpoint, and the certificate is theirs. Linear paths save a fifth to a half of
+    at every breakpoint, and the certificate is theirs. Over radii, weights are mixed in proportion,
+    and each mixture of outputs that a solver met bounds the optimum by a line in the radius; what
+    is between chords and lines is known exactly. Linear paths save a fifth to a half of
     the epochs of single fits with a ridge, less with an l1 penalty, where the new coefficients of
     every value have their way to go. Memory: the coefficients of all values.
 

@@ -109,7 +109,8 @@ class FistaRun(PlainRun):
             moved_losses = problem.loss_sum(scores)
             move = moved - ahead
             bound = losses + np.sum(total * move) + np.sum(move * move) / (2.0 * length)
-            if moved_losses <= bound + slack or length <= problem.unit_step:
+            # Not ">": NaN ends the search, too.
+            if moved_losses <= bound + slack or not length > problem.unit_step:
                 self.intercept = intercept
                 return moved, raw, moved_losses
             self.step_length = max(0.5 * length, problem.unit_step)

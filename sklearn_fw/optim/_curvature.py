@@ -15,6 +15,8 @@ __all__ = ["Curvature", "solve_positive"]
 BYTES = 1 << 18
 # What is added to the unit diagonal of a scaled matrix, at first, where it is singular.
 JITTER = 1e-13
+# So often it grows, at most: to a multiple that makes any matrix of numbers up to 1 definite.
+TRIALS = 15
 
 
 class Curvature:
@@ -137,9 +139,12 @@ def solve_positive(matrix, right, ridge=0.0):
     places = np.arange(len(scale))
     target = scale if right.ndim == 1 else scale[:, None]
     added = 0.0
-    while True:
+    for _ in range(TRIALS):
         scaled[places, places] = 1.0 + added
         _, solution, info = dposv(scaled, right / target)
         if info == 0:
             return solution / target
         added = max(JITTER, 100.0 * added)
+    raise FloatingPointError(  # entries are at most 1: only NaN is left
+        "the curvature of the losses is not finite: check the scale of X and sample_weight"
+    )

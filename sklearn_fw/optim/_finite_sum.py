@@ -252,6 +252,8 @@ class FiniteSum:
         slopes = scores  # the same memory: n numbers are what a certificate may take
         losses = self.losses_and_slopes(scores, slopes)
         total = self.gradient(slopes)
+        if not np.isfinite(losses):  # `drive` says so; penalties refuse such points
+            return Certificate(losses, losses, losses, coef, intercept, slopes, total)
         pair = (stand or self._pair)(coef, intercept, slopes, total)
         gap = None
         if self.has_dual and pair.scale == 1.0:

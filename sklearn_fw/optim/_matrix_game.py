@@ -6,10 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils import check_array
 
 from .._loop import drive
-from .._validation import check_choice, check_integer, check_not_negative, check_time_limit
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_table,
+    check_time_limit,
+)
 from ._saddle_point import ask, check_answer, check_domain, outcome, split_start, start_of
 from .domains import Simplex
 
@@ -144,7 +149,8 @@ def solve_matrix_game(
     tol = check_not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
     status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1), verbose=verbose,
+        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+        verbose=check_integer(verbose, "verbose", 0),
         time_limit=check_time_limit(time_limit),
     )  # fmt: skip
     (x, pays_y), (y, pays_x) = run.best_x, run.best_y
@@ -194,6 +200,8 @@ class GameRun:
 
     def bounds(self, pays_x, pays_y):
         """Best replies, and what they would pay."""
+        if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
+            raise ValueError("products with payoff must be finite, got NaN or infinity")
         reply_x, reply_y = ask(self.domain_x, "x", pays_x), ask(self.domain_y, "y", -pays_y)
         return (reply_x, reply_y), (float(pays_x @ reply_x), float(pays_y @ reply_y))
 
@@ -220,7 +228,7 @@ def column_products(payoff):
     if isinstance(payoff, LinearOperator):
         _check_transpose(payoff)
         return payoff.shape, (payoff.matvec, payoff.rmatvec)
-    payoff = check_array(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
+    payoff = check_table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
     if sp.issparse(payoff):
         return payoff.shape, (partial(_sparse, payoff.tocsc()), partial(_sparse, payoff.T))
     return payoff.shape, (partial(_dense, payoff), partial(_dense, payoff.T))

@@ -7,15 +7,20 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from .._loop import drive
 from .._result import Status
 from .._threads import count_workers
 from .._validation import (
+    check_array_of_numbers,
+    check_flag,
     check_integer,
+    check_magnitude,
     check_not_negative,
+    check_random_state,
     check_sample_weight,
+    check_strength,
+    check_table,
     check_time_limit,
 )
 from ..losses import MultinomialLogLoss, resolve_loss
@@ -25,7 +30,6 @@ from ._incremental import Start
 from ._solvers import resolve_incremental_solver
 
 __all__ = [
-    "check_magnitude",
     "check_rows",
     "convergence_advice",
     "make_problem",
@@ -139,7 +143,8 @@ def minimize_saga(
     problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
     start = None
     if x0 is not None:
-        x0 = check_array(x0, ensure_2d=False, dtype=np.float64, input_name="x0")
+        x0 = check_array_of_numbers(x0, "x0")
+        check_magnitude(x0, "x0")
         if x0.shape != problem.shape:
             raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
         start = Start(x0, np.zeros(problem.shape[1:]))
@@ -147,7 +152,7 @@ def minimize_saga(
         problem, resolve_incremental_solver(solver), tol=check_not_negative(tol, "tol"),
         max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
         n_workers=count_workers(n_jobs), start=start,
-        time_limit=check_time_limit(time_limit), verbose=verbose,
+        time_limit=check_time_limit(time_limit), verbose=check_integer(verbose, "verbose", 0),
     )  # fmt: skip
     if status is not Status.CONVERGED and tol > 0:
         warnings.warn(convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=2)
@@ -163,16 +168,20 @@ def minimize_saga(
 
 def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept):
     """The objective of `minimize_saga`, from unchecked parameters."""
-    X = check_rows(check_array(X, **ROWS))
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    check_consistent_length(X, y)
+    check_flag(fit_intercept, "fit_intercept")
+    X = check_rows(check_table(X, **ROWS))
+    y = check_array_of_numbers(y, "y")
     if y.ndim != 1:
-        raise ValueError(f"y.shape == {y.shape}, expected ({y.shape[0]},): one truth per row")
+        raise ValueError(f"y.shape == {y.shape}, expected ({X.shape[0]},): one truth per row of X")
+    if y.size != X.shape[0]:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
     check_magnitude(y, "y")
     loss = resolve_loss(loss, None)
     n_outputs = _check_truth(loss, y)
     weight = check_sample_weight(sample_weight, y.size)
     alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
+    if alpha > 0.0:
+        check_strength(alpha, "alpha")
     bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
     return FiniteSum(
         X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,
@@ -182,8 +191,6 @@ def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_interc
 
 # What `check_array` is to make of X: nothing is copied that kernels can read as it is.
 ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
-# Largest entry of which squares can be summed, and multiplied with weights.
-LARGEST = 1e100
 
 
 def check_rows(X):
@@ -198,16 +205,6 @@ def check_rows(X):
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def check_magnitude(values, name):
-    """Refuse numbers with squares that overflow."""
-    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
-    if largest > LARGEST:
-        raise ValueError(
-            f"{name} has an entry of absolute value {largest:.3g}, sums of squares would overflow: "
-            f"scale it, for instance with sklearn.preprocessing.MaxAbsScaler"
-        )
 
 
 def _check_truth(loss, y):

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
+from .._validation import check_positive
 from ._comparators import PlainRun, Point
 from ._curvature import Curvature, solve_positive
 from ._incremental import Solver, Start
@@ -325,6 +326,7 @@ class NewtonCG(Solver):
         check_scalar(
             self.forcing, "forcing", Real, min_val=0, max_val=1, include_boundaries="neither"
         )
+        check_positive(self.forcing, "forcing")
         if not is_ridge(problem.penalty):
             raise ValueError(
                 "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"

@@ -2,15 +2,22 @@
 
 import math
 import warnings
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from .._loop import drive
 from .._result import Status
-from .._validation import check_choice, check_integer, check_not_negative, check_time_limit
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_random_state,
+    check_time_limit,
+)
 from ._active_set import ActiveSet
 from ._saddle_steps import StepState, resolve_step_size
 
@@ -201,14 +208,21 @@ def solve_saddle_point(
     else:
         run = SaddleRun(function, sides, variant, rule)
 
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+
     def end():
         x, y = run.x.copy(), run.y.copy()
-        return callback(
+        answer = callback(
             OptimizeResult(x=x, y=y, fun=run.value, dual_gap=run.dual_gap, nit=run.n_iter + 1)
         )
+        if not (answer is None or isinstance(answer, bool | np.bool_)):
+            raise TypeError(f"callback must return True, False or None, got {answer!r}")
+        return bool(answer)
 
     status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1), verbose=verbose,
+        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+        verbose=check_integer(verbose, "verbose", 0),
         time_limit=check_time_limit(time_limit), end=None if callback is None else end,
     )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
@@ -237,14 +251,16 @@ def start_of(domain, name, point=None):
         raise ValueError(
             f"domain_{name} has no start(): give start=(x, y), or derive it from Domain"
         )
-    point = np.array(point if given else domain.start(), dtype=np.float64)
+    point = np.array(
+        check_array_of_numbers(point if given else domain.start(), f"the start of {name}")
+    )
     size = getattr(domain, "size", point.size)
+    if not isinstance(size, Integral) or size < 1:
+        raise ValueError(f"the size of domain_{name} must be a positive integer, got {size!r}")
     if point.shape != (size,):
         raise ValueError(
             f"the start of {name} must be a vector of length {size}, got shape {point.shape}"
         )
-    if not np.all(np.isfinite(point)):
-        raise ValueError(f"the start of {name} must be finite, got NaN or infinity")
     if given and _is_outside(domain, point, 1e-6 * max(1.0, np.abs(point).sum())):
         raise ValueError(f"the start of {name} is not in domain_{name}")
     return point
@@ -260,7 +276,9 @@ def _is_outside(domain, point, tol):
 
 def ask(domain, name, gradient):
     """The answer of an oracle, in an array of its own: an oracle may return its own memory."""
-    vertex = np.array(domain.lmo(gradient), dtype=np.float64)
+    # A copy goes out, too: an oracle that writes to it must not change the gap.
+    vertex = domain.lmo(gradient.copy())
+    vertex = np.array(check_array_of_numbers(vertex, f"what the lmo of domain_{name} returned"))
     if vertex.shape != gradient.shape:
         raise ValueError(
             f"the lmo of domain_{name} returned shape {vertex.shape}, expected {gradient.shape}"
@@ -409,7 +427,14 @@ class SaddleRun:
                 f"function must return (value, gradient_x, gradient_y), got {answer!r}"
             )
         value, *gradients = answer
-        gradients = [np.asarray(gradient, dtype=np.float64) for gradient in gradients]
+        gradients = [
+            check_array_of_numbers(gradient, f"gradient_{side.name} of function", finite=None)
+            for gradient, side in zip(gradients, self.sides)
+        ]
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.item()
+        if not isinstance(value, Real):
+            raise ValueError(f"function must return a number as value, got {value!r}")
         for gradient, side in zip(gradients, self.sides):
             if gradient.shape != side.point.shape:
                 raise ValueError(
@@ -455,12 +480,18 @@ class SaddleRun:
             kind = "fw"
         longest = min(side.longest(kind) for side in self.sides)
         gaps = {"fw": self.dual_gap, "away": away_gap, "pairwise": self.dual_gap + away_gap}
-        wanted = float(self.rule(StepState(
+        wanted = self.rule(StepState(
             n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
             pairwise_gap=None if self.variant == "fw" else gaps["pairwise"],
             direction_gap=gaps[kind], max_step=longest,
             length_x=self.sides[0].length, length_y=self.sides[1].length,
-        )))  # fmt: skip
+        ))  # fmt: skip
+        if not isinstance(wanted, Real):
+            raise TypeError(f"step_size must give numbers, got {wanted!r} in step {self.n_iter}")
+        try:
+            wanted = float(wanted)
+        except OverflowError:  # a large integer
+            wanted = math.inf
         self.step_length = min(wanted, longest)
         if not 0.0 <= self.step_length < math.inf:
             raise ValueError(

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from .._validation import check_choice
+from .._validation import check_array_of_numbers, check_choice
 
 __all__ = ["check_bound", "check_group_weights", "check_groups"]
 
 
 def check_bound(bound, name, n_features):
     """One bound as a float, or an array of one per feature."""
-    array = np.asarray(bound, np.float64)
+    array = check_array_of_numbers(bound, name, finite=None)
+    if np.any(np.isnan(array)):
+        raise ValueError(f"{name} must not be NaN; for no bound use infinity")
     if array.shape not in ((), (n_features,)):
         raise ValueError(
             f"{name} has shape {array.shape}, expected () or ({n_features},): "
             "one bound, or one per feature"
         )
-    if np.any(np.isnan(array)):
-        raise ValueError(f"{name} must not be NaN; for no bound use infinity")
     return array if array.ndim else float(array)
 
 
@@ -82,7 +82,7 @@ def check_group_weights(group_weights, labels):
     if isinstance(group_weights, str):
         check_choice(group_weights, "group_weights", {"ones", "sqrt"})
         return np.sqrt(sizes) if group_weights == "sqrt" else np.ones_like(sizes)
-    weights = np.asarray(group_weights, np.float64)
+    weights = check_array_of_numbers(group_weights, "group_weights", finite=False)
     if weights.shape != sizes.shape:
         raise ValueError(
             f"group_weights has shape {weights.shape}, expected one weight for each of the "

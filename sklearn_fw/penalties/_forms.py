@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
+
+from .._validation import check_array_of_numbers, check_not_negative
 
 __all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "SimplexForm"]
 
@@ -11,6 +14,8 @@ __all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "Simpl
 TOLERANCE = 1e-12
 # Sums over long blocks round: constraints on them hold up to this fraction.
 FEASIBILITY = 1e-9
+# Newton's method needs about ten.
+NEWTON_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +26,7 @@ class SeparableForm:
     l2: float = 0.0
     lower: float | np.ndarray = -np.inf
     upper: float | np.ndarray = np.inf
+    n_features: int | None = None  # None for any
 
     separable = True
 
@@ -29,23 +35,24 @@ class SeparableForm:
         return self.l2
 
     def scaled(self, alpha):
+        alpha = check_not_negative(alpha, "alpha")
         return replace(self, l1=alpha * self.l1, l2=alpha * self.l2)
 
     def value(self, w):
-        w = np.asarray(w, np.float64)
+        w = _point(w, "w", self.n_features)
         lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
         if np.any((w < lower) | (w > upper)):
             return np.inf
         return float(self.l1 * np.abs(w).sum() + 0.5 * self.l2 * np.square(w).sum())
 
     def prox(self, w, step):
-        w = np.asarray(w, np.float64)
+        w = _point(w, "w", self.n_features)
         lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
-        step = _per_feature(step, w)
+        step = _per_feature(_step(step, len(w)), w)
         return np.clip(_soft(w, step * self.l1) / (1.0 + step * self.l2), lower, upper)
 
     def conjugate(self, v):
-        v = np.asarray(v, np.float64)
+        v = _point(v, "v", self.n_features)
         lower, upper = _per_feature(self.lower, v), _per_feature(self.upper, v)
         slope = v if self.l1 == 0.0 else _soft(v, self.l1)
         if self.l2 > 0.0 and np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
@@ -59,9 +66,9 @@ class SeparableForm:
         return float(np.sum(v * best - self.l1 * np.abs(best) - 0.5 * self.l2 * best * best))
 
     def dual_scale(self, v):
+        v = _point(v, "v", self.n_features)
         if self.l2 > 0.0:
             return 1.0
-        v = np.asarray(v, np.float64)
         lower, upper = _per_feature(self.lower, v), _per_feature(self.upper, v)
         unbounded = np.where(v > 0.0, upper, -lower) == np.inf
         steepest = np.max(np.abs(v), where=unbounded, initial=0.0)
@@ -94,14 +101,15 @@ class BlockForm:
         return np.argsort(self.labels, kind="stable")[self.labels.size - self.start[-1] :]
 
     def scaled(self, alpha):
+        check_not_negative(alpha, "alpha")
         return self
 
     def conjugate(self, v):
-        v = np.asarray(v, np.float64)
+        v = self._point(v, "v")
         return np.inf if np.any(v[self.labels < 0]) else float(self._conjugate(v))
 
     def dual_scale(self, v):
-        v = np.asarray(v, np.float64)
+        v = self._point(v, "v")
         return 0.0 if np.any(v[self.labels < 0]) else float(self._dual_scale(v))
 
     def _dual_scale(self, v):
@@ -125,8 +133,16 @@ class BlockForm:
 
     def _steps(self, step):
         """Step of every block."""
-        step = np.asarray(step, np.float64)
-        return step[self.members[self.start[:-1]]] if step.ndim else step
+        step = _step(step, self.labels.size)
+        if not step.ndim:
+            return step
+        steps = step[self.members[self.start[:-1]]]
+        if np.any(steps[self.labels[self.members]] != step[self.members]):
+            raise ValueError("step must be the same for all features of a block")
+        return steps
+
+    def _point(self, w, name="w"):
+        return _point(w, name, self.labels.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,16 +162,17 @@ class GroupLassoForm(BlockForm):
         return self.l2 if self.labels.min() >= 0 else 0.0
 
     def scaled(self, alpha):
+        alpha = check_not_negative(alpha, "alpha")
         return replace(self, l1=alpha * self.l1, l2=alpha * self.l2, lg=alpha * self.lg)
 
     def value(self, w):
-        w = np.asarray(w, np.float64)
+        w = self._point(w)
         squares = self._sums(w * w)
         value = self.lg * self.weights @ np.sqrt(squares) + 0.5 * self.l2 * squares.sum()
         return float(value + self.l1 * self._sums(np.abs(w)).sum())
 
     def prox(self, w, step):
-        w, steps = np.asarray(w, np.float64), self._steps(step)
+        w, steps = self._point(w), self._steps(step)
         x = _soft(w, self._spread(np.broadcast_to(steps * self.l1, self.weights.shape), 0.0, w))
         norm, threshold = self._norms(x), steps * self.lg * self.weights
         shrink = np.zeros_like(norm)
@@ -178,16 +195,18 @@ class GroupLassoForm(BlockForm):
         # Newton's method for ||soft(t v_B, l1)|| = lg weight_B: the norm is convex in t, so that
         # from t = 1 all iterates stay above the root, and so does the smallest one of all blocks.
         t = 1.0
-        while self.l2 == 0.0 and t > 0.0:
+        if self.l2 > 0.0:
+            return t
+        for _ in range(NEWTON_STEPS):
             x = _soft(t * v, self.l1)
             norm = self._norms(x)
             excess = self._excess(norm)
             outside = excess > 0.0
-            if not np.any(outside):
-                break
+            if t == 0.0 or not np.any(outside):
+                return t
             slope = self._sums(x * v)[outside] / norm[outside]
             t = max(0.0, t - np.max(excess[outside] / slope))
-        return t
+        return 0.0  # which is allowed always; rounding alone leads here
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,11 +220,11 @@ class L2BallForm(BlockForm):
         return np.array([self.radius])
 
     def value(self, w):
-        norm = self._norms(np.asarray(w, np.float64))
+        norm = self._norms(self._point(w))
         return 0.0 if np.all(norm <= self.radius * (1.0 + FEASIBILITY)) else np.inf
 
     def prox(self, w, step):
-        w = np.asarray(w, np.float64)
+        w, _ = self._point(w), self._steps(step)
         return w * self._spread(self.radius / np.maximum(self._norms(w), self.radius), 1.0, w)
 
     def _conjugate(self, v):
@@ -223,14 +242,14 @@ class SimplexForm(BlockForm):
         return np.array([self.radius])
 
     def value(self, w):
-        w = np.asarray(w, np.float64)
+        w = self._point(w)
         far = np.abs(self._sums(w) - self.radius) > FEASIBILITY * self.radius
         return np.inf if np.any(far) or np.any(w[self.labels >= 0] < 0.0) else 0.0
 
     def prox(self, w, step):
         # Michelot's method, all blocks at once: what lies below the threshold of a set can not be
         # in the support, so the sets shrink until nothing lies below.
-        w = np.asarray(w, np.float64)
+        w, _ = self._point(w), self._steps(step)
         x = w - self._spread(self._largest(w), 0.0, w)
         support, size = np.ones(w.shape, bool), 0
         while size != np.count_nonzero(support):
@@ -262,14 +281,14 @@ class PythonForm(BlockForm):
         return np.array([self.scale])
 
     def scaled(self, alpha):
-        return replace(self, scale=alpha * self.scale)
+        return replace(self, scale=check_not_negative(alpha, "alpha") * self.scale)
 
     def value(self, w):
-        value = self._sum(self.penalty.block_value, w)
+        value = self._sum("block_value", self._point(w))
         return value if np.isinf(value) else self.scale * value  # also where the scale is zero
 
     def prox(self, w, step):
-        x = np.array(w, np.float64)
+        x = self._point(w).copy()
         steps = np.broadcast_to(self._steps(step), self.weights.shape)
         for block, members in enumerate(self._blocks):
             u = x[members]
@@ -278,7 +297,8 @@ class PythonForm(BlockForm):
 
     def block_prox(self, u, step, block):
         """Prox of one block, scaled; what compiled epochs call."""
-        x = np.asarray(self.penalty.block_prox(u, self.scale * step, block), np.float64)
+        x = self.penalty.block_prox(u, self.scale * step, block)
+        x = check_array_of_numbers(x, self._name("block_prox", block))
         if x.shape != u.shape:
             raise ValueError(
                 f"block_prox of {type(self.penalty).__name__} returned shape {x.shape} for block "
@@ -286,10 +306,13 @@ class PythonForm(BlockForm):
             )
         return x
 
+    def _name(self, method, block):
+        return f"what {method} of {type(self.penalty).__name__} returned for block {block}"
+
     def _conjugate(self, v):
         if self.scale == 0.0:
             return np.inf if np.any(v) else 0.0  # nothing is known of the domain
-        return self.scale * self._sum(self.penalty.block_conjugate, v / self.scale)
+        return self.scale * self._sum("block_conjugate", v / self.scale)
 
     def _dual_scale(self, v):
         inside, outside = 0.0, 1.0
@@ -307,10 +330,39 @@ class PythonForm(BlockForm):
     def _blocks(self):
         return np.split(self.members, self.start[1:-1])
 
-    def _sum(self, function, u):
-        u = np.asarray(u, np.float64)
-        blocks = enumerate(self._blocks)
-        return float(sum(function(u[members].ravel(), block) for block, members in blocks))
+    def _sum(self, method, u):
+        """Sum of a method of the user over all blocks, each of which must be above -inf."""
+        total, function = 0.0, getattr(self.penalty, method)
+        for block, members in enumerate(self._blocks):
+            value = function(u[members].ravel(), block)
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                value = value.item()
+            if not isinstance(value, Real) or not value > -np.inf:
+                raise ValueError(
+                    f"{self._name(method, block)} must be a number, maybe inf, got {value!r}"
+                )
+            total += float(value)
+        return total
+
+
+def _point(w, name, n_features):
+    """Coefficients or slopes, (n_features,) or (n_features, n_outputs)."""
+    w = check_array_of_numbers(w, name)
+    if w.ndim not in (1, 2) or n_features not in (None, len(w)):
+        n = "n_features" if n_features is None else n_features
+        raise ValueError(f"{name} must have shape ({n},) or ({n}, n_outputs), got {w.shape}")
+    return w
+
+
+def _step(step, n_features):
+    """A step for all features, or one for each."""
+    step = check_array_of_numbers(step, "step")
+    if step.shape not in ((), (n_features,)) or np.any(step < 0.0):
+        raise ValueError(
+            f"step must be a number or have shape ({n_features},), and not be negative; got shape "
+            f"{step.shape}"
+        )
+    return step
 
 
 def _soft(u, threshold):

@@ -9,7 +9,7 @@ from sklearn.utils import check_scalar
 
 from .._validation import check_integer, check_not_negative, check_positive
 from ._checks import check_bound, check_group_weights, check_groups
-from ._forms import GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
+from ._forms import BlockForm, GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
 
 __all__ = [
     "L1",
@@ -62,7 +62,13 @@ class Penalty(BaseEstimator, ABC):
         object
             The bound penalty described above.
         """
-        return self._bind(check_integer(n_features, "n_features", 1))
+        bound = self._bind(check_integer(n_features, "n_features", 1))
+        if not isinstance(bound, SeparableForm | BlockForm):  # compiled code follows its numbers
+            raise TypeError(
+                f"{type(self).__name__} is no penalty that solvers know: derive your own from "
+                f"BlockSeparable"
+            )
+        return bound
 
     @abstractmethod
     def _bind(self, n_features):
@@ -90,21 +96,21 @@ class ElasticNet(Penalty):
     def _bind(self, n_features):
         check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
         ratio = check_not_negative(self.l1_ratio, "l1_ratio")
-        return SeparableForm(ratio, 1.0 - ratio)
+        return SeparableForm(ratio, 1.0 - ratio, n_features=n_features)
 
 
 class L1(Penalty):
     """Lasso penalty ``||w||_1``."""
 
     def _bind(self, n_features):
-        return SeparableForm(l1=1.0)
+        return SeparableForm(l1=1.0, n_features=n_features)
 
 
 class L2(Penalty):
     """Ridge penalty ``||w||^2 / 2``."""
 
     def _bind(self, n_features):
-        return SeparableForm(l2=1.0)
+        return SeparableForm(l2=1.0, n_features=n_features)
 
 
 class Box(Penalty):
@@ -132,8 +138,9 @@ class Box(Penalty):
         if np.any(lower > upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("lower must not be above upper anywhere, else the box is empty")
         return SeparableForm(
-            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower, upper
-        )
+            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower, upper,
+            n_features,
+        )  # fmt: skip
 
 
 class NonNegative(Penalty):
@@ -153,8 +160,9 @@ class NonNegative(Penalty):
 
     def _bind(self, n_features):
         return SeparableForm(
-            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower=0.0
-        )
+            check_not_negative(self.l1, "l1"), check_not_negative(self.l2, "l2"), lower=0.0,
+            n_features=n_features,
+        )  # fmt: skip
 
 
 class GroupLasso(Penalty):

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from itertools import chain
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._packed import Packed
+from .._validation import check_array_of_numbers, check_list, check_sample_weight
 
 __all__ = ["NodeTransformer"]
 
@@ -124,10 +126,10 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
         NodeTransformer
             The fitted estimator itself.
         """
-        nodes = _Nodes(X, self.part)
+        transformer, nodes = self._clone(), _Nodes(X, self.part)
         params = self._node_params("fit", params, nodes)
-        with _target_for(y, nodes) as target:
-            self.transformer_ = clone(self.transformer).fit(nodes.stacked, target, **params)
+        with _named(transformer), _target_for(y, nodes) as target:
+            self.transformer_ = transformer.fit(nodes.stacked, target, **params)
         return self
 
     def fit_transform(self, X, y=None, **params):
@@ -148,10 +150,9 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
         object array of shape (n_samples,) or Packed
             As in :meth:`transform`.
         """
-        nodes = _Nodes(X, self.part)
+        transformer, nodes = self._clone(), _Nodes(X, self.part)
         params = self._node_params("fit_transform", params, nodes)
-        transformer = clone(self.transformer)
-        with _target_for(y, nodes) as target:
+        with _named(transformer), _target_for(y, nodes) as target:
             if hasattr(transformer, "fit_transform"):
                 out = transformer.fit_transform(nodes.stacked, target, **params)
             else:
@@ -176,7 +177,9 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
         """
         check_is_fitted(self)
         nodes = _Nodes(X, self.part)
-        return nodes.split(self.transformer_.transform(nodes.stacked), self.transformer_)
+        with _named(self.transformer_):
+            table = self.transformer_.transform(nodes.stacked)
+        return nodes.split(table, self.transformer_)
 
     @available_if(_inner_has("inverse_transform"))
     def inverse_transform(self, X):
@@ -194,7 +197,9 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
         """
         check_is_fitted(self)
         nodes = _Nodes(X, self.part)
-        return nodes.split(self.transformer_.inverse_transform(nodes.stacked), self.transformer_)
+        with _named(self.transformer_):
+            table = self.transformer_.inverse_transform(nodes.stacked)
+        return nodes.split(table, self.transformer_)
 
     @available_if(_inner_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features=None):
@@ -211,6 +216,9 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
             One name per column.
         """
         check_is_fitted(self)
+        if input_features is not None:
+            names = check_list(input_features, "input_features", "names")
+            input_features = np.array(names, dtype=object)
         return self.transformer_.get_feature_names_out(input_features)
 
     def set_output(self, *, transform=None):
@@ -264,6 +272,14 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
         tags.target_tags.required = inner.target_tags.required
         return tags
 
+    def _clone(self):
+        if not hasattr(self.transformer, "fit") or isinstance(self.transformer, type):
+            raise TypeError(
+                "transformer must be a transformer object of scikit-learn, such as "
+                f"StandardScaler(), got {self.transformer!r:.60}"
+            )
+        return clone(self.transformer)
+
     def _node_params(self, method, params, nodes):
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, method, **params)["transformer"]
@@ -271,21 +287,39 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
             params = dict(routed[method if has_method else "fit"])
         for name in _PER_SAMPLE:
             if params.get(name) is not None:
-                values = np.asarray(params[name])
+                weighs = name == "sample_weight"
+                values = check_array_of_numbers(params[name], name) if weighs else params[name]
+                values = np.asarray(values)
                 if values.shape != (len(nodes.lengths),):
                     raise ValueError(
                         f"{name} must have one value for each of the {len(nodes.lengths)} "
                         f"samples, got shape {values.shape}"
                     )
+                if weighs:
+                    check_sample_weight(values, len(values))
                 params = {**params, name: np.repeat(values, nodes.lengths)}
         return params
+
+
+@contextmanager
+def _named(transformer):
+    """Say whose error it is that nodes lead to; what is no error of input becomes one."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        error.add_note(f"NodeTransformer handed the nodes of X to {type(transformer).__name__}")
+        raise
+    except (AttributeError, ArithmeticError, LookupError) as error:
+        raise TypeError(
+            f"{type(transformer).__name__} cannot take the nodes of X: {error}"
+        ) from error
 
 
 @contextmanager
 def _target_for(y, nodes):
     """Give one label per node, or None; explain that None when the transformer complains."""
     # Targets may be graphs, tuples, anything: only arrays and lists can be joined.
-    targets = [] if y is None else list(y)
+    targets = [] if y is None else check_list(y, "y", "targets, one for each sample")
     joinable = all(isinstance(t, list) or (isinstance(t, np.ndarray) and t.ndim) for t in targets)
     aligned = joinable and np.array_equal([len(t) for t in targets], nodes.lengths)
     try:
@@ -309,7 +343,7 @@ class _Nodes:
             self.stacked, self.offsets = compact.values, compact.offsets
             self.tuples = None
         else:
-            samples = list(X)
+            samples = check_list(X, "X", "samples")
             self.tuples = samples if samples and isinstance(samples[0], tuple) else None
             blocks = [_part(x, part, self.tuples is not None, i) for i, x in enumerate(samples)]
             self.stacked, lengths = _stack(blocks)
@@ -352,6 +386,8 @@ def _part(x, part, as_tuple, i):
         )
     if not as_tuple:
         return x
+    if not isinstance(part, Integral) or isinstance(part, bool):
+        raise TypeError(f"part must be an integer, the place in the tuples of X, got {part!r:.60}")
     if not -len(x) <= part < len(x):
         raise ValueError(f"part={part} but sample {i} is a tuple of {len(x)} parts")
     return x[part]
@@ -394,7 +430,7 @@ def _kind(block, i):
         return "list"
     raise TypeError(
         f"the nodes of sample {i} are a {type(block).__name__}: use an array, a CSR matrix, a "
-        "data frame or a list with one element per node"
+        "data frame or a list with one element per node in X"
     )
 
 

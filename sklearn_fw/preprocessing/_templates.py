@@ -1,5 +1,6 @@
 """Templates: which values of which neighbours of a token make its features."""
 
+from .._validation import check_list
 from ._word_functions import FUNCTIONS
 
 __all__ = ["chunking_templates", "named_templates", "tagging_templates"]
@@ -11,7 +12,7 @@ FLAGS = [name for name in FUNCTIONS if name.startswith(("is_", "has_"))]
 def named_templates(templates, fields):
     """The list that a name stands for; lists are returned as they are."""
     if not isinstance(templates, str):
-        return list(templates)
+        return check_list(templates, "templates", "tuples of (name, offset) pairs")
     if templates == "chunking":
         return chunking_templates()
     if templates == "tagging":
@@ -69,6 +70,9 @@ def tagging_templates(word="w", *others):
     >>> TokenFeatures(templates).fit([["a", "word"]]).n_features_out_
     28
     """
+    for field in (word, *others):
+        if not isinstance(field, str):
+            raise TypeError(f"word and others must be names of fields, got {field!r:.60}")
     low, short = f"lower({word})", f"short_shape({word})"
     return [
         ((word, 0),),

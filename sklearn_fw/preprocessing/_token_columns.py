@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._packed import Packed
+from .._validation import check_list
 
 __all__ = ["token_columns"]
 
@@ -15,12 +16,14 @@ def token_columns(X, n_fields):
     if isinstance(X, Packed):
         X = X.compact()
         return _split_rows(X.values, n_fields, "X"), X.offsets
-    X = list(X)
+    X = check_list(X, "X", "sentences")
     for i, sentence in enumerate(X):
-        if isinstance(sentence, (str, bytes, tuple, dict)):
+        sized = hasattr(sentence, "__len__") and getattr(sentence, "ndim", 1)
+        table = sp.issparse(sentence) or hasattr(sentence, "columns")
+        if not sized or table or isinstance(sentence, (str, bytes, tuple, dict, set)):
             raise TypeError(
-                f"sample {i} is a {type(sentence).__name__}, not a sentence: give an array of "
-                f"shape (n_tokens, {n_fields}) or a list of tokens"
+                f"sample {i} is a {type(sentence).__name__}, not a sentence: X must hold arrays of "
+                f"shape (n_tokens, {n_fields}) or lists of tokens"
             )
     offsets = np.concatenate([[0], np.cumsum([len(s) for s in X], dtype=np.int64)])
     if X and all(isinstance(s, np.ndarray) and s.ndim == X[0].ndim for s in X):
@@ -39,7 +42,8 @@ def token_columns(X, n_fields):
     if n_fields == 1:
         tokens = [(token,) if isinstance(token, str) else token for token in tokens]
     for j, token in enumerate(tokens):
-        fits = isinstance(token, (list, tuple, np.ndarray)) and len(token) >= n_fields
+        sequence = isinstance(token, list | tuple) or np.ndim(token) == 1
+        fits = sequence and hasattr(token, "__getitem__") and len(token) >= n_fields
         if not fits:
             i = np.searchsorted(offsets, j, side="right") - 1
             _refuse(token, f"token {j - offsets[i]} of sample {i}", n_fields)

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._packed import Packed
+from .._validation import check_dtype, check_flag, check_integer, check_list
 from ._grams import Grams, base_of
 from ._templates import named_templates
 from ._token_columns import token_columns
@@ -18,6 +18,7 @@ from ._word_functions import FUNCTIONS, resolve_function
 
 __all__ = ["TokenFeatures"]
 
+FARTHEST = 1000  # tokens between those of a template
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 # Rows that are no function of a field, and the names of their only feature.
 _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
@@ -234,7 +235,11 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def _learn(self, X):
         """Set the fitted attributes; return the column of each (token, template) or -1."""
-        check_scalar(self.min_count, "min_count", Integral, min_val=1)
+        check_integer(self.min_count, "min_count", 1)
+        check_flag(self.boundaries, "boundaries")
+        check_flag(self.bias, "bias")
+        _check_functions(self.functions)
+        self._dtype = check_dtype(self.dtype)
         self._names = _check_fields(self.fields)
         templates = self._resolve_templates()
         values, offsets = token_columns(X, len(self._names))
@@ -272,16 +277,17 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def _resolve(self, template):
         try:
-            pairs = [(name, int(offset)) for name, offset in template]
+            pairs = [(name, offset) for name, offset in template]
         except (TypeError, ValueError):
             pairs = []
-        if not pairs or not all(isinstance(name, str) for name, _ in pairs):
+        whole = [isinstance(offset, Integral) and abs(offset) <= FARTHEST for _, offset in pairs]
+        if not pairs or not all(whole) or not all(isinstance(name, str) for name, _ in pairs):
             raise ValueError(
                 f"templates holds {template!r}: each template must be a tuple of (name, offset) "
                 f"pairs with a field out of {self._names}, or a function of one, and an integer "
-                f"offset"
+                f"offset, from -{FARTHEST} to {FARTHEST}"
             )
-        return tuple((self._row_of(name, template), offset) for name, offset in pairs)
+        return tuple((self._row_of(name, template), int(offset)) for name, offset in pairs)
 
     def _row_of(self, name, template):
         if name not in self._numbers:
@@ -343,7 +349,11 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     def _look_up(self, field, column):
         """Codes of a column of tokens in all rows of its field."""
         vocabulary = self.vocabularies_[field]
-        ids = np.array([vocabulary.get(value, -1) for value in column], dtype=np.int64)
+        try:
+            ids = np.array([vocabulary.get(value, -1) for value in column], dtype=np.int64)
+        except TypeError:
+            check_text(column, self._names[field])
+            raise
         codes = self._codes_of[field][:, ids]
         unknown = np.flatnonzero(ids < 0)
         if len(unknown):
@@ -352,7 +362,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         return codes
 
     def _encode_new(self, field, words):
-        _check_text(words, self._names[field])
+        check_text(words, self._names[field])
         codes = np.full((len(self._rows_of[field]), len(words)), -1, dtype=np.int32)
         done = {(): words}
         for k, row in enumerate(self._rows_of[field]):
@@ -385,7 +395,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
             indptr = indptr.astype(np.int32)
         else:
             indices = indices.astype(np.int64)
-        data = np.ones(len(indices), dtype=self.dtype)
+        data = np.ones(len(indices), dtype=self._dtype)
         sparse_array = get_config().get("sparse_interface", "spmatrix") == "sparray"
         make = sp.csr_array if sparse_array else sp.csr_matrix
         values = make((data, indices, indptr), shape=(len(columns), self.n_features_out_))
@@ -396,10 +406,22 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 def _check_fields(fields):
     if isinstance(fields, str):
         raise TypeError(f"fields must be a tuple of names, got the str {fields!r}: ({fields!r},)")
-    fields = tuple(fields)
+    fields = tuple(check_list(fields, "fields", "names"))
     if not fields or not all(isinstance(f, str) for f in fields) or len(set(fields)) < len(fields):
         raise ValueError(f"fields must hold at least one name, all different, got {fields!r}")
     return fields
+
+
+def _check_functions(functions):
+    if functions is None:
+        return
+    if not isinstance(functions, dict):
+        raise TypeError(f"functions must be a dict of str to callable, got {functions!r:.60}")
+    for name, function in functions.items():
+        if not isinstance(name, str) or not callable(function):
+            raise TypeError(
+                f"functions must be a dict of str to callable, got {name!r:.60}: {function!r:.60}"
+            )
 
 
 def _checked(function, name):
@@ -417,23 +439,27 @@ def _checked(function, name):
     return call
 
 
-def _check_text(values, field):
-    wrong = next((v for v in values if not isinstance(v, str)), None)
-    if wrong is not None:
-        raise TypeError(
-            f"field {field!r} holds {wrong!r} of type {type(wrong).__name__}: fields must be "
-            "text, convert numbers with str"
-        )
+def check_text(values, field):
+    for wrong in values:
+        if not isinstance(wrong, str):
+            raise TypeError(
+                f"field {field!r} holds {wrong!r:.60} of type "
+                f"{type(wrong).__name__}: fields must be text, convert the numbers in X with str"
+            )
 
 
 def _fit_vocabulary(values, field):
     """Sorted distinct values with their ranks, and the rank of each value."""
     # First number the values as they come, in one pass; sort the distinct ones after.
     first = {}
-    for value in values:
-        if value not in first:
-            first[value] = len(first)
-    _check_text(first, field)
+    try:
+        for value in values:
+            if value not in first:
+                first[value] = len(first)
+    except TypeError:  # lists and arrays have no hash
+        check_text(values, field)
+        raise
+    check_text(first, field)
     numbers = np.fromiter(map(first.__getitem__, values), np.int64, len(values))
     ordered = sorted(first)
     rank = np.empty(len(ordered), dtype=np.int64)

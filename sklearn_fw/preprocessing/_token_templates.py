@@ -4,7 +4,7 @@ import numpy as np
 
 from ._templates import chunking_templates
 from ._token_columns import token_columns
-from ._token_features import TokenFeatures
+from ._token_features import TokenFeatures, check_text
 
 __all__ = ["ChunkingFeatures", "crfsuite_chunking_attributes"]
 
@@ -42,6 +42,8 @@ def crfsuite_chunking_attributes(sentence):
      'pos[0]|pos[1]=PRP|VBZ', '__BOS__']
     """
     columns = dict(zip(("w", "pos"), token_columns([sentence], 2)[0]))
+    for field, values in columns.items():
+        check_text(values, field)
     n_tokens = len(columns["w"])
     attributes = [[] for _ in range(n_tokens)]
     for template in chunking_templates():

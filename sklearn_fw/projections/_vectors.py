@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_positive
+from .._validation import check_array_of_numbers, check_positive
 
 __all__ = ["project_box", "project_l1_ball", "project_l2_ball", "project_simplex"]
 
@@ -153,15 +153,22 @@ def project_box(v, lower, upper):
     array([0. , 0.5, 1. ])
     """
     v = _vectors(v)
-    if not np.all(np.less_equal(lower, upper)):  # also where a bound is NaN
+    lower = check_array_of_numbers(lower, "lower", finite=None)
+    upper = check_array_of_numbers(upper, "upper", finite=None)
+    for bound, name in ((lower, "lower"), (upper, "upper")):
+        try:
+            fits = np.broadcast_shapes(bound.shape, v.shape) == v.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"{name} has shape {bound.shape}, which does not fit v of {v.shape}")
+    if not np.all(lower <= upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
         raise ValueError("lower must not be above upper anywhere, else the box is empty")
     return np.clip(v, lower, upper)
 
 
 def _vectors(v):
-    v = np.asarray(v, dtype=np.float64)
+    v = check_array_of_numbers(v, "v")
     if v.ndim == 0 or v.shape[-1] == 0:
         raise ValueError(f"v must hold vectors along its last axis, got shape {v.shape}")
-    if not np.all(np.isfinite(v)):
-        raise ValueError("v must be finite, got NaN or infinity")
     return v

@@ -7,6 +7,7 @@ from ..model_selection import (
 )
 from ._displays import ConvergenceDisplay
 from ._path import StructuredPath
+from ._radius_path import RadiusPath
 from ._svm import StructuredSVM
 from ._svm_cv import StructuredSVMCV
 from .models import (
@@ -37,6 +38,7 @@ __all__ = [
     "MulticlassModel",
     "MultilabelModel",
     "Perceptron",
+    "RadiusPath",
     "RegularizationPath",
     "RegularizationPathDisplay",
     "SaddlePointFrankWolfe",

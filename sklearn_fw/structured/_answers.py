@@ -9,7 +9,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_sample_weight
+from ..inference.oracles._checked import checked
 from ._items import length_of
+from ._suboptimality import suboptimality
 from .models import MulticlassModel
 from .models._pairwise import has_parts
 
@@ -70,7 +72,7 @@ class Answers:
         """
         X, k = self._check_X(X), check_integer(k, "k", 1)
         self._need("n_best", "top_k")
-        return self.model_._n_best(X, self.coef_, self.oracle_, k)
+        return self.model_._n_best(X, self.coef_, checked(self.oracle_), k)
 
     # ---- probabilities -----------------------------------------------------------------------
 
@@ -196,7 +198,11 @@ class Answers:
 
     def _sums(self):
         """The oracle for marginals; None means the compiled trees, which single nodes are too."""
-        return None if self._compiled or isinstance(self.model_, MulticlassModel) else self.oracle_
+        return None if isinstance(self.model_, MulticlassModel) else self._own_oracle()
+
+    def _own_oracle(self):
+        """The oracle for predictions; None means the compiled trees."""
+        return None if self._compiled else checked(self.oracle_)
 
     def _need(self, method, ability):
         single_nodes = ability == "marginals" and isinstance(self.model_, MulticlassModel)
@@ -205,6 +211,49 @@ class Answers:
                 f"{method} needs an oracle with the method {ability}, which "
                 f"{type(self.oracle_).__name__} lacks: fit with another oracle"
             )
+
+    # ---- other data --------------------------------------------------------------------------
+
+    def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
+        """Bound on how far ``coef_`` is from the optimum of the problem that some data pose.
+
+        The problem is the one that `fit` solves with ``C = C_`` (or with the radius of the solver)
+        and the fitted model. On the training data it is that of ``dual_gap_``. On others it says
+        whether a fit on them would pay: how much smaller its objective could be at most.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            True outputs, of classes seen in fit.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses; samples of weight zero are left out.
+        max_iter : int or None, default=None
+            Largest number of passes over the data; any number gives a bound, more passes a smaller
+            one. None is what ``max_iter="auto"`` means in `fit`.
+
+        Returns
+        -------
+        gap : float
+            Value of the objective at ``coef_`` less the best lower bound on its minimum that was
+            found; inf where an oracle that is not exact gives no bounds.
+
+        Raises
+        ------
+        ValueError
+            When X and y do not fit together or to the model, or the solver is "perceptron".
+
+        Notes
+        -----
+        The weights alone tell nothing of the minimum: dual variables of these data must be found,
+        by passes of block-coordinate Frank-Wolfe (the solver itself, if it has a radius). They end
+        when a tenth of the gap at most is owed to them, so that the true distance is at least nine
+        tenths of what is returned, or with ``max_iter``. Costs n_samples oracle calls, and one or
+        two times as many per pass. On the training data ``dual_gap_`` is known without any.
+        """
+        check_is_fitted(self)
+        return suboptimality(self, X, y, sample_weight, max_iter)
 
     # ---- sparse weights ----------------------------------------------------------------------
 

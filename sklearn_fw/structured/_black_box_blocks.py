@@ -10,11 +10,11 @@ does in NumPy, step by step, what `_kernels.blocks` does with marginals.
 """
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from .._kernels import block_rules
 from .._kernels.block_rules import AWAY, FW, PAIRWISE
-from .._threads import chunks
+from .._threads import chunks, parallel
 from ._blocks import Blocks, Sweep
 from ._checked_model import Answer, CheckedModel, SparseVector, union
 
@@ -220,9 +220,10 @@ class BlackBoxBlocks(Blocks):
     def _ask_all(self, w, keyed, augmented=True):
         samples = self._samples
         # The default backend, so that `joblib.parallel_config` can send batches anywhere.
-        batches = Parallel(n_jobs=self._n_jobs)(
+        pool = parallel(self._n_jobs)
+        batches = pool(
             delayed(_ask_many)(self._model, samples[first:last], w, keyed, augmented)
-            for first, last in chunks(np.arange(len(samples) + 1), self._n_jobs)
+            for first, last in chunks(np.arange(len(samples) + 1), pool.n_jobs)
         )
         return [answer for batch in batches for answer in batch]
 

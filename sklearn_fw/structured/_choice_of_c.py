@@ -8,9 +8,9 @@ features ``a x`` and losses ``b L`` the problem for ``b C / a^2`` is that for C,
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._loop import drive
+from .._validation import check_random_state
 from ._items import length_of, take
 from .solvers import suitable_solver
 

@@ -1,7 +1,7 @@
 """Blocks of the built-in models: dual variables are part marginals, passes are compiled."""
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from .._kernels import blocks as kernels
 from .._kernels import class_blocks
@@ -18,7 +18,7 @@ from .._kernels.block_rules import (
     table_is_full,
 )
 from .._kernels.parts import Dual, Scratch, Weights, block_scores, current_value, labels_value
-from .._threads import chunks, n_threads
+from .._threads import chunks, n_threads, parallel
 from ..inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ._blocks import Blocks, Sweep
 from .models._pairwise import augmented_argmax
@@ -239,12 +239,13 @@ class PartBlocks(Blocks):
 
     def _share(self, run):
         """Call ``run(first, last)`` on ranges of samples that make up all of them."""
-        ranges = chunks(self._parts.node_start, self._n_jobs)
+        n_jobs = n_threads(self._n_jobs)
+        ranges = chunks(self._parts.node_start, n_jobs)
         if len(ranges) == 1:  # joblib would take longer than many a kernel
             return run(*ranges[0])
         # Explicit threads over a kernel without the GIL: nothing is copied.
         jobs = (delayed(run)(first, last) for first, last in ranges)
-        Parallel(n_jobs=n_threads(self._n_jobs), require="sharedmem")(jobs)
+        parallel(n_jobs, require="sharedmem")(jobs)
 
     def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""
@@ -257,13 +258,14 @@ class PartBlocks(Blocks):
             current[i] = current_value(parts, self._dual, view, i, scratch) - true_value[i]
             scores = self._block_scores(i, view)
             asked.append(
-                (PairwiseScores(scores.unary.copy(), scores.pairwise, scores.edges), truth)
+                (PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges), truth)
             )
+        pool = parallel(self._n_jobs)
         jobs = [
             delayed(_ask_many)(self._oracle, asked[first:last], whole_cost)
-            for first, last in chunks(parts.node_start, self._n_jobs)
+            for first, last in chunks(parts.node_start, pool.n_jobs)
         ]
-        answers = [answer for batch in Parallel(n_jobs=self._n_jobs)(jobs) for answer in batch]
+        answers = [answer for batch in pool(jobs) for answer in batch]
         for i, (scores, truth) in enumerate(asked):
             answer, upper_bound = answers[i]
             value = scores.value(answer) + whole_cost * np.any(answer != truth)

@@ -3,20 +3,22 @@
 import copy
 import math
 import time
-import warnings
 from itertools import pairwise
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from .._loop import drive
-from .._result import Status
-from .._validation import check_choice, check_integer, check_positive, check_time_limit
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_random_state,
+    check_time_limit,
+)
 from ..model_selection import RegularizationPath
-from ._choice_of_c import most_passes
 from ._path_pieces import Breakpoint, Piece
+from ._path_walk import Walk
 from .solvers import BlockFrankWolfe, resolve_solver
 
 __all__ = ["StructuredPath", "structured_path"]
@@ -29,11 +31,6 @@ EPS = 0.1
 KAPPA = {"exact": 0.85, "heuristic": 0.7}
 # lam where a path without C_max ends.
 WEAKEST = 1e-5
-# Log ratios of lam from one breakpoint to the next: the first, and the largest. Where mixtures
-# would allow more, a warm start from afar costs more passes than a breakpoint between.
-FIRST_STRIDE = LONGEST_STRIDE = 1.2
-# How much of the predicted stride is taken, and how much longer or shorter it may become at once.
-SAFETY, SHRINK, GROW = 0.9, 0.4, 1.5
 # Relative distance of values of C that count as equal.
 TOUCH = 1e-12
 
@@ -82,7 +79,7 @@ class StructuredPath(RegularizationPath):
         Accuracy.
     certified : bool
         Whether it is guaranteed (exact mode).
-    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter"}
+    terminated_by_ : {"hinge", "C_max", "max_breakpoints", "time_limit", "max_iter", "rounding"}
         Why the path ends; "hinge": the mean hinge loss is below eps, larger C change nothing.
     n_oracle_calls_ : int
         Oracle calls made.
@@ -125,6 +122,11 @@ class StructuredPath(RegularizationPath):
         self.C_start_ = 0.0 if self._gap_0 <= eps else float(self.Cs_[0])
         self.lam_end_ = solved[-1].end(eps)
         self.C_end_ = math.inf if self.lam_end_ == 0 else 1.0 / (self.lam_end_ * self._scale)
+
+    @property
+    def end_(self):
+        """Where the guarantee ends."""
+        return self.C_end_
 
     def coef_at(self, C):
         """Weights for one or many values of C.
@@ -209,7 +211,7 @@ class StructuredPath(RegularizationPath):
         return fitted
 
     def _check_C(self, C):
-        Cs = np.atleast_1d(np.asarray(C, dtype=float))
+        Cs = np.atleast_1d(check_array_of_numbers(C, "C", finite=None))
         if Cs.ndim != 1:
             raise ValueError(f"C must be a number or one-dimensional, got shape {Cs.shape}")
         for value in Cs:
@@ -256,16 +258,10 @@ def structured_path(
     eps`` at breakpoints as far apart as their mixtures stay ``eps``-optimal.
     """
     check_choice(mode, "mode", {"exact", "heuristic"})
-    kappa = KAPPA[mode] if kappa is None else check_positive(kappa, "kappa")
-    if not kappa < 1:
-        raise ValueError(f"kappa must be below 1, got {kappa}")
-    for name, value in (("eps", eps), ("C_min", C_min), ("C_max", C_max)):
-        if value is not None:
-            check_positive(value, name)
-    if C_min is not None and C_max is not None and not C_min < C_max:
-        raise ValueError(f"C_min must be below C_max, got {C_min} and {C_max}")
-    if max_breakpoints is not None:
-        check_integer(max_breakpoints, "max_breakpoints", 1)
+    eps, kappa, C_min, C_max = check_walk(
+        eps, KAPPA[mode] if kappa is None else kappa, ("C_min", C_min), ("C_max", C_max),
+        max_breakpoints,
+    )  # fmt: skip
     deadline = time.perf_counter() + check_time_limit(time_limit)
     solver = resolve_solver(estimator.solver)
     if not isinstance(solver, BlockFrankWolfe):
@@ -283,7 +279,7 @@ def structured_path(
     if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
         fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
-    max_iter = most_passes(blocks) if estimator.max_iter == "auto" else estimator.max_iter
+    max_iter = fitted._most_passes(blocks)
     eps = EPS * blocks.max_loss if eps is None else eps
     method = fitted.solver_.start(
         blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
@@ -292,20 +288,13 @@ def structured_path(
     lam_start, hinge_at_zero = _start(blocks, kappa * eps)
     if C_min is not None:
         lam_start = min(lam_start, 1.0 / (C_min * scale))
-    walk = _Walk(
-        _Trusting(method) if mode == "heuristic" else method, eps,
-        lam_start=lam_start, lam_min=lam_min, max_iter=max_iter, verbose=estimator.verbose,
-        max_breakpoints=max_breakpoints, deadline=deadline,
+    walk = Walk(
+        _Trusting(method) if mode == "heuristic" else method, eps, Piece,
+        ends=(lam_start, min(lam_min, lam_start)), at_end="C_max", max_iter=max_iter,
+        max_breakpoints=max_breakpoints, deadline=deadline, verbose=estimator.verbose,
     )  # fmt: skip
     walk.run()
-    if walk.ended == "max_iter":
-        warnings.warn(
-            f"the path ends at C = {1.0 / (walk.solved[-1].lam * scale):.3g}: "
-            f"{max_iter} passes missed a gap of kappa * eps = {kappa * eps:.3g} at the "
-            f"next C; increase max_iter or eps",
-            ConvergenceWarning,
-            stacklevel=CALLER,
-        )
+    walk.warn_if_short("C", 1.0 / (walk.solved[-1].lam * scale), CALLER)
     from .._kernels.block_rules import CALLS
 
     return StructuredPath(
@@ -315,72 +304,19 @@ def structured_path(
     )  # fmt: skip
 
 
-class _Ended(Exception):
-    """The path cannot go on; the message says why."""
-
-
-class _Walk:
-    """Breakpoints from strong to weak regularization, in ``solved``."""
-
-    def __init__(
-        self, method, eps, *, lam_start, lam_min, max_iter, verbose, max_breakpoints, deadline
-    ):
-        self.method, self.eps, self.lam_start, self.lam_min = method, eps, lam_start, lam_min
-        self.max_iter, self.verbose = max_iter, verbose
-        self.max_breakpoints, self.deadline = max_breakpoints, deadline
-        self.solved, self.n_solved, self.stride = [], 0, FIRST_STRIDE
-
-    def run(self):
-        """Go on until the end, which `ended` names."""
-        try:
-            self.solved.append(self._solve(self.lam_start))
-            ahead = []  # solutions beyond pieces that must be halved first
-            while True:
-                here = self.solved[-1]
-                goal = ahead.pop() if ahead else self._solve(self._next_lam(here))
-                piece = Piece(here, goal)
-                gaps = piece.probe()
-                if gaps.max() <= self.eps and piece.is_certified(self.eps):
-                    self.solved.append(goal)
-                    self._adapt_stride(piece, gaps.max())
-                else:
-                    share = np.clip(np.argmax(gaps) / (len(gaps) - 1), 0.25, 0.75)
-                    middle = self._solve(here.lam * (goal.lam / here.lam) ** share)
-                    ahead += [goal, middle]
-        except _Ended as reason:
-            if not self.solved:
-                raise RuntimeError("no breakpoint was reached: increase max_iter or eps") from None
-            self.ended = str(reason)
-
-    def _next_lam(self, here):
-        if here.hinge <= self.eps:
-            raise _Ended("hinge")
-        if here.lam <= self.lam_min:
-            raise _Ended("C_max")
-        lam = here.lam * math.exp(-self.stride)
-        # No short last step.
-        return self.lam_min if lam * math.exp(-0.2 * self.stride) < self.lam_min else lam
-
-    def _solve(self, lam):
-        if self.max_breakpoints is not None and self.n_solved >= self.max_breakpoints:
-            raise _Ended("max_breakpoints")
-        if self.n_solved and time.perf_counter() > self.deadline:
-            raise _Ended("time_limit")
-        self.n_solved += 1
-        method = self.method
-        method.move_to(lam)
-        status, _, _ = drive(method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose)
-        if status is not Status.CONVERGED:
-            raise _Ended("max_iter")
-        return method.breakpoint()
-
-    def _adapt_stride(self, piece, gap):
-        """The part of the gap that mixing adds grows with the square of the stride."""
-        ends = max(piece.left.gap, piece.right.gap)
-        added = max(gap - ends, 1e-3 * self.eps)
-        free = self.eps - 0.5 * (ends + self.method.tol)
-        factor = np.clip(SAFETY * math.sqrt(free / added), SHRINK, GROW)
-        self.stride = min(factor * math.log(piece.left.lam / piece.right.lam), LONGEST_STRIDE)
+def check_walk(eps, kappa, low, high, max_breakpoints):
+    """Return eps, kappa and both ends, pairs of name and value, as floats; None stays None."""
+    eps, kappa, start, end = (
+        None if value is None else check_positive(value, name)
+        for name, value in (("eps", eps), ("kappa", kappa), low, high)
+    )
+    if not kappa < 1:
+        raise ValueError(f"kappa must be below 1, got {kappa}")
+    if start is not None and end is not None and not start < end:
+        raise ValueError(f"{low[0]} must be below {high[0]}, got {start} and {end}")
+    if max_breakpoints is not None:
+        check_integer(max_breakpoints, "max_breakpoints", 1)
+    return eps, kappa, start, end
 
 
 def _start(blocks, tol):

@@ -31,6 +31,11 @@ class Breakpoint(NamedTuple):
     loss: float  # l of its dual variables
     gap: float
 
+    @property
+    def at(self):
+        """Where it is on the path."""
+        return self.lam
+
     def end(self, eps):
         """The lam down to which these weights and scaled dual variables stay within ``eps``.
 
@@ -95,7 +100,7 @@ class Piece:
             p, q = float(self.share(lam)), float(self._dual_share(lam))
             if max(self._bound(math.exp(low), p, q), self._bound(math.exp(high), p, q)) <= eps:
                 continue
-            if self._bound(lam, p, q) > eps or high - low < FINEST:
+            if not self._bound(lam, p, q) <= eps or high - low < FINEST:
                 return False
             cells += [(middle, high), (low, middle)]
         return True

@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..inference._scores import is_forest
 from ..projections import project_simplex
+from ._checked_model import CheckedPolytopes
 from ._hull_projection import project_on_hull
 from .models._pairwise import pairwise_scores
 
@@ -410,33 +411,33 @@ class ModelPolytopes:
     """
 
     def __init__(self, model, samples, weight, n_weights):
-        self._model, self._samples = model, samples
+        self._model, self._samples = CheckedPolytopes(model, n_weights), samples
         self.weight, self.n_weights, self.n_calls = weight, n_weights, 0
         self._require(SHARED)
-        sizes = [model.z_size(sample.x) for sample in samples]
+        sizes = [self._model.z_size(sample) for sample in samples]
         self._start = np.cumsum([0, *sizes])
         self.size = int(self._start[-1])
         self._true_features = np.array([self._features_of(sample) for sample in samples])
-        linear = [model.loss_vector(sample.x, sample.y) for sample in samples]
+        linear = [self._model.loss_vector(sample) for sample in samples]
         self._costs = np.concatenate([c for c, _ in linear])
         self._constants = np.array([c0 for _, c0 in linear])
         self._psi0 = weight @ self._true_features
 
     def _require(self, names):
-        missing = [name for name in names if not callable(getattr(self._model, name, None))]
+        missing = [name for name in names if not callable(getattr(self._model.model, name, None))]
         if missing:
             raise TypeError(
                 f"solver 'extragradient' needs a model with part scores, or with the methods of "
-                f"MatchingModel: {type(self._model).__name__} lacks {', '.join(missing)}"
+                f"MatchingModel: {type(self._model.model).__name__} lacks {', '.join(missing)}"
             )
 
     def _features_of(self, sample):
         """F_i z(y_i), for which the model has two ways that must agree."""
         model, phi = self._model, np.zeros(self.n_weights)
         phi[sample.phi.indices] = sample.phi.values
-        z = model.label_vector(sample.x, sample.y)
-        c, c0 = model.loss_vector(sample.x, sample.y)
-        if not np.allclose(model.apply(sample.x, z), phi, rtol=1e-7, atol=1e-9):
+        z = model.label_vector(sample)
+        c, c0 = model.loss_vector(sample)
+        if not np.allclose(model.apply(sample, z), phi, rtol=1e-7, atol=1e-9):
             raise ValueError(
                 f"apply(x, label_vector(x, y)) must equal joint_feature(x, y) in sample {sample.i}"
             )
@@ -450,13 +451,13 @@ class ModelPolytopes:
     def resolve(self, geometry):
         """The geometry asked for, or one that the model knows."""
         if geometry == "auto":
-            knows = callable(getattr(self._model, "project", None))
+            knows = callable(getattr(self._model.model, "project", None))
             geometry = "euclidean" if knows or not self._knows("entropy") else "entropy"
         self._require(NEEDED[geometry])
         return geometry
 
     def _knows(self, geometry):
-        return all(callable(getattr(self._model, name, None)) for name in NEEDED[geometry])
+        return all(callable(getattr(self._model.model, name, None)) for name in NEEDED[geometry])
 
     def _of_each(self, z):
         return (z[a:b] for a, b in zip(self._start, self._start[1:]))
@@ -465,7 +466,7 @@ class ModelPolytopes:
 
     def scores(self, w, s):
         """``F_i' w + s c_i`` as a flat vector."""
-        adjoint = [self._model.adjoint(sample.x, w) for sample in self._samples]
+        adjoint = [self._model.adjoint(sample, w) for sample in self._samples]
         return np.concatenate(adjoint) + s * self._costs
 
     def describe(self, z):
@@ -477,7 +478,7 @@ class ModelPolytopes:
         """``F_i (z(y_i) - z_i)`` and the loss of every sample."""
         points, losses = self._true_features.copy(), self._constants.copy()
         for i, (sample, part) in enumerate(zip(self._samples, self._of_each(z))):
-            points[i] -= self._model.apply(sample.x, part)
+            points[i] -= self._model.apply(sample, part)
             losses[i] += self._costs[self._start[i] : self._start[i + 1]] @ part
         return points, losses
 
@@ -490,8 +491,8 @@ class ModelPolytopes:
             array = self.scores(potentials.w, potentials.s)
         z, values = np.empty(self.size), np.empty(len(self.weight))
         for i, (sample, theta) in enumerate(zip(self._samples, self._of_each(array))):
-            theta = theta + model.log_potentials0(sample.x)
-            part = np.asarray(model.marginals(sample.x, theta))
+            theta = theta + model.log_potentials0(sample)
+            part = model.marginals(sample, theta)
             z[self._start[i] : self._start[i + 1]] = part
             kept = part > 0.0  # the others are zero by underflow
             values[i] = part[kept] @ (theta[kept] - np.log(part[kept]) + 1.0)
@@ -508,8 +509,8 @@ class ModelPolytopes:
         for i, sample in enumerate(self._samples):
             units = np.eye(self._start[i + 1] - self._start[i])
             if len(units):
-                columns = np.array([model.apply(sample.x, unit) for unit in units])
-                mass = np.sum(model.lmo(sample.x, np.ones(len(units))))
+                columns = np.array([model.apply(sample, unit) for unit in units])
+                mass = np.sum(model.lmo(sample, np.ones(len(units))))
                 radii[i] = np.sqrt(mass) * np.linalg.norm(columns, order, axis=1).max()
         return radii
 
@@ -517,7 +518,7 @@ class ModelPolytopes:
 
     def diameters(self, geometry):
         """Those of the model."""
-        return np.array([self._model.z_diameter(sample.x, geometry) for sample in self._samples])
+        return np.array([self._model.z_diameter(sample, geometry) for sample in self._samples])
 
     def center(self):
         """The projection of zero."""
@@ -532,4 +533,4 @@ class ModelPolytopes:
         self.n_calls += len(self.weight)
         tol = min(accuracy, 1e-9)
         pairs = zip(self._samples, self._of_each(p))
-        return np.concatenate([self._model.project(sample.x, q, tol=tol) for sample, q in pairs])
+        return np.concatenate([self._model.project(sample, q, tol=tol) for sample, q in pairs])

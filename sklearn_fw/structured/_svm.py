@@ -1,25 +1,34 @@
 """The structured support vector machine."""
 
 import warnings
-from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
 from .._result import Status
-from .._validation import check_integer, check_positive, check_sample_weight, check_time_limit
+from .._validation import (
+    check_data,
+    check_integer,
+    check_positive,
+    check_random_state,
+    check_sample_weight,
+    check_time_limit,
+)
 from ..inference import resolve_oracle
+from ..inference.oracles._checked import checked
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
+from ._checked_model import CheckedModel
 from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
-from ._items import collect, length_of, take, without_empty
+from ._items import collect, length_of, weighted_samples
 from ._named_parts import NamedParts
+from ._parameters import check_parameters, is_auto
 from ._path import structured_path
+from ._radius_path import radius_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
@@ -245,21 +254,14 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         self : StructuredSVM
             The fitted estimator.
         """
-        if not _is_auto(self.C):
-            check_positive(self.C, "C")
-        if not _is_auto(self.tol) and (not isinstance(self.tol, Real) or not self.tol >= 0):
-            raise ValueError(
-                f"tol must be 'auto' or a number that is not negative, got {self.tol!r}"
-            )
-        if not _is_auto(self.max_iter):
-            check_integer(self.max_iter, "max_iter", 1)
+        check_parameters(self)
         time_limit = check_time_limit(self.time_limit)
         blocks, lam = self._make_blocks(X, y, sample_weight)
         self.tol_ = self._resolve_tol()
-        max_iter = most_passes(blocks) if _is_auto(self.max_iter) else self.max_iter
+        max_iter = self._most_passes(blocks)
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        if getattr(self.solver_, "radius", None) is not None and not _is_auto(self.C):
+        if getattr(self.solver_, "radius", None) is not None and not is_auto(self.C):
             warnings.warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
@@ -287,40 +289,36 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         self.solver_ = resolve_solver(self.solver)
         self.model_ = resolve_model(self.model, X, y, self.task_loss)
         if _is_tabular(self.model_):
-            X, y = validate_data(
+            X, y = check_data(
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
                 multi_output=isinstance(self.model_, MultilabelModel),
             )  # fmt: skip
-        n_samples = length_of(X, "X")
-        if length_of(y, "y") != n_samples:
-            raise ValueError(
-                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
-            )
-        if n_samples == 0:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        weight = check_sample_weight(sample_weight, n_samples)
-        if isinstance(self.model_, ChainModel):
-            weight = without_empty(X, y, weight)
-        if np.any(weight == 0):
-            kept = np.flatnonzero(weight)
-            X, y, weight = take(X, kept), take(y, kept), weight[kept]
+        X, y, weight = weighted_samples(X, y, sample_weight, isinstance(self.model_, ChainModel))
         total = weight.sum()
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
         blocks = self._blocks_of(X, y, weight / total)
-        if _is_auto(self.solver):
+        if is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = with_bounds_of(self.solver_, self.model_)
-        self.C_ = float(self.C) if not _is_auto(self.C) else self._choose_C(blocks, X, y, weight)
+        if is_auto(self.C):
+            self.C_ = self._choose_C(blocks, X, y, weight)
+        else:
+            self.C_ = check_positive(self.C, "C")
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 
     def _resolve_tol(self):
-        if not _is_auto(self.tol):
+        if not is_auto(self.tol):
             return float(self.tol)
         return 0.01 if isinstance(self.model_, MulticlassModel) else LOOSEST
+
+    def _most_passes(self, blocks):
+        if is_auto(self.max_iter):
+            return most_passes(blocks)
+        return check_integer(self.max_iter, "max_iter", 1)
 
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
@@ -329,7 +327,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         if unused or not has_parts(self.model_):
             return (OF_PARTS if has_parts(self.model_) else OF_BLACK_BOX) * natural_C(blocks)
         return choose_C(
-            self.model_, self._blocks_of, None if self._compiled else self.oracle_, blocks, X, y,
+            self.model_, self._blocks_of, self._own_oracle(), blocks, X, y,
             weight, self.random_state,
         )  # fmt: skip
 
@@ -338,7 +336,8 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             from ._part_blocks import COMPILED, PartBlocks
 
             oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
-            blocks = PartBlocks(self.model_._build_parts(X, y, weight), oracle, self.n_jobs)
+            parts = self.model_._build_parts(X, y, weight)
+            blocks = PartBlocks(parts, checked(oracle), self.n_jobs)
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
             return blocks
@@ -354,7 +353,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        return structured_path(self, X, y, sample_weight=sample_weight, **options)
+        bounds_norm = getattr(resolve_solver(self.solver), "radius", None) is not None
+        make = radius_path if bounds_norm else structured_path
+        return make(self, X, y, sample_weight=sample_weight, **options)
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -417,7 +418,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
             check_is_fitted(self)
         if _is_tabular(self.model_):
-            X = validate_data(
+            X = check_data(
                 self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
             )
         return X
@@ -426,9 +427,10 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         """Outputs, and their scores where they come for free."""
         X = self._check_X(X)
         if has_parts(self.model_):
-            return self.model_._predict(X, self.coef_, None if self._compiled else self.oracle_)
+            return self.model_._predict(X, self.coef_, self._own_oracle())
         coef = self._dense_coef()
-        return collect([self.model_.inference(x, coef) for x in X]), None
+        model = CheckedModel(self.model_)
+        return collect([model.predict(x, coef) for x in X]), None
 
     def predict(self, X):
         """Outputs of highest score.
@@ -460,8 +462,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         """
         outputs, scores = self._predict(X)
         if scores is None:  # a black-box model
-            pairs, coef = zip(X, outputs, strict=True), self._dense_coef()
-            scores = [(self.model_.joint_feature(x, y) @ coef).item() for x, y in pairs]
+            model, coef = CheckedModel(self.model_), self._dense_coef()
+            pairs = enumerate(zip(X, outputs, strict=True))
+            scores = [model.score(i, x, y, coef) for i, (x, y) in pairs]
         return np.asarray(scores)
 
     @available_if(_is_multiclass)
@@ -504,7 +507,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             )
         if has_parts(self.model_):
             return self.model_._losses(y, predicted)
-        return np.array([self.model_.loss(a, b) for a, b in zip(y, predicted, strict=True)])
+        pairs = enumerate(zip(y, predicted, strict=True))
+        model = CheckedModel(self.model_)
+        return np.array([model.loss_between(i, a, b) for i, (a, b) in pairs])
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss; for class labels the accuracy.
@@ -567,10 +572,6 @@ def _tag_as_classifier(tags, multi_label):
     tags.classifier_tags = ClassifierTags(multi_label=multi_label)
     tags.target_tags.single_output = not multi_label
     tags.target_tags.multi_output = multi_label
-
-
-def _is_auto(value):
-    return isinstance(value, str) and value == "auto"
 
 
 def _is_tabular(model):

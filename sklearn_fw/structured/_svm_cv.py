@@ -4,15 +4,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._threads import parallel
 from .._validation import check_integer, check_sample_weight
 from ..model_selection import regularization_path
 from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
 from ._svm import StructuredSVM
 from .models._resolve import resolve_model
+from .solvers import resolve_solver
 
 __all__ = ["StructuredSVMCV"]
 
@@ -138,6 +140,12 @@ class StructuredSVMCV(BaseEstimator):
         estimator = StructuredSVM() if self.estimator is None else self.estimator
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
+        if getattr(resolve_solver(estimator.solver), "radius", None) is not None:
+            raise ValueError(
+                f"StructuredSVMCV chooses C, which solver={estimator.solver!r} does not use: "
+                f"choose its radius by score_path of a regularization_path, or by GridSearchCV "
+                f"over solver__radius"
+            )
         check_integer(self.n_values, "n_values", 1)
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
@@ -148,13 +156,13 @@ class StructuredSVMCV(BaseEstimator):
         weight = check_sample_weight(sample_weight, n_samples)
         folds = self._split(y, groups, n_samples, is_classifier(like))
         options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
-        self.paths_ = Parallel(n_jobs=self.n_jobs)(
+        self.paths_ = parallel(self.n_jobs)(
             delayed(_path_of_fold)(estimator, X, y, weight, train, self._range(weight, train),
                                    options)
             for train, _ in folds
         )  # fmt: skip
         self.lambdas_ = self._lambdas(weight.sum())
-        columns = Parallel(n_jobs=self.n_jobs)(
+        columns = parallel(self.n_jobs)(
             delayed(_score_fold)(path, X, y, weight, train, test, scorer, self.lambdas_)
             for path, (train, test) in zip(self.paths_, folds)
         )

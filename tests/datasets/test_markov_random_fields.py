@@ -219,7 +219,7 @@ class TestInstances:
             ({"last": {"log_partition": 1.0, "node_marginals": []}}, "must map names of files"),
             (
                 {"3": {"log_partition": 1.0, "node_marginals": [0.5, 0.5]}},
-                r"node_marginals of '3' in .* two numbers for each of 3 variables, got \(2,\)",
+                r"exact\.json: node_marginals of '3' must have two numbers for .*, got \(2,\)",
             ),
         ],
     )

@@ -406,22 +406,26 @@ class Fixed(BaseEstimator):
         return self.answer
 
 
-def test_best_of_takes_the_best_value_and_the_smallest_bound(rng):
-    scores = random_scores(rng)
+def four_states():
+    return PairwiseScores.from_arrays([[1.0, 3.0, 3.0, 2.0]])
+
+
+def test_best_of_takes_the_best_value_and_the_smallest_bound():
     asked = []
-    answers = [("a", 1.0, 9.0), ("b", 3.0, np.inf), ("c", 3.0, 7.0), ("d", 2.0, 8.0)]
+    answers = [([0], 1.0, 9.0), ([1], 3.0, np.inf), ([2], 3.0, 7.0), ([3], 2.0, 8.0)]
     oracle = BestOf([Fixed(answer, asked) for answer in answers])
-    assert oracle.argmax(scores, start="first") == ("b", 3.0, 7.0)
+    labels, value, upper_bound = oracle.argmax(four_states(), start=[3])
+    assert (labels.tolist(), value, upper_bound) == ([1], 3.0, 7.0)
     # Each begins with the best labelling known.
-    assert asked == list(zip(answers, ["first", "a", "b", "b"]))
+    assert asked == list(zip(answers, [[3], [0], [1], [1]]))
 
 
-def test_best_of_asks_nobody_after_an_exact_answer(rng):
+def test_best_of_asks_nobody_after_an_exact_answer():
     asked = []
-    answers = [("a", 1.0, 2.0), ("b", 2.0 + 1e-15, 3.0), ("c", 2.0, 2.0)]
+    answers = [([0], 1.0, 3.0), ([1], 3.0 + 1e-15, 4.0), ([2], 3.0, 3.0)]
     oracle = BestOf([Fixed(answer, asked) for answer in answers])
     # Rounding: the bound of the first is below the value of the second.
-    assert oracle.argmax(random_scores(rng)) == ("b", 2.0 + 1e-15, 2.0 + 1e-15)
+    assert oracle.argmax(four_states()) == ([1], 3.0 + 1e-15, 3.0 + 1e-15)
     assert len(asked) == 2
 
 

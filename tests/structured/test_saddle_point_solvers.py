@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
@@ -14,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
+from _referees import smallest_mean_hinge
 from sklearn_fw import regularization_path
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
@@ -38,28 +38,10 @@ SETTINGS = {
 }
 
 
-def mean_hinge(psi, losses, weight, radius):
-    """Smallest mean hinge over the l1 ball, by a linear program in (w+, w-, hinges)."""
-    n, d = len(psi), psi[0].shape[1]
-    sample = np.repeat(np.arange(n), [len(rows) for rows in psi])
-    rows = np.concatenate(psi)
-    constraints = np.vstack(
-        [
-            np.hstack([-rows, rows, -np.eye(n)[sample]]),
-            np.concatenate([np.ones(2 * d), np.zeros(n)])[None],
-        ]
-    )
-    bounds = np.concatenate([-np.concatenate(losses), [radius]])
-    cost = np.concatenate([np.zeros(2 * d), weight])
-    result = linprog(cost, A_ub=constraints, b_ub=bounds)
-    assert result.status == 0
-    return result.fun
-
-
 @functools.cache
 def smallest(name, radius):
     p = problem(name)
-    return mean_hinge(p.psi, p.losses, p.weight, radius)
+    return smallest_mean_hinge(p.psi, p.losses, p.weight, radius)
 
 
 def norm_of(w, norm):
@@ -375,7 +357,7 @@ def test_weights_of_samples():
     X, y = np.repeat(p.X, weight, axis=0), np.repeat(p.y, weight)
     two = StructuredSVM(p.model, solver="sp_fw", tol=0.0, max_iter=20).fit(X, y)
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9, atol=1e-12)
-    value = mean_hinge(p.psi, p.losses, weight / weight.sum(), 1.0)
+    value = smallest_mean_hinge(p.psi, p.losses, weight / weight.sum(), 1.0)
     assert one.dual_objective_ <= value <= one.objective_
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._deadline import deadline_after
 from .._scores import is_forest
-from ..oracles import BestOf, TreeMaxProduct, resolve_oracle
+from ..oracles import BestOf, TreeMaxProduct
 from ..oracles._elimination import Elimination
+from ..oracles._resolve import trusted_oracle
 from ._estimator import Inference
 
 __all__ = ["Choice", "choose", "choose_oracle", "exact_inference", "require_allowed"]
@@ -52,7 +53,7 @@ def choose_oracle(oracle, mrf):
     """The oracle of an estimator; for "auto" an exact one while that is cheap."""
     if isinstance(oracle, str) and oracle == "auto":
         return choose(mrf).oracle
-    return resolve_oracle(oracle)
+    return trusted_oracle(oracle)
 
 
 def exact_inference(mrf, oracle):

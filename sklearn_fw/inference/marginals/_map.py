@@ -7,7 +7,8 @@ import numpy as np
 from ..._loop import get_logger
 from ..._validation import check_time_limit
 from .._deadline import deadline_after
-from ..oracles import BestOf, IteratedLocalSearch, resolve_oracle
+from ..oracles import BestOf, IteratedLocalSearch
+from ..oracles._resolve import trusted_oracle
 from ._choice import NOTHING_ALLOWED, Choice, choose
 
 __all__ = ["MAPResult", "find_map"]
@@ -46,7 +47,7 @@ def find_map(mrf, oracle, start, time_limit):
     """The `MAPResult` of a random field, see `PairwiseMRF.map`."""
     seconds = check_time_limit(time_limit)
     if start is not None:
-        start = mrf.check_labels(np.asarray(start)[None])[0]
+        start = mrf.check_labelling(start, "start")
     choice = _choice(mrf, oracle, seconds)
     scores = mrf.scores()
     with deadline_after(seconds):
@@ -75,7 +76,7 @@ def find_map(mrf, oracle, start, time_limit):
 
 def _choice(mrf, oracle, seconds):
     if not (isinstance(oracle, str) and oracle == "auto"):
-        return Choice(resolve_oracle(oracle), False, "the oracle that was given")
+        return Choice(trusted_oracle(oracle), False, "the oracle that was given")
     # A labelling takes a third of the time of marginals, which `choose` reckons with.
     choice = choose(mrf, 3.0 * seconds)
     if choice.sums:

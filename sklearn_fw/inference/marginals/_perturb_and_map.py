@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
-from ..._validation import check_choice, check_integer
+from ..._threads import parallel
+from ..._validation import check_choice, check_integer, check_random_state
 from .._scores import PairwiseScores
 from ._choice import choose_oracle, require_allowed
 from ._estimator import Inference, MarginalsEstimator
@@ -193,7 +193,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         """The oracle and a `Draw` for each perturbation; noise is made here, whatever n_jobs is."""
         noise = rng.gumbel(size=(n_samples, field.node_start[-1])) - np.euler_gamma
         oracle = choose_oracle(self.oracle, field)
-        draws = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        draws = parallel(self.n_jobs, prefer="threads")(
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )
         if any(draw.value == -np.inf for draw in draws):
@@ -242,7 +242,7 @@ def _draw(field, oracle, noise, n_copies, conditioning):
             unary[own] = -np.inf
             unary[own, state] = field.theta[places]
             start[own] = state
-            fixed = PairwiseScores(unary, scores.pairwise, scores.edges)
+            fixed = PairwiseScores._view(unary, scores.pairwise, scores.edges)
             _, conditional[places[0]], _ = oracle.argmax(fixed, start)
             n_calls += 1
     return Draw(labels, value, conditional, n_calls)

@@ -13,7 +13,8 @@ from ..._result import Status
 from ..._validation import check_choice, check_integer, check_positive, check_time_limit
 from .._deadline import deadline_after
 from .._scores import is_forest
-from ..oracles import BestOf, resolve_oracle
+from ..oracles import BestOf
+from ..oracles._resolve import trusted_oracle
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._choice import Choice, choose, exact_inference, require_allowed
@@ -273,7 +274,7 @@ class TRWMarginals(MarginalsEstimator):
         elif isinstance(self.oracle, str) and self.oracle == "auto":
             choice = choose(mrf, budget["time_limit"])
         else:
-            choice = Choice(resolve_oracle(self.oracle), False, "the oracle that was given")
+            choice = Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
@@ -391,7 +392,7 @@ class TRWMarginals(MarginalsEstimator):
                 self.delta, "delta", Real, min_val=0, max_val=largest,
                 include_boundaries="right" if largest < 1 else "neither",
             )  # fmt: skip
-        if self.correction_tol != "auto":
+        if not (isinstance(self.correction_tol, str) and self.correction_tol == "auto"):
             check_positive(self.correction_tol, "correction_tol")
         n_rho_iter = self.n_rho_iter
         if isinstance(n_rho_iter, str) and n_rho_iter == "auto":

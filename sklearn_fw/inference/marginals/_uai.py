@@ -1,16 +1,21 @@
 """Files of the UAI inference competitions: random fields, evidence and solutions."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 
+from ..._files import check_path, damage, read_text
 from ._mrf import PairwiseMRF
 
 __all__ = ["load_uai", "read_uai_evidence", "read_uai_solution", "save_uai"]
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
 MOST_PARTS = 10_000  # factors written for one table
+LARGEST_INTEGER = 10**15  # far more than memory holds of anything that files count
+# States that variables may have besides those that the words of the file could describe.
+FREE_STATES = 10**7
+# Rows of marginals that are written with three decimals, or of very many states.
+ROUNDING, MOST_ROUNDING = 5e-4, 1e-2
 
 
 def load_uai(path):
@@ -70,6 +75,11 @@ def load_uai(path):
         tokens.fail(f"the preamble must be MARKOV or BAYES, got {tokens.last!r}")
     n_variables = tokens.integer("the number of variables", 1)
     n_states = [tokens.integer("a number of states", 1) for _ in range(n_variables)]
+    if sum(n_states) > len(tokens.words) + FREE_STATES:
+        tokens.fail(
+            f"the variables have {sum(n_states)} states in all, but the file holds "
+            f"{len(tokens.words)} numbers"
+        )
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
     edges, tables, constant = [], [], np.zeros(1)
@@ -129,6 +139,9 @@ def save_uai(mrf, path):
     1.0 0.0
     <BLANKLINE>
     """
+    if not isinstance(mrf, PairwiseMRF):
+        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
+    path = check_path(path)
     blocks = [(f"1 {i}", block) for i, block in enumerate(mrf.unary)]
     blocks += [(f"2 {i} {j}", block) for (i, j), block in zip(mrf.edges.tolist(), mrf.pairwise)]
     if mrf.constant:
@@ -148,7 +161,7 @@ def save_uai(mrf, path):
         tables += [f"\n{block.size}\n{table}"] * n_parts
     n_states = " ".join(map(str, mrf.n_states))
     lines = ["MARKOV", str(mrf.n_variables), n_states, str(len(scopes)), *scopes, *tables, ""]
-    Path(path).write_text("\n".join(lines), encoding="ascii")
+    path.write_text("\n".join(lines), encoding="ascii")
 
 
 def read_uai_evidence(path):
@@ -211,8 +224,8 @@ def read_uai_solution(path):
     Raises
     ------
     ValueError
-        When the file is malformed or holds something else. The message names the file and the
-        line.
+        When the file is malformed or holds something else, or the marginals of a variable do not
+        sum to one up to rounding to three decimals. The message names the file and the line.
 
     Examples
     --------
@@ -247,7 +260,7 @@ class _Tokens:
     def __init__(self, path):
         self.path = path
         # Every sequence of bytes is Latin-1: a file of another kind fails at its first word.
-        self.text = Path(path).read_text(encoding="latin-1")
+        self.text = read_text(path, encoding="latin-1")
         self.words = self.text.split()
         self.next = 0
 
@@ -259,9 +272,9 @@ class _Tokens:
     def fail(self, reason, place=None):
         """Raise a ValueError that points at a word, by default the one read last."""
         place = self.next - 1 if place is None else place
-        ends = np.cumsum([len(line.split()) for line in self.text.splitlines()])
-        line = min(int(np.searchsorted(ends, place, side="right")) + 1, max(len(ends), 1))
-        raise ValueError(f"{self.path}, line {line}: {reason}")
+        ends = np.cumsum([len(line.split()) for line in self.text.rstrip().split("\n")])
+        line = min(int(np.searchsorted(ends, place, side="right")) + 1, len(ends))
+        raise damage(self.path, reason, line=line)
 
     def word(self):
         """The next word."""
@@ -270,13 +283,15 @@ class _Tokens:
         self.next += 1
         return self.last
 
-    def integer(self, what, minimum, maximum=np.inf):
+    def integer(self, what, minimum, maximum=LARGEST_INTEGER):
         """The next word as an integer."""
         word = self.word()
-        value = int(word) if word.isdecimal() else -1
+        value = _integer_or_minus(word)
         if not minimum <= value <= maximum:
-            wanted = f"from {minimum} to {maximum}" if np.isfinite(maximum) else f">= {minimum}"
-            self.fail(f"{what} must be an integer {wanted}, got {word!r}")
+            wanted = f">= {minimum}"
+            if maximum < LARGEST_INTEGER or len(word) > len(str(LARGEST_INTEGER)):
+                wanted = f"from {minimum} to {maximum}"
+            self.fail(f"{what} must be an integer {wanted}, got {word!r:.60}")
         return value
 
     def numbers(self, n, what, minimum=0.0):
@@ -284,6 +299,8 @@ class _Tokens:
         stop = len(self.words) if n is None else self.next + n
         words = self.words[self.next : stop]
         try:
+            if "_" in self.text:  # Python takes 1_0 for 10
+                raise ValueError
             values = np.array(words, dtype=np.float64)
         except ValueError:
             values = np.array([_number_or_nan(word) for word in words])
@@ -291,7 +308,7 @@ class _Tokens:
         if wrong.any():
             place = int(wrong.argmax())
             wanted = "a number" if minimum == -np.inf else f"a number >= {minimum:g}"
-            self.fail(f"{what} must be {wanted}, got {words[place]!r}", self.next + place)
+            self.fail(f"{what} must be {wanted}, got {words[place]!r:.60}", self.next + place)
         if n is not None and len(words) < n:
             self.fail("the file ends too early", len(self.words))
         self.next += len(words)
@@ -305,9 +322,14 @@ class _Tokens:
 
 def _number_or_nan(word):
     try:
-        return float(word)
+        return float(word) if "_" not in word else np.nan
     except ValueError:
         return np.nan
+
+
+def _integer_or_minus(word):
+    """A word as a number; -1 for what is none, and for what has more digits than any count."""
+    return int(word) if word.isdecimal() and len(word) <= 18 else -1
 
 
 def _read_scopes(tokens, n_variables):
@@ -355,7 +377,7 @@ def _counts_samples(text):
         len(first) == 1
         and len(samples) > 0
         and first[0] == str(len(samples))
-        and all(s[0].isdecimal() and len(s) == 1 + 2 * int(s[0]) for s in samples)
+        and all(len(s) == 1 + 2 * _integer_or_minus(s[0]) for s in samples)
     )
 
 
@@ -380,9 +402,15 @@ def _read_solution(tokens, kind):
         solution = np.array(states, dtype=np.int64)
     else:
         n_variables = tokens.integer("the number of variables", 1)
-        solution = [
-            tokens.numbers(tokens.integer("a number of states", 1), "a probability")
-            for _ in range(n_variables)
-        ]
+        solution = [_read_marginals(tokens, i) for i in range(n_variables)]
     tokens.finish()
     return solution
+
+
+def _read_marginals(tokens, variable):
+    row = tokens.numbers(tokens.integer("a number of states", 1), "a probability")
+    if not abs(row.sum() - 1.0) <= min(ROUNDING * len(row), MOST_ROUNDING) + 1e-9:
+        tokens.fail(
+            f"the probabilities of variable {variable} must sum to one, they sum to {row.sum():.6g}"
+        )
+    return row

@@ -5,6 +5,7 @@ from ._best_of import BestOf
 from ._branch_and_bound import BranchAndBound
 from ._callable import CallableOracle
 from ._chain import Viterbi
+from ._checked import CheckedOracle
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._graph_cut import GraphCut
@@ -26,6 +27,7 @@ __all__ = [
     "BestOf",
     "BranchAndBound",
     "CallableOracle",
+    "CheckedOracle",
     "Elimination",
     "Enumeration",
     "GraphCut",

@@ -5,6 +5,9 @@ import functools
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import expect_scores
+from ._checked import checked
+
 
 class BestOf(BaseEstimator):
     """Best answer of several oracles, by default of all fast ones for general graphs.
@@ -92,6 +95,7 @@ class BestOf(BaseEstimator):
         TypeError
             When ``oracles`` is no list or holds something that is no oracle.
         """
+        expect_scores(scores)
         labels, value, upper_bound = None, -np.inf, np.inf
         for oracle in self._members(scores.n_states):
             found, found_value, bound = oracle.argmax(scores, start=start)
@@ -119,7 +123,8 @@ class BestOf(BaseEstimator):
             if isinstance(oracle, str):
                 yield _named(oracle)
             elif callable(getattr(oracle, "argmax", None)) and not isinstance(oracle, type):
-                yield oracle  # itself and no clone, which would have to look at the graph again
+                # Itself and no clone, which would have to look at the graph again.
+                yield checked(oracle)
             else:
                 yield resolve_oracle(oracle)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._scores import check_range
+from .._scores import check_range, expect_scores
 from ._settle import ROUNDING, settled
 
 DIAGONAL = [0, 1], [0, 1]
@@ -29,8 +29,8 @@ class GraphCut(BaseEstimator):
 
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
 
-    Choose it for segmentation and denoising of images with two labels: large grids take
-    milliseconds. With edges of both kinds choose `QPBO`.
+    Choose it for segmentation and denoising of images with two labels, large grids
+    included. With edges of both kinds choose `QPBO`.
 
     Attributes
     ----------
@@ -104,6 +104,7 @@ class GraphCut(BaseEstimator):
         ValueError
             When there are more than two states, or an edge is not attractive.
         """
+        expect_scores(scores)
         return settled(self._cut, scores, exact=True) or nothing_allowed(scores)
 
     def _cut(self, scores, start):

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_not_negative, check_time_limit
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._graph_cut import nothing_allowed
 from ._local_polytope import (
@@ -64,9 +65,8 @@ class MILP(BaseEstimator):
     Notes
     -----
     The solver is HiGHS, by way of ``scipy.optimize.milp``. Only node variables are integers;
-    tables of edges follow. The time can grow exponentially: with couplings of 4, a complete graph
-    of 10 nodes takes some 30 milliseconds, a 10 by 10 grid some 0.2 seconds. Memory is linear in
-    the size of the scores. The matrix is kept for as long as calls come with the same graph.
+    tables of edges follow. The time can grow exponentially. Memory is linear in the size of the
+    scores. The matrix is kept for as long as calls come with the same graph.
 
     HiGHS is exact up to tolerances that are some 1e-12, and 1e-13 for each node and edge, of the
     largest difference between two scores of one node or edge. They are added to the bound; an
@@ -139,6 +139,7 @@ class MILP(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         limit = min(check_time_limit(self.time_limit), time_left())
         gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
         first_labels(scores, start)
@@ -205,9 +206,8 @@ class LPRelaxation(BaseEstimator):
     Notes
     -----
     The solver is the dual simplex method of HiGHS, by way of ``scipy.optimize.linprog``. Time
-    grows somewhat faster than the size of the scores: some 3 milliseconds for a complete graph of
-    10 nodes, some 10 for a 10 by 10 grid. The matrix is kept for as long as calls come with the
-    same graph.
+    grows somewhat faster than the size of the scores. The matrix is kept for as long as calls come
+    with the same graph.
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
@@ -273,6 +273,7 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         first_labels(scores, start)
         return settled(self._round, scores, start) or nothing_allowed(scores)
 

@@ -6,6 +6,7 @@ from ._best_of import BestOf
 from ._branch_and_bound import BranchAndBound
 from ._callable import CallableOracle
 from ._chain import Viterbi
+from ._checked import checked
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._graph_cut import GraphCut
@@ -85,7 +86,8 @@ def resolve_oracle(oracle, *, default=None):
         return ORACLES[oracle]()
     if isinstance(oracle, type):
         raise TypeError(f"oracle is the class {oracle.__name__}, pass an object of that class")
-    if callable(getattr(oracle, "argmax", None)):
+    # Arrays have a method argmax as well.
+    if callable(getattr(oracle, "argmax", None)) and not hasattr(oracle, "dtype"):
         return clone(oracle) if hasattr(oracle, "get_params") else oracle
     if callable(oracle):
         return CallableOracle(oracle)
@@ -93,3 +95,8 @@ def resolve_oracle(oracle, *, default=None):
         f"oracle must be a name out of {['auto', *sorted(ORACLES)]}, an object with a method "
         f"argmax(scores, start=None) or a function of scores, got {type(oracle).__name__}"
     )
+
+
+def trusted_oracle(oracle):
+    """`resolve_oracle`, with the answers of oracles of users checked."""
+    return checked(resolve_oracle(oracle))

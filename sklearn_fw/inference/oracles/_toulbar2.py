@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_time_limit
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._graph_cut import nothing_allowed, possible_states
 from ._local_polytope import best_guess, dual_bound
 from ._settle import ROUNDING, is_negligible
@@ -53,9 +54,8 @@ class Toulbar2(BaseEstimator):
     -----
     The bound is that of toulbar2 for the rounded scores, plus the largest gain by rounding that a
     state of each node and a pair of each edge has; without a time limit it is at most
-    ``(n_nodes + n_edges) * 10 ** -resolution`` above the value. The time can grow exponentially: a
-    complete graph of 10 nodes with couplings of 4 takes some 2 milliseconds, a 10 by 10 grid some
-    0.1 seconds [1]_. The network is built anew in every call, since toulbar2 can solve it once.
+    ``(n_nodes + n_edges) * 10 ** -resolution`` above the value. The time can grow exponentially
+    [1]_. The network is built anew in every call, since toulbar2 can solve it once.
 
     Calls may come from several threads, but wait for each other; toulbar2 does not let Python go
     on meanwhile, nor be interrupted. When the time is up, the answer is the best of what toulbar2
@@ -112,6 +112,7 @@ class Toulbar2(BaseEstimator):
             When a parameter is out of its range, the scores have too many digits for it, or
             ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
         resolution = check_integer(self.resolution, "resolution", 0)
         library = _pytoulbar2()

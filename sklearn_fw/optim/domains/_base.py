@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ..._validation import check_array_of_numbers
+
 
 class Domain(ABC):
     """Base class of domains; derive from it, set ``size`` and write ``lmo`` to have your own.
@@ -71,11 +73,9 @@ class Domain(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _vector(self, x, name):
-        x = np.asarray(x, dtype=np.float64)
+        x = check_array_of_numbers(x, name)
         if x.shape != (self.size,):
             raise ValueError(f"{name}.shape == {x.shape}, expected ({self.size},)")
-        if not np.all(np.isfinite(x)):
-            raise ValueError(f"{name} must be finite, got NaN or infinity")
         return x
 
 

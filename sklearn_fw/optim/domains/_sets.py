@@ -5,7 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._validation import check_integer, check_positive
+from ..._validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_not_negative,
+    check_positive,
+)
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ._base import Described, Projectable
 
@@ -53,7 +58,7 @@ class Simplex(Projectable):
         return vertex
 
     def contains(self, x, tol=1e-9):
-        x = self._vector(x, "x")
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         return bool(x.min() >= -tol and abs(x.sum() - self.radius) <= tol)
 
     def project(self, x):
@@ -104,7 +109,8 @@ class L1Ball(Projectable):
         return vertex
 
     def contains(self, x, tol=1e-9):
-        return bool(np.abs(self._vector(x, "x")).sum() <= self.radius + tol)
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        return bool(np.abs(x).sum() <= self.radius + tol)
 
     def project(self, x):
         return project_l1_ball(self._vector(x, "x"), self.radius)
@@ -165,7 +171,8 @@ class L2Ball(Projectable):
         return gradient * (-self.radius / np.linalg.norm(gradient))
 
     def contains(self, x, tol=1e-9):
-        return bool(np.linalg.norm(self._vector(x, "x")) <= self.radius + tol)
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        return bool(np.linalg.norm(x) <= self.radius + tol)
 
     def project(self, x):
         return project_l2_ball(self._vector(x, "x"), self.radius)
@@ -200,7 +207,10 @@ class Box(Projectable):
     """
 
     def __init__(self, lower, upper, size=None):
-        bounds = [np.asarray(bound, dtype=np.float64) for bound in (lower, upper)]
+        bounds = [
+            check_array_of_numbers(bound, name, finite=None)
+            for bound, name in ((lower, "lower"), (upper, "upper"))
+        ]
         if size is None and all(bound.ndim == 0 for bound in bounds):
             raise ValueError("size must be given when lower and upper are numbers")
         shape = () if size is None else (check_integer(size, "size", 1),)
@@ -226,7 +236,7 @@ class Box(Projectable):
         return np.where(self._vector(gradient, "gradient") >= 0.0, self.lower, self.upper)
 
     def contains(self, x, tol=1e-9):
-        x = self._vector(x, "x")
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         return bool(np.all(x >= self.lower - tol) and np.all(x <= self.upper + tol))
 
     def project(self, x):
@@ -259,11 +269,9 @@ class Atoms(Described):
     """
 
     def __init__(self, atoms):
-        atoms = np.array(atoms, dtype=np.float64)
+        atoms = np.array(check_array_of_numbers(atoms, "atoms"))
         if atoms.ndim != 2 or atoms.size == 0:
             raise ValueError(f"atoms must have shape (n_atoms, size), got {atoms.shape}")
-        if not np.all(np.isfinite(atoms)):
-            raise ValueError("atoms must be finite, got NaN or infinity")
         self.atoms = atoms
         self.size = atoms.shape[1]
 
@@ -277,6 +285,7 @@ class Atoms(Described):
     def contains(self, x, tol=1e-9):
         from scipy.optimize import nnls
 
+        tol = check_not_negative(tol, "tol")
         differences = self.atoms - self._vector(x, "x")
         if not np.all(np.any(differences, axis=1)):  # exactly an atom
             return True
@@ -320,6 +329,9 @@ class Product(Projectable):
         for domain in domains:
             if not hasattr(domain, "size"):
                 raise ValueError(f"{domain!r} has no size: derive it from Domain and set one")
+            if not callable(getattr(domain, "lmo", None)):
+                raise ValueError(f"{domain!r} is no domain: it has no method lmo(gradient)")
+            check_integer(domain.size, "the size of a domain", 1)
         self.domains = domains
         ends = np.cumsum([0] + [domain.size for domain in domains]).tolist()
         self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
@@ -334,7 +346,7 @@ class Product(Projectable):
         return self._join("lmo", self._vector(gradient, "gradient"))
 
     def contains(self, x, tol=1e-9):
-        x = self._vector(x, "x")
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         parts = zip(self.domains, self.blocks)
         return all(domain.contains(x[block], tol) for domain, block in parts)
 
@@ -346,7 +358,17 @@ class Product(Projectable):
 
     def _join(self, method, x):
         parts = zip(self.domains, self.blocks)
-        return np.concatenate([getattr(domain, method)(x[block]) for domain, block in parts])
+        answers = [
+            check_array_of_numbers(getattr(domain, method)(x[block]), f"{method} of {domain!r}")
+            for domain, block in parts
+        ]
+        for answer, domain in zip(answers, self.domains, strict=True):
+            if answer.shape != (domain.size,):
+                raise ValueError(
+                    f"{method} of {domain!r} returned shape {answer.shape}, expected "
+                    f"({domain.size},)"
+                )
+        return np.concatenate(answers)
 
     def __repr__(self):
         return f"Product({', '.join(map(repr, self.domains))})"

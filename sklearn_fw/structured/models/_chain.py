@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._validation import check_flag
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel, Rows, check_sum_loss
 from ._part_scores import Graph
@@ -97,6 +98,7 @@ class ChainModel(PairwiseModel):
         self.task_loss_ = check_sum_loss(self.task_loss)
         if self.task_loss == "zero_one" and self.class_weight is not None:
             raise ValueError("class_weight needs a loss that is a sum over nodes, not 'zero_one'")
+        check_flag(self.start_end, "start_end")
         matrix, row_start = stack_rows(X)
         flat, _ = stack_labels(y, row_start)
         self.classes_ = find_classes(flat)

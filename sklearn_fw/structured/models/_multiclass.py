@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..._validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel, Rows
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
@@ -84,7 +85,9 @@ class MulticlassModel(PairwiseModel):
         self : MulticlassModel
             The model.
         """
+        check_flag(self.fit_intercept, "fit_intercept")
         X, y = check_rows(X), np.asarray(y)
+        find_labels(y.ravel(), "y")
         check_classification_targets(y)
         self.classes_ = find_classes(y.ravel())
         if len(self.classes_) < 2:
@@ -105,7 +108,7 @@ class MulticlassModel(PairwiseModel):
                     f"task_loss must be 'zero_one' or a cost matrix, got {self.task_loss!r}"
                 )
             return 1.0 - np.eye(n_classes)
-        cost = np.asarray(self.task_loss, dtype=np.float64)
+        cost = check_array_of_numbers(self.task_loss, "task_loss", finite=None)
         if cost.shape != (n_classes, n_classes):
             raise ValueError(
                 f"task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from sklearn.utils import check_array
 
-from ..._validation import check_choice
+from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...inference._scores import is_forest
 from ._pairwise import PairwiseModel, Rows, check_sum_loss
 from ._part_scores import Graph
@@ -90,6 +90,7 @@ class MultilabelModel(PairwiseModel):
             The model.
         """
         self.task_loss_ = check_sum_loss(self.task_loss)
+        check_flag(self.fit_intercept, "fit_intercept")
         X = check_rows(X)
         y = _check_indicators(y)
         self.classes_ = np.arange(y.shape[1])
@@ -110,7 +111,10 @@ class MultilabelModel(PairwiseModel):
             if self.edges == "full":
                 return np.stack(np.triu_indices(n_labels, 1), axis=1)
             return _chow_liu_tree(y)
-        edges = check_array(self.edges, dtype=np.int64, input_name="edges", ensure_min_samples=0)
+        given = check_array_of_numbers(self.edges, "edges")
+        edges = given.astype(np.int64).reshape(-1, 2) if given.size == 0 else given.astype(np.int64)
+        if edges.ndim != 2 or np.any(edges.reshape(given.shape) != given):
+            raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
         if edges.shape[1] != 2 or np.any(edges < 0) or np.any(edges >= n_labels):
             raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
         if np.any(edges[:, 0] == edges[:, 1]):
@@ -181,7 +185,7 @@ def _check_indicators(y):
     if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:
         y = np.stack([np.asarray(row) for row in y])
     if sp.issparse(y):
-        y = y.toarray()
+        y = check_sparse(y, "y").toarray()
     y = check_array(y, dtype=None, input_name="y")
     if not np.all((y == 0) | (y == 1)):
         raise ValueError(

@@ -1,13 +1,16 @@
 """Checks of ragged inputs: stacking the items of a list, and the labels of their nodes."""
 
 import warnings
+from collections.abc import Mapping
 from itertools import repeat
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
 from ..._packed import Packed
+from ..._validation import check_magnitude, check_not_negative, check_sparse
 
 NEEDS_NUMBERS = (
     "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
@@ -34,6 +37,7 @@ def stack_rows(X, n_features=None):
         First row of each item, and the end.
     """
     if isinstance(X, Packed):
+        check_sparse(X.values, "X.values")
         X = X.compact()
         matrix, row_start = X.values, np.array(X.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
@@ -45,12 +49,14 @@ def stack_rows(X, n_features=None):
         # An empty list says neither how wide its rows are nor whether they are sparse.
         filled = [(i, a) for i, a in enumerate(items) if a.ndim != 1 or a.shape[0]]
         matrix = _stack(filled, n_features) if filled else np.empty((0, n_features or 0))
+        matrix = check_sparse(matrix, "X")
     if len(row_start) == 1:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
     values = matrix.data if sp.issparse(matrix) else matrix
     # The exact check costs more than the rest for a short sequence.
     if values.dtype.kind == "f" and not np.isfinite(values.sum()):
         assert_all_finite(values, input_name="X")
+    check_magnitude(values, "X")
     if not sp.issparse(matrix) and matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
     return matrix, row_start
@@ -70,13 +76,28 @@ def _stack(items, n_features):
 
 def _as_array(item, name):
     if sp.issparse(item):
-        return item
+        return item if _is_plain(item) else check_sparse(item, name).tocsr()
+    if np.ma.is_masked(item):
+        raise ValueError(f"{name} has masked entries: fill them, for instance by filled(0)")
     try:
-        return np.asarray(item)
+        array = np.asarray(item)
     except ValueError:
         raise ValueError(
             f"{name} must be an array of shape (n_nodes, n_features); its rows have unequal lengths"
         ) from None
+    if array.ndim == 0:
+        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item!r}")
+    return array
+
+
+def _is_plain(item):
+    """Whether a matrix is CSR of parts of the right lengths, which can be stacked unseen."""
+    return (
+        item.format == "csr"
+        and item.indices.dtype.kind == "i"
+        and item.indptr.shape == (item.shape[0] + 1,)
+        and item.indptr[-1] == len(item.indices) == len(item.data)
+    )
 
 
 def _check_item(item, width, name):
@@ -108,6 +129,11 @@ def stack_labels(y, node_start=None):
         items = [np.asarray(item) for item in y]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
+            if item.dtype.kind == "O" and any(
+                label is None or not hasattr(label, "__hash__") or label.__hash__ is None
+                for label in item.ravel().tolist()
+            ):
+                raise ValueError(f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}")
             if item.ndim == 0 and item.dtype.kind in "US":
                 raise ValueError(
                     f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "
@@ -192,12 +218,15 @@ def class_weights(class_weight, classes, flat):
             )
         counts = np.bincount(encode_labels(flat, classes), minlength=len(classes))
         return len(flat) / (len(classes) * counts)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}")
     weights = np.ones(len(classes))
     number = {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
         if label not in number:
             raise ValueError(f"class_weight names the class {label!r}, which is not in y")
-        if not weight >= 0:
-            raise ValueError(f"class_weight[{label!r}] must not be negative, got {weight}")
-        weights[number[label]] = weight
+        name = f"class_weight[{label!r}]"
+        if isinstance(weight, Real) and not weight >= 0:
+            raise ValueError(f"{name} must not be negative, got {weight}")
+        weights[number[label]] = check_not_negative(weight, name)
     return weights

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from ..._validation import check_array_of_numbers
+
 
 class Solution(NamedTuple):
     """A point and what is known about it; None where a solver does not know."""
@@ -37,13 +39,13 @@ def check_bounds(lower, upper, n_weights):
         return None
     sides = []
     for value, name, default in ((lower, "lower_bounds", -np.inf), (upper, "upper_bounds", np.inf)):
-        side = np.asarray(default if value is None else value, dtype=np.float64)
+        if value is None:
+            value = default
+        side = check_array_of_numbers(value, name, finite=False)
         if side.ndim and side.shape != (n_weights,):
             raise ValueError(
                 f"{name} must be a number or have shape ({n_weights},), got {side.shape}"
             )
-        if np.isnan(side).any():
-            raise ValueError(f"{name} contains NaN")
         sides.append(np.array(np.broadcast_to(side, n_weights)))
     if np.any(sides[0] == np.inf) or np.any(sides[1] == -np.inf):
         raise ValueError("lower_bounds must be below inf and upper_bounds above -inf")
@@ -57,7 +59,15 @@ def check_bounds(lower, upper, n_weights):
 
 def with_bounds_of(solver, model):
     """The solver, with the box that the model declares unless it has one of its own."""
-    lower, upper = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
+    bounds = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
+    if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
+        raise TypeError(
+            f"bounds of {type(model).__name__} must be a pair (lower, upper), got {bounds!r}"
+        )
+    lower, upper = (
+        None if side is None else check_array_of_numbers(side, f"{name}_bounds", finite=False)
+        for side, name in zip(bounds, ("lower", "upper"), strict=True)
+    )
     is_free = lower is None or np.all(np.isneginf(lower))
     if is_free and (upper is None or np.all(np.isposinf(upper))):
         return solver

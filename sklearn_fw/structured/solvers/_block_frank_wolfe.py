@@ -1,10 +1,17 @@
 """Block-coordinate Frank-Wolfe: BCFW and its pairwise, away and hybrid variants."""
 
 import warnings
+from numbers import Real
 
 import numpy as np
 
-from ..._validation import check_choice, check_integer, check_positive
+from ..._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+)
 from ._base import Solution, Solver, check_bounds
 
 __all__ = ["BlockFrankWolfe"]
@@ -147,18 +154,22 @@ class BlockFrankWolfe(Solver):
         check_integer(self.cache_size, "cache_size", 1)
         for name in ("cache_f", "cache_nu", "early_exit"):
             value = getattr(self, name)
+            if not isinstance(value, Real):
+                raise TypeError(f"{name} must be a number, got {value!r}")
             if not value >= 0:
                 raise ValueError(f"{name} must not be negative, got {value}")
+            check_not_negative(value, name)
+        check_flag(self.line_search, "line_search")
         if not self.line_search and self.step != "fw":
             raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
-        if self.averaging not in (True, False, "auto"):
+        if not _is_flag_or_auto(self.averaging):
             raise ValueError(f"averaging must be True, False or 'auto', got {self.averaging!r}")
         if self.averaging == "auto" and self.step != "fw":
             raise ValueError(
                 f"averaging='auto' is defined for step='fw' only, got {self.step!r}: set "
                 f"averaging to True or False"
             )
-        if self.cache not in (True, False, "auto"):
+        if not _is_flag_or_auto(self.cache):
             raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
@@ -200,6 +211,10 @@ class BlockFrankWolfe(Solver):
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
+def _is_flag_or_auto(value):
+    return isinstance(value, bool) or (isinstance(value, str) and value == "auto")
+
+
 class _BlockMethod:
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
@@ -236,6 +251,7 @@ class _BlockMethod:
         self.until_check = settings.gap_check
         self.last = None  # certificate of the point of the moment
         self.corners = None  # certificate whose answers await a batch step
+        self.warned = False  # of a negative gap
 
     def _warm_start(self, warm, lam):
         from ..._kernels.block_rules import VISITS
@@ -389,7 +405,7 @@ class _BlockMethod:
         blocks.refresh()
         certificate = blocks.certify()
         blocks.set_gaps(certificate.sweep, settings.gap_degree)
-        _warn_negative(certificate)
+        self._warn_negative(certificate)
         self.corners = certificate if settings.batch_step else None
         if settings.averaging:
             certificate = self._certify_average(certificate)
@@ -397,6 +413,19 @@ class _BlockMethod:
         blocks.objective = certificate.primal
         self.until_check = self._passes_to_go(certificate.gap)
         return numbers(certificate, blocks, estimate)
+
+    def _warn_negative(self, certificate):
+        """Once, and not where answers have no bounds: those claim nothing, and the fit says so."""
+        small = -1e-5 * max(1.0, abs(certificate.primal))
+        if self.warned or self.blocks.n_unbounded or certificate.gap >= small:
+            return
+        self.warned = True
+        warnings.warn(
+            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
+            f"no certificates",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
     def _passes_to_go(self, gap):
         """Passes until the next certificate.
@@ -464,13 +493,3 @@ def batch_step(blocks, certificate):
         blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
         blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
     return gamma
-
-
-def _warn_negative(certificate):
-    if certificate.gap < -1e-5 * max(1.0, abs(certificate.primal)):
-        warnings.warn(
-            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
-            f"no certificates",
-            RuntimeWarning,
-            stacklevel=2,
-        )

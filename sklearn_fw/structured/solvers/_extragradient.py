@@ -5,10 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_choice, check_integer, check_not_negative, check_positive
-from ...projections import project_l2_ball
+from ..._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+)
 from ._base import Solution, Solver, check_bounds
 from ._block_frank_wolfe import numbers
+from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
 __all__ = ["Extragradient"]
 
@@ -157,6 +163,8 @@ class Extragradient(Solver):
         check_choice(self.z_geometry, "z_geometry", {"auto", "entropy", "euclidean"})
         check_integer(self.gap_check, "gap_check", 1)
         check_integer(self.first_passes, "first_passes", 0)
+        check_flag(self.restart, "restart")
+        check_flag(self.memory_efficient, "memory_efficient")
         if not 0 <= check_not_negative(self.cut, "cut") < 1:
             raise ValueError(f"cut must be a fraction below 1, got {self.cut}")
         if self.radius is not None:
@@ -171,7 +179,7 @@ class Extragradient(Solver):
             value = getattr(self, name)
             if isinstance(value, Real):
                 check_positive(value, name)
-            elif value not in words:
+            elif not (isinstance(value, str) and value in words):
                 known = " or ".join(map(repr, words))
                 raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
 
@@ -218,13 +226,13 @@ class Extragradient(Solver):
         geometry = Entropy if name == "entropy" else Euclidean
         outputs = geometry(polytopes, stored=not self.memory_efficient)
         if self.radius is None:
-            weights = _Ridge(blocks)
+            weights = Ridge(blocks)
             if start is not None:
                 weights.center = Weights(start.w)
         elif self.norm == "l2":
-            weights = _Ball(blocks.n_weights, float(self.radius))
+            weights = Ball(blocks.n_weights, float(self.radius))
         else:
-            weights = _CrossPolytope(blocks.n_weights, float(self.radius))
+            weights = CrossPolytope(blocks.n_weights, float(self.radius))
         return _Method(self, blocks, weights, outputs, tol, start)
 
 
@@ -262,120 +270,6 @@ class _Start(NamedTuple):
     dual: float
 
 
-# ---- where weights live --------------------------------------------------------------------------
-
-
-class Weights(NamedTuple):
-    """A point w, with its parameters where these are something else."""
-
-    w: np.ndarray
-    parameters: np.ndarray | None = None
-
-
-class _Flat:
-    """Euclidean geometry of weights: steps are projected; their scale is that of Psi."""
-
-    lam, scale = 0.0, 1.0
-
-    def step(self, point, change):
-        """Prox step from a point."""
-        return Weights(self.project(point.w + change))
-
-    def divergence(self, a, b):
-        """Half the squared distance."""
-        return 0.5 * float(np.sum((a.w - b.w) ** 2))
-
-
-class _Ridge(_Flat):
-    """All weights, or those in a box, with a ridge penalty."""
-
-    def __init__(self, blocks):
-        self.blocks, self.lam, self.project = blocks, blocks.lam, blocks.clip
-        self.center = Weights(blocks.w.copy())
-
-    def set_out(self, center, gap):
-        """Start at a point with such a gap; returns D_w."""
-        self.center = center
-        # P grows by lam / 2 times the squared distance from its minimum.
-        self.distance = gap / self.lam
-        return self.distance
-
-    def dual(self, psi, loss):
-        """Minimum over w of the saddle function."""
-        return self.blocks.dual_value(psi / self.lam, loss)
-
-    def restricted_dual(self, psi, loss):
-        """The same over w within D_w of the start; None in a box."""
-        if self.blocks.bounded:
-            return None
-        w = self.center.w + project_l2_ball(
-            psi / self.lam - self.center.w, np.sqrt(2.0 * self.distance)
-        )
-        return float(0.5 * self.lam * (w @ w) - w @ psi + loss)
-
-
-class _Ball(_Flat):
-    """The l2 ball."""
-
-    def __init__(self, n_weights, radius):
-        self.radius, self.center = radius, Weights(np.zeros(n_weights))
-
-    def project(self, w):
-        """Nearest point of the ball."""
-        return project_l2_ball(w, self.radius)
-
-    def set_out(self, center, gap):
-        """Start at zero; returns D_w."""
-        return 0.5 * self.radius**2
-
-    def dual(self, psi, loss):
-        """Minimum over w of the saddle function."""
-        return float(loss - self.radius * np.linalg.norm(psi))
-
-    restricted_dual = dual
-
-
-class _CrossPolytope:
-    """The l1 ball as means of its corners and zero, measured by the entropy of their weights.
-
-    Point ``w = radius (p+ - p-)`` has parameters theta: the weights p are proportional to
-    ``(exp(theta), exp(-theta), 1)``.
-    """
-
-    lam = 0.0
-
-    def __init__(self, n_weights, radius):
-        self.radius = self.scale = radius
-        self.center = Weights(np.zeros(n_weights), np.zeros(n_weights))
-
-    def _weights(self, theta):
-        high = np.abs(theta).max(initial=0.0)
-        plus, minus, rest = np.exp(theta - high), np.exp(-theta - high), np.exp(-high)
-        total = plus.sum() + minus.sum() + rest
-        return (plus - minus) / total, high + np.log(total)
-
-    def step(self, point, change):
-        """Prox step from a point."""
-        theta = point.parameters + self.radius * change
-        return Weights(self.radius * self._weights(theta)[0], theta)
-
-    def divergence(self, a, b):
-        """Relative entropy of the weights of corners."""
-        linear = (a.parameters - b.parameters) @ a.w / self.radius
-        normalisers = self._weights(a.parameters)[1] - self._weights(b.parameters)[1]
-        return float(linear - normalisers)
-
-    def set_out(self, center, gap):
-        """Start at zero; returns D_w."""
-        return float(np.log(2 * len(self.center.w) + 1))
-
-    def dual(self, psi, loss):
-        """Minimum over w of the saddle function."""
-        return float(loss - self.radius * np.abs(psi).max(initial=0.0))
-
-    restricted_dual = dual
-
-
 # ---- the method ----------------------------------------------------------------------------------
 
 
@@ -402,8 +296,10 @@ class _Method:
     def __init__(self, settings, blocks, weights, outputs, tol, start=None):
         self.settings, self.blocks, self.tol = settings, blocks, tol
         self.space, self.outputs = weights, outputs
-        self.lipschitz = weights.scale * outputs.lipschitz(settings.norm) or 1.0
+        self.of_outputs = outputs.lipschitz(settings.norm)
+        self.lipschitz = weights.scale * self.of_outputs or 1.0
         self.step_weight, self.n_iter = 1.0, 0
+        self.lines = []  # (l, |Psi|) of the averages of a ball: each bounds all radii
         self.origin = outputs.at(outputs.zero())
         if start is None and np.any(weights.center.w):
             start = blocks.certify()
@@ -520,6 +416,33 @@ class _Method:
             )
         return accepted
 
+    # ---- other balls -----------------------------------------------------------------------------
+
+    def dual_norm(self, psi):
+        """The largest ``<w, psi>`` over the unit ball."""
+        return self.space.dual_norm(psi)
+
+    def move_to(self, radius, dual):
+        """Start again in another ball, from weights that are known to be good there.
+
+        Those of a smaller ball are; those of a larger one are forgotten. ``dual`` is a bound on
+        the value from below.
+        """
+        space = self.space
+        if radius < space.radius:
+            self.best_w, self.primal = np.zeros_like(self.best_w), self.blocks.max_loss
+        self.space = type(space)(len(self.best_w), radius)
+        self.lipschitz = self.space.scale * self.of_outputs or 1.0
+        self.dual, self.step_weight, self.n_iter = dual, 1.0, 0
+        self.blocks.objective = self.primal
+        self._set_out(self.space.center)
+
+    def breakpoint(self):
+        """The best average, with what it proves at other radii."""
+        from .._radius_pieces import SolvedBall
+
+        return SolvedBall(self.space.radius, self.best_w.copy(), self.primal, self.gap)
+
     # ---- certificates ----------------------------------------------------------------------------
 
     def weights(self):
@@ -537,6 +460,8 @@ class _Method:
         hinge, _ = blocks.ask(w)
         primal = float(0.5 * space.lam * (w @ w) + hinge)
         dual = space.dual(psi, loss)
+        if self.settings.radius is not None:
+            self.lines.append((float(loss), space.dual_norm(psi)))
         if primal < self.primal:
             self.primal, self.best_w = primal, w
             blocks.objective = primal

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._validation import check_flag
 from ._base import Solution, Solver, check_bounds
 from ._block_frank_wolfe import batch_step, numbers
 
@@ -64,6 +65,7 @@ class FrankWolfe(Solver):
         method : object
             For the loop driver.
         """
+        check_flag(self.line_search, "line_search")
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
         blocks.reset(lam, bounds=bounds)
         if warm is not None:

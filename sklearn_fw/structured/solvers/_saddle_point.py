@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from ..._validation import check_choice, check_integer, check_positive
+from ..._validation import check_choice, check_flag, check_integer, check_positive
 from ._base import Solution, Solver
 from ._block_frank_wolfe import numbers
 
 __all__ = ["SaddlePointFrankWolfe"]
+
+# Share of the passes by whose number steps shrink that still counts after the radius has changed.
+KEPT = 0.5
 
 
 class SaddlePointFrankWolfe(Solver):
@@ -102,7 +105,9 @@ class SaddlePointFrankWolfe(Solver):
         """
         check_positive(self.radius, "radius")
         check_choice(self.norm, "norm", {"l1", "l2"})
-        if self.step_size in ("line_search", "adaptive", "heuristic"):
+        check_flag(self.block, "block")
+        known = isinstance(self.step_size, str)
+        if known and self.step_size in ("line_search", "adaptive", "heuristic"):
             reason = {
                 "line_search": "cycles on bilinear saddle points",
                 "adaptive": "needs strong convexity on both sides, which hinges lack",
@@ -129,7 +134,8 @@ class _Method:
 
     def __init__(self, settings, blocks, warm):
         self.settings, self.blocks = settings, blocks
-        self.euclidean = settings.norm == "l2"
+        self.radius, self.euclidean = float(settings.radius), settings.norm == "l2"
+        self.lines = []  # (l, |v|) of the mixtures met: each bounds the value for all radii
         self.n_passes = warm.get("n_passes", 0)
         self.w = self._start_of(warm.get("w"))
         self.mean = self._start_of(warm.get("mean"))
@@ -139,14 +145,14 @@ class _Method:
         """Weights in multiples of the radius, moved into the ball if its norm was another one."""
         if w is None:
             return np.zeros(self.blocks.n_weights)
-        return w * (self.settings.radius / max(1.0, self._norm(w)))
+        return w * (self.radius / max(1.0, self._norm(w)))
 
     def _norm(self, w):
         return np.linalg.norm(w) if self.euclidean else np.abs(w).sum()
 
     def export(self):
         """For a warm start: the mixture, weights in multiples of the radius, and passes made."""
-        radius = self.settings.radius
+        radius = self.radius
         return self.blocks.export() | {
             "w": self.w / radius,
             "mean": self.mean / radius,
@@ -166,9 +172,33 @@ class _Method:
 
     def _bound(self):
         """The mixture's bound from below; its minimum over the ball has a closed form."""
-        v = self.blocks.v
-        norm = np.linalg.norm(v) if self.euclidean else np.abs(v).max(initial=0.0)
-        self.dual = max(self.dual, float(self.blocks.loss.sum() - self.settings.radius * norm))
+        loss, norm = float(self.blocks.loss.sum()), self.dual_norm(self.blocks.v)
+        self.lines.append((loss, norm))
+        self.dual = max(self.dual, loss - self.radius * norm)
+
+    def dual_norm(self, v):
+        """The largest ``<w, v>`` over the unit ball."""
+        return float(np.linalg.norm(v) if self.euclidean else np.abs(v).max(initial=0.0))
+
+    def move_to(self, radius, dual):
+        """Go on in another ball, with weights in proportion and the same mixture.
+
+        The best weights stay what they are in a larger ball; in a smaller one they are forgotten.
+        ``dual`` is a bound on the value from below.
+        """
+        factor = radius / self.radius
+        self.w *= factor
+        self.mean *= factor
+        if factor < 1.0:
+            self.primal = np.inf
+        self.radius, self.dual = radius, dual
+        self.n_passes = round(KEPT * self.n_passes)
+
+    def breakpoint(self):
+        """The best weights met, with what they prove at other radii."""
+        from .._radius_pieces import SolvedBall
+
+        return SolvedBall(self.radius, self.best_w.copy(), self.primal, self.gap)
 
     @property
     def gap(self):
@@ -185,6 +215,11 @@ class _BatchMethod(_Method):
         super().__init__(settings, blocks, warm)
         self.answers = None
 
+    def move_to(self, radius, dual):
+        """Go on in another ball; the answers were those of other weights."""
+        super().move_to(radius, dual)
+        self.answers = None
+
     def step(self):
         """A step towards the answers at hand, then the certificate of where it led."""
         from ..._kernels.block_saddle import step_in_ball
@@ -192,7 +227,7 @@ class _BatchMethod(_Method):
         if self.answers is not None:
             t = self.n_passes
             gamma = 1.0 / (t + 1.0) if self.settings.step_size == "fictitious" else 2.0 / (t + 2.0)
-            step_in_ball(self.w, self.blocks.v, self.settings.radius, self.euclidean, gamma)
+            step_in_ball(self.w, self.blocks.v, self.radius, self.euclidean, gamma)
             self.blocks.step_towards(self.answers, gamma)
             self.blocks.refresh()
             self.n_passes += 1
@@ -220,7 +255,7 @@ class _BlockMethod(_Method):
 
         n = self.blocks.n_blocks
         self.blocks.saddle_visits(
-            self.rng.randint(n, size=n), self.n_passes * n, float(self.settings.radius),
+            self.rng.randint(n, size=n), self.n_passes * n, self.radius,
             self.euclidean, self.w, self.mean,
         )  # fmt: skip
         self.blocks.counts[CALLS] += n

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._validation import check_flag
 from ._base import Solution, Solver
 
 __all__ = ["Perceptron", "Subgradient"]
@@ -110,6 +111,7 @@ class Subgradient(Solver):
         method : object
             For the loop driver.
         """
+        check_flag(self.averaging, "averaging")
         return _PrimalMethod(blocks, lam, rng, subgradient=True, averaging=self.averaging)
 
 
@@ -167,4 +169,5 @@ class Perceptron(Solver):
         method : object
             For the loop driver.
         """
+        check_flag(self.averaging, "averaging")
         return _PrimalMethod(blocks, lam, rng, subgradient=False, averaging=self.averaging)

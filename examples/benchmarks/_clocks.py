@@ -1,0 +1,117 @@
+"""Clocks, memory, fresh processes and repeats: what every benchmark measures with."""
+
+import os
+import platform
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from unittest.mock import patch
+
+PRODUCT_SIZE = 1500
+THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS")]
+
+
+class Skip(Exception):
+    """The benchmark cannot run here; the message says why."""
+
+
+class Repeats(float):
+    """The median of repeated measurements, which remembers all of them.
+
+    A multiple of it is one of the same repeats; other arithmetic is that of the median.
+    """
+
+    def __new__(cls, values):
+        values = tuple(values)
+        self = super().__new__(cls, statistics.median(values))
+        self.values = values
+        return self
+
+    def __getnewargs__(self):
+        return (self.values,)
+
+    def __mul__(self, factor):
+        if isinstance(factor, Repeats):
+            return float(self) * float(factor)
+        return Repeats(factor * value for value in self.values)
+
+    __rmul__ = __mul__
+
+
+# ---- clocks and memory ---------------------------------------------------------------------------
+
+
+class Clock:
+    """Seconds of this process between entry and exit: ``cpu`` (all its threads) and ``wall``."""
+
+    def __enter__(self):
+        self._started = time.process_time(), time.perf_counter()
+        return self
+
+    def __exit__(self, *_):
+        self.cpu = time.process_time() - self._started[0]
+        self.wall = time.perf_counter() - self._started[1]
+
+
+def cpu_of(function, repeat=1):
+    """CPU seconds of every one of ``repeat`` calls."""
+    seconds = []
+    for _ in range(repeat):
+        with Clock() as clock:
+            function()
+        seconds.append(clock.cpu)
+    return seconds
+
+
+def peak_memory():
+    """Largest resident memory of this process so far, in MB (10^6 bytes); None if unknown."""
+    try:
+        # Unlike ru_maxrss it does not count what the parent held when it started the process.
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+        import resource
+    except (ImportError, OSError):
+        return None
+    unit = 1 if platform.system() == "Darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def matrix_product_seconds(repeat=5):
+    """The reference speed: median CPU seconds of a dense float64 product on one thread."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    a = np.random.default_rng(0).random((PRODUCT_SIZE, PRODUCT_SIZE))
+    with threadpool_limits(1):
+        a @ a  # threads and buffers of the library are made here
+        return statistics.median(cpu_of(lambda: a @ a, repeat))
+
+
+def in_child(function, *args):
+    """Result of ``function(*args)`` in a fresh process with one thread."""
+    # Linear algebra libraries read these when they are loaded: they must be there from the start.
+    with (
+        patch.dict(os.environ, dict.fromkeys(THREADS, "1")),
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+    ):
+        return pool.submit(function, *args).result()
+
+
+def medians(rows):
+    """One dict out of the dicts of repeated runs: `Repeats` of numbers, the first of all else."""
+    merged = dict(rows[0])
+    for name, value in merged.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            merged[name] = Repeats(row[name] for row in rows)
+    return merged
+
+
+def load_or_skip(load, **options):
+    """Call a loader of `sklearn_fw.datasets`; absent files skip the benchmark."""
+    try:
+        return load(**options)
+    except FileNotFoundError as error:
+        raise Skip(str(error)) from None

@@ -1,0 +1,286 @@
+"""Pages of benchmarks, made from result files and nothing else."""
+
+import statistics
+import textwrap
+
+from _clocks import PRODUCT_SIZE
+from _results import DOCS, names, outdated, read_result
+
+__all__ = ["block_lines", "number", "page", "table_lines", "tables", "write_figures", "write_page"]
+
+WIDTH = 100
+MANY = 12  # bars that are still told one by one
+GOALS = ["goal", "measured", "limit", ""]
+
+
+# ---- numbers and blocks --------------------------------------------------------------------------
+
+
+def number(cell):
+    """The number of a cell: the median where there are repeats."""
+    if isinstance(cell, dict):
+        return statistics.median(cell["repeats"]) if "repeats" in cell else cell["value"]
+    return cell
+
+
+def written(cell):
+    """A cell as text."""
+    value = number(cell)
+    if value is None:
+        return "--"
+    if isinstance(cell, dict) and "style" in cell:
+        return format(value, cell["style"])
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def table_lines(table):
+    """Lines of a table of a result."""
+    cells = [table["header"], *([written(cell) for cell in row] for row in table["rows"])]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    rule = "  ".join("=" * width for width in widths)
+    lines = [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in cells
+    ]
+    return [rule, lines[0], rule, *lines[1:], rule]
+
+
+def verdict(goal):
+    """Whether a goal is met: "met", "MISSED by ..." or "not measured"."""
+    _, value, limit, sense = goal
+    value, limit = number(value), number(limit)
+    if value is None:
+        return "not measured"
+    if (value <= limit) if sense == "<=" else (value >= limit):
+        return "met"
+    return f"MISSED by {abs(value - limit):.3g}"
+
+
+def wrapped(text, first="", rest=""):
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip
+
+
+def bullet_lines(items):
+    return [line for item in items for line in wrapped(item, "- ", "  ")]
+
+
+def block_lines(block, *, judge=True):
+    """Lines of one block; figures have none, as they are drawn when the pages are made."""
+    ((kind, content),) = block.items()
+    if kind == "section":
+        return [content, "-" * len(content)]
+    if kind == "text":
+        return wrapped(content)
+    if kind in ("bullets", "loses"):
+        return bullet_lines(content)
+    if kind == "table":
+        return table_lines(content)
+    if kind == "image":
+        return _picture(content["target"], content["alternative"])
+    if kind == "goals":
+        rows = [
+            [what, value, f"{sense} {written(limit)}",
+             verdict([what, value, limit, sense]) if judge else "not judged"]
+            for what, value, limit, sense in content
+        ]  # fmt: skip
+        return table_lines({"header": GOALS, "rows": rows})
+    return []
+
+
+def _picture(target, alternative, *options):
+    alternative = " ".join(alternative.split())
+    return [f".. figure:: {target}", f"   :alt: {alternative}", "   :align: center", *options]
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def page(record):
+    """The page of a result, as one text."""
+    name, title = record["name"], record["title"]
+    chunks = [
+        ["=" * len(title), title, "=" * len(title)],
+        [f".. Made from results/{name}.json by ``python3 dev.py bench pages --write``."],
+    ]
+    figures = figures_of(record)
+    if figures:
+        chunks.append(_figure(*figures[0]))
+    chunks += [wrapped(" ".join(paragraph.split())) if _is_prose(paragraph)
+               else paragraph.splitlines() for paragraph in record["about"]]  # fmt: skip
+    chunks += _judgement(record)
+    losses = []
+    for key, part in record["parts"].items():
+        chunks += _part(key, part, figures)
+        losses += [item for block in part["blocks"] for item in block.get("loses", [])]
+    if losses:
+        chunks += [block_lines({"section": "Where it loses"}), bullet_lines(losses)]
+    chunks += _runs(record)
+    return "\n\n".join("\n".join(lines) for lines in chunks) + "\n"
+
+
+def _is_prose(paragraph):
+    return not paragraph.lstrip().startswith(("- ", ".. "))
+
+
+def _judgement(record):
+    """How many goals are met, and all that are not."""
+    goals, titles = [], []
+    for part in record["parts"].values():
+        title = None
+        for block in part["blocks"]:
+            title = block.get("section", title)
+            goals += block.get("goals", [])
+            titles += [title] * len(block.get("goals", []))
+    if not goals:
+        return []
+    verdicts = [verdict(goal) for goal in goals]
+    met = verdicts.count("met")
+    lines = [
+        f"{title}: {goal[0]}, {written(goal[1])} instead of {goal[3]} {written(goal[2])}."
+        if number(goal[1]) is not None else f"{title}: {goal[0]}, not measured."
+        for goal, title, found in zip(goals, titles, verdicts) if found != "met"
+    ]  # fmt: skip
+    if not lines:
+        return [wrapped(f"**All {len(goals)} goals of this page are met.**")]
+    return [
+        wrapped(f"**{met} of {len(goals)} goals of this page are met.** The others:"),
+        bullet_lines(lines),
+    ]
+
+
+def _part(key, part, figures):
+    """Everything but what is collected at the end; each section says which run it is from."""
+    chunks, said = [], False
+    for block in part["blocks"]:
+        if "loses" in block:
+            continue
+        if "figure" in block:
+            chunks += [_figure(*f) for f in figures[1:] if f[0] is block["figure"]]
+            continue
+        if "section" not in block and not said:
+            chunks.append(wrapped(run_note(part["measured"])))
+            said = True
+        chunks.append(block_lines(block))
+        if "section" in block:
+            chunks.append(wrapped(run_note(part["measured"])))
+            said = True
+    return chunks
+
+
+def run_note(measured):
+    """From which run it is, and whether its program has been changed since."""
+    note = f"*Measured on {measured['date']} at commit {measured['commit']}.*"
+    changed = outdated(measured)
+    if changed:
+        programs = ", ".join(f"``{name}``" for name in changed)
+        note += f" **Older than its program: {programs} changed since.**"
+    return note
+
+
+def _runs(record):
+    """The last section: commands, machines and versions of all parts."""
+    chunks = [block_lines({"section": "How it was measured"})]
+    rows = [
+        [key, m["date"], m["commit"], m["repeat"], m.get("load"), f"``{m['command']}``"]
+        for key, m in ((key, part["measured"]) for key, part in record["parts"].items())
+    ]
+    chunks.append(table_lines(
+        {"header": ["part", "date", "commit", "repeats", "load", "command"], "rows": rows}
+    ))  # fmt: skip
+    places = {}
+    for key, part in record["parts"].items():
+        m = part["measured"]
+        places.setdefault((m["machine"], m["versions"]), []).append((key, m["product_seconds"]))
+    for (machine, versions), found in places.items():
+        who = "All parts" if len(places) == 1 else ", ".join(key for key, _ in found)
+        speeds = [seconds for _, seconds in found if seconds is not None]
+        items = [f"{who}: {machine}; every contender is held to one thread unless it says more."]
+        if speeds:
+            items.append(
+                f"Reference speed: {_range([1e3 * s for s in speeds])} ms of CPU for a "
+                f"{PRODUCT_SIZE} x {PRODUCT_SIZE} float64 matrix product on one thread."
+            )
+        items.append(f"Versions: {versions}.")
+        chunks.append(bullet_lines(items))
+    chunks.append(wrapped(
+        "Load is the number of processes that wanted a processor, on average over five minutes. "
+        f"``results/{record['name']}.json`` holds every number of this page, single repeats and "
+        "SHA-256 sums of the programs included."
+    ))  # fmt: skip
+    return chunks
+
+
+def _range(values):
+    low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def write_page(name):
+    """Make ``docs/benchmarks/NAME.rst``."""
+    path, text = DOCS / f"{name}.rst", page(read_result(name))
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:  # else Sphinx reads it again
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---- figures and tables --------------------------------------------------------------------------
+
+
+def figures_of(record):
+    """Specification and file name of every figure; the first one stands on top of the page."""
+    found = [
+        block["figure"] for part in record["parts"].values() for block in part["blocks"]
+        if "figure" in block
+    ]  # fmt: skip
+    return [
+        (figure, f"figures/{record['name']}{f'_{k}' if k else ''}.svg")
+        for k, figure in enumerate(found)
+    ]
+
+
+def _figure(figure, path):
+    return _picture(path, described(figure), "   :class: dark-light")
+
+
+def described(figure):
+    """What a figure shows, from its data, for those who do not see it."""
+    parts = []
+    for name, series in figure["series"].items():
+        if figure["kind"] == "lines":
+            points = [(x, y) for x, y in zip(*series) if y is not None]
+            if points:
+                (x, y), (last_x, last_y) = points[0], points[-1]
+                parts.append(f"{name} from {y:.3g} at {x:g} to {last_y:.3g} at {last_x:g}")
+        else:
+            parts.append(f"{name}: {_described_bars(series)}")
+    return f"{figure['title']} ({figure['y']}). {'; '.join(parts)}."
+
+
+def _described_bars(series):
+    known = {key: value for key, value in series.items() if value is not None}
+    cells = [f"{key} {value:.3g}" for key, value in known.items()]
+    if len(cells) <= MANY:
+        return ", ".join(cells)
+    ends = min(known, key=known.get), max(known, key=known.get)
+    return f"{len(known)} values, {' to '.join(f'{key} {known[key]:.3g}' for key in ends)}"
+
+
+def tables(record, part):
+    """The tables of a part, in their order."""
+    return [block["table"] for block in record["parts"][part]["blocks"] if "table" in block]
+
+
+def write_figures():
+    """Draw the figures of all results into ``docs/benchmarks/figures``."""
+    from _figures import draw
+
+    for name in names():
+        for figure, path in figures_of(read_result(name)):
+            (DOCS / path).parent.mkdir(exist_ok=True)
+            draw(figure, DOCS / path)

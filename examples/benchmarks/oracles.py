@@ -1,0 +1,263 @@
+"""Oracles of random fields, and the settings of TRWMarginals: the tables of the guide."""
+
+import functools
+import statistics
+
+from _marginals_contenders import mean, measure_one, quietly
+from _report import Clock, Repeats, in_child, main, shown
+
+ABOUT = """
+What single calls of the oracles cost and how good their answers are, and what the oracle and the
+settings of ``TRWMarginals`` change. All random fields are made here, with ``random_state`` 0 and
+more, so that the numbers can be repeated without any file.
+"""
+FAST, MANY = 0.5, 9  # calls below so many seconds are repeated so many times, others three times
+NAMES = (
+    "elimination", "graph_cut", "branch_and_bound", "milp", "trws", "qpbo", "lp", "icm", "ils",
+    "approx",
+)  # fmt: skip
+PROBLEMS = {
+    "spin glass": "``make_ising_grid((10, 10))``, couplings up to 4",
+    "five states": "the same grid with five states, all scores standard normal",
+    "clique": "``make_ising_clique(30)``, couplings up to 1",
+    "attractive": "``make_ising_grid((100, 100), coupling=1, attractive=True)``",
+}
+N_GRIDS = 10
+WEAK, STRONG = 1.0, 4.0
+SETTINGS = {
+    "the defaults": {},
+    "tol=2": {"tol": 2.0},
+    "tol=0.1": {"tol": 0.1},
+    "tol=0.01": {"tol": 0.01},
+    "n_rho_iter=1": {"n_rho_iter": 1},
+    "n_rho_iter=3": {"n_rho_iter": 3},
+    "n_rho_iter=20": {"n_rho_iter": 20},
+    "n_rho_iter=20, tol=0.1": {"n_rho_iter": 20, "tol": 0.1},
+    'contraction="fixed", delta=1e-4': {"contraction": "fixed", "delta": 1e-4},
+    'contraction="none"': {"contraction": "none"},
+    "correction=None": {"correction": None},
+    'local_search="icm"': {"local_search": "icm"},
+}
+
+
+# ---- single calls --------------------------------------------------------------------------------
+
+
+def problem(name):
+    """Scores of a problem."""
+    import numpy as np
+
+    from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+    from sklearn_fw.inference import PairwiseScores
+
+    if name == "spin glass":
+        return make_ising_grid((10, 10), random_state=0).scores()
+    if name == "clique":
+        return make_ising_clique(30, coupling=1.0, random_state=0).scores()
+    if name == "attractive":
+        return make_ising_grid((100, 100), coupling=1, attractive=True, random_state=0).scores()
+    edges = make_ising_grid((10, 10), random_state=0).edges
+    rng = np.random.default_rng(0)
+    return PairwiseScores(
+        rng.standard_normal((100, 5)), edges, rng.standard_normal((len(edges), 5, 5))
+    )
+
+
+def measure_calls(name):
+    """For every oracle seconds, value and bound, or why it refuses."""
+    from sklearn_fw.datasets import make_ising_grid
+    from sklearn_fw.inference.oracles._resolve import resolve_oracle
+
+    scores, found = problem(name), {}
+    tiny = make_ising_grid((2, 2), coupling=1.0, attractive=True, random_state=0).scores()
+    for oracle_name in NAMES:
+        oracle = resolve_oracle(oracle_name)
+        quietly(oracle.argmax, tiny)  # compiles
+        seconds = []
+        try:
+            while len(seconds) < (MANY if max(seconds, default=0.0) < FAST else 3):
+                with Clock() as clock:
+                    _, value, bound = quietly(oracle.argmax, scores)
+                seconds.append(clock.cpu)
+        except ValueError:
+            found[oracle_name] = None
+            continue
+        found[oracle_name] = {"ms": 1e3 * Repeats(seconds), "value": value, "bound": bound}
+    return found
+
+
+def calls(report, options):
+    """One call of each oracle on each problem."""
+    report.section("One call of an oracle")
+    report.text(
+        f"CPU milliseconds of one call (medians of {MANY}, of three where a call takes more than "
+        f"{FAST:g} s), how far the score of the labels is below the best one, and how far the "
+        "bound is above it; 0 where exact, -- where there is no bound. Left out are oracles that "
+        "refuse the problem: too wide a graph, more than two states, edges that do not attract."
+    )
+    report.bullets(*(f"{name}: {text}." for name, text in PROBLEMS.items()))
+    rows, bars = [], {}
+    for name in list(PROBLEMS)[: 1 if options.quick else None]:
+        found = in_child(measure_calls, name)
+        best = max(answer["value"] for answer in found.values() if answer)
+        for oracle, answer in found.items():
+            if not answer:
+                continue
+            above = answer["bound"] - best
+            rows.append([
+                f"{name}, {oracle}", shown(answer["ms"], ".2g"),
+                shown(rounded(best - answer["value"]), ".2g"),
+                shown(rounded(above), ".2g") if above < float("inf") else None,
+            ])  # fmt: skip
+            bars.setdefault(name, {})[oracle] = answer["ms"]
+    report.table(["problem, oracle", "ms", "below", "bound"], rows)
+    report.bars("One call of an oracle", "CPU milliseconds", bars, log=True)
+
+
+def rounded(difference):
+    """Without the rounding errors of sums."""
+    return 0.0 if abs(difference) < 1e-6 else difference
+
+
+# ---- TRWMarginals and its rivals -----------------------------------------------------------------
+
+
+def measure_fits(make, shape, coupling, n_grids):
+    """Rows of errors, bounds, calls and seconds of an estimator on grids."""
+    from sklearn_fw.datasets import make_ising_grid
+
+    fields = [
+        make_ising_grid(shape, coupling=coupling, random_state=seed) for seed in range(n_grids)
+    ]
+    quietly(make().fit, fields[0])  # compiles
+    return [measure_one(make(), coupling, field, None, None, 1) for field in fields]
+
+
+def by_oracle(name):
+    """TRWMarginals with an oracle, or message passing."""
+    from sklearn_fw.inference import BranchAndBound, TRBPMarginals, TRWMarginals
+
+    if name == "TRBPMarginals":
+        return TRBPMarginals()
+    if name == 'polytope="local"':
+        return TRWMarginals(polytope="local")
+    return TRWMarginals(BranchAndBound(max_nodes=20) if name.startswith("Branch") else name)
+
+
+def by_setting(name):
+    """TRWMarginals with settings."""
+    from sklearn_fw.inference import TRWMarginals
+
+    return TRWMarginals("elimination", **SETTINGS[name])
+
+
+def by_class(name):
+    """An estimator of marginals with its defaults."""
+    from sklearn_fw import inference
+
+    if name == "TRWMarginals":
+        return inference.TRWMarginals("elimination")
+    settings = (
+        {"random_state": 0} if name in ("MeanFieldMarginals", "PerturbAndMAPMarginals") else {}
+    )
+    return getattr(inference, name)(**settings)
+
+
+ORACLES = (
+    "elimination", "BranchAndBound(max_nodes=20)", "trws", "approx", "icm", 'polytope="local"',
+    "TRBPMarginals",
+)  # fmt: skip
+CLASSES = (
+    "TRWMarginals", "TRBPMarginals", "LoopyBPMarginals", "MeanFieldMarginals",
+    "PerturbAndMAPMarginals",
+)  # fmt: skip
+
+
+def many(make, names, shape, coupling, n_grids, options):
+    """Rows by name."""
+    n = 2 if options.quick else n_grids
+    return {
+        name: in_child(measure_fits, functools.partial(make, name), shape, coupling, n)
+        for name in names
+    }
+
+
+def above(rows):
+    """Mean distance of the upper bound; None where some run has none."""
+    values = [row["bound"] for row in rows]
+    return statistics.fmean(values) if max(values) < float("inf") else None
+
+
+def below(rows):
+    """Mean distance of the lower bound."""
+    return statistics.fmean(row["lower slack"] for row in rows)
+
+
+def bounds(report, options):
+    """What the oracle of TRWMarginals is worth."""
+    found = many(by_oracle, ORACLES, (5, 5), STRONG, N_GRIDS, options)
+    report.section("TRWMarginals by oracle")
+    report.text(
+        f"Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}: certified "
+        "upper bound minus log Z, log Z minus the lower bound, error of the marginals."
+    )
+    report.table(
+        ["oracle", "bound above", "bound below", "error"],
+        [
+            [name, shown(above(rows), ".2f"), shown(below(rows), ".2f"),
+             shown(mean(rows, "error"), ".3f")]
+            for name, rows in found.items()
+        ],
+    )  # fmt: skip
+
+
+def settings(report, options):
+    """What the settings of TRWMarginals change."""
+    found = many(by_setting, SETTINGS, (5, 5), STRONG, N_GRIDS, options)
+    report.section("Settings of TRWMarginals")
+    report.text(
+        f'Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle calls, '
+        "certified upper bound minus log Z, error of the marginals."
+    )
+    report.table(
+        ["setting", "calls", "bound above", "error"],
+        [
+            [name, shown(mean(rows, "calls"), ".0f"), shown(above(rows), ".2f"),
+             shown(mean(rows, "error"), ".3f")]
+            for name, rows in found.items()
+        ],
+    )  # fmt: skip
+
+
+def estimators(report, options):
+    """All estimators of marginals with their defaults."""
+    sizes = {WEAK: N_GRIDS, STRONG: 2 * N_GRIDS}
+    found = {t: many(by_class, CLASSES, (6, 6), t, n, options) for t, n in sizes.items()}
+    report.section("Estimators of marginals")
+    report.text(
+        f"Means over {sizes[WEAK]} grids of 6 x 6 spins with couplings up to {WEAK:g}, and over "
+        f"{sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound "
+        "minus log Z, log Z minus the lower bound, and runs that converged. All settings are "
+        'defaults but ``oracle="elimination"`` of TRWMarginals, which searches where it could '
+        "sum."
+    )
+    report.table(
+        ["couplings, estimator", "error", "above", "below", "converged"],
+        [
+            [f"{t:g}, {name}", shown(mean(rows, "error"), ".3f"), shown(above(rows), ".1f"),
+             shown(below(rows), ".1f"), f"{sum(r['converged'] for r in rows)} of {len(rows)}"]
+            for t, by_name in found.items() for name, rows in by_name.items()
+        ],
+    )  # fmt: skip
+    best = {t: min(by_name, key=lambda name: mean(by_name[name], "error"))
+            for t, by_name in found.items()}  # fmt: skip
+    for t, name in best.items():
+        if name != "TRWMarginals":
+            ours, theirs = (mean(found[t][who], "error") for who in ("TRWMarginals", name))
+            report.loses(f"With couplings up to {t:g} the marginals of {name} are off by "
+                         f"{theirs:.3f}, those of TRWMarginals by {ours:.3f}.")  # fmt: skip
+
+
+if __name__ == "__main__":
+    parts = {"calls": calls, "bounds": bounds, "settings": settings, "estimators": estimators}
+    raise SystemExit(main("oracles", "Oracles, and settings of TRWMarginals", ABOUT, parts))

@@ -1,0 +1,226 @@
+"""The one place that opens files of a user: damage becomes a ValueError with file and reason."""
+
+import codecs
+import gzip
+import io
+import math
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+__all__ = [
+    "check_path",
+    "damage",
+    "gzip_chunks",
+    "name_of",
+    "read_arrays",
+    "read_bytes",
+    "read_text",
+    "to_text",
+    "without_mark",
+]
+
+CHUNK = 1 << 16
+# Names of the encodings in which the mark of UTF-8 is no text; numbers are read as Latin-1.
+MARKED = {"utf-8", "utf-8-sig", "iso8859-1"}
+# What no text in a superset of ASCII begins with.
+WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+
+
+def check_path(path, name="path"):
+    """A path of the user as a Path; ``name`` is the parameter it came in by."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be a path (str or pathlib.Path), got {_kind(path)}")
+    if not text or "\0" in text:
+        raise ValueError(f"{name} must be the path of a file, got {text!r}")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:  # there is no such user
+        raise ValueError(f"{name}={text!r} names no folder: {error}") from None
+
+
+def _kind(value):
+    return "None" if value is None else f"{type(value).__name__} {value!r:.60}"
+
+
+def damage(file, reason, *, line=None, array=None):
+    """The ValueError about a damaged file: where in which file, and what is wrong there."""
+    place = f", line {line}" if line is not None else ""
+    place += f", array {array!r}" if array is not None else ""
+    return ValueError(f"{file}{place}: {reason}")
+
+
+def name_of(source):
+    """What errors call a path or an open file."""
+    if not hasattr(source, "read"):
+        return str(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else f"the open {type(source).__name__}"
+
+
+def read_bytes(source, member=None, *, name="source"):
+    """Content of a file, of a gzip file, of a member of a zip archive, or of an open file.
+
+    Parameters
+    ----------
+    source : str, path-like or file object
+        What to read; ``.gz`` is decompressed, ``.zip`` is an archive.
+    member : str, default=None
+        File inside the archive.
+    name : str, default="source"
+        Parameter that the source came in by, for errors.
+    """
+    if member is not None and not isinstance(member, str):
+        raise TypeError(f"member must be the name of a file in a zip archive, got {_kind(member)}")
+    if hasattr(source, "read"):
+        if member is not None:
+            raise ValueError(
+                f"member={member!r} goes with the path of a zip archive: open it there"
+            )
+        return _read_open(source, name)
+    path = check_path(source, name)
+    # All bytes first: then what the system refuses stays an OSError, and the rest is damage.
+    content = path.read_bytes()
+    suffix = path.suffix.lower()
+    if member is not None or suffix == ".zip":
+        return _read_member(path, content, member)
+    return b"".join(_gunzip(path, io.BytesIO(content))) if suffix == ".gz" else content
+
+
+def _read_open(source, name):
+    try:
+        content = source.read()
+    except UnicodeDecodeError as error:
+        raise damage(
+            name_of(source), f"is not in the encoding it was opened with: {error}"
+        ) from None
+    if isinstance(content, str):
+        # What a lenient decoder could not read is no text in any encoding.
+        return content.encode("utf-8", errors="surrogatepass")
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"{name} must be a path or an open file whose read() gives text or bytes, got "
+            f"{_kind(content)} from {type(source).__name__}"
+        )
+    return bytes(content)
+
+
+def gzip_chunks(path):
+    """Yield what is inside a gzip file, some at a time; ValueError where it is damaged."""
+    with path.open("rb") as file:
+        yield from _gunzip(path, file)
+
+
+def _gunzip(path, file):
+    unpacked = gzip.GzipFile(fileobj=file, mode="rb")
+    while True:
+        try:
+            chunk = unpacked.read(CHUNK)
+        except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile, struct.error
+            raise damage(path, f"is no intact gzip file ({_reason(error)})") from None
+        if not chunk:
+            return
+        yield chunk
+
+
+def _reason(error):
+    return str(error) or type(error).__name__
+
+
+def _open_archive(path, content):
+    try:
+        return zipfile.ZipFile(io.BytesIO(content))
+    except Exception as error:  # damaged tables lead to errors of many kinds
+        raise damage(path, f"is no intact zip archive ({_reason(error)})") from None
+
+
+def _unpack(path, archive, member):
+    try:
+        return archive.read(member)
+    except Exception as error:  # checksums, unknown methods, passwords, broken streams
+        raise damage(path, f"member {member!r} cannot be unpacked ({_reason(error)})") from None
+
+
+def _read_member(path, content, member):
+    with _open_archive(path, content) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        if member is None and len(names) == 1:
+            member = names[0]
+        if member not in names:
+            raise ValueError(f"member must be a file in {path}, one of {names}; got {member!r}")
+        return _unpack(path, archive, member)
+
+
+def read_text(path, *, name="path", encoding="utf-8"):
+    """Text of a file; ValueError with the line where it is not in the encoding."""
+    path = check_path(path, name)
+    return to_text(path.read_bytes(), path, encoding)
+
+
+def to_text(content, file, encoding="utf-8"):
+    """Text of the bytes of a file, without a byte order mark and without NUL."""
+    content = without_mark(content, file, encoding)
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise damage(file, f"is not in {encoding}: {error.reason}", line=line) from None
+
+
+def without_mark(content, file, encoding):
+    """The bytes of a text without its byte order mark; refused where they hold NUL."""
+    if codecs.lookup(encoding).name in MARKED:
+        content = content.removeprefix(codecs.BOM_UTF8)
+    zero = content.find(b"\0")
+    if zero >= 0:
+        wide = content.startswith(WIDE_MARKS)
+        remedy = f"is it in UTF-16 or UTF-32? Write it in {encoding}" if wide else "is it binary?"
+        line = content.count(b"\n", 0, zero) + 1
+        raise damage(file, f"holds a NUL byte, which no text has: {remedy}", line=line)
+    return content
+
+
+def read_arrays(path, needed):
+    """The named arrays of a ``.npz`` file, in order; nothing in it is ever unpickled.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    needed : sequence of str
+        Names of the arrays.
+    """
+    with _open_archive(path, path.read_bytes()) as archive:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        missing = sorted(set(needed) - members.keys())
+        if missing:
+            raise ValueError(f"{path} has no array named {missing}: it holds {sorted(members)}")
+        return [_array(path, key, _unpack(path, archive, members[key])) for key in needed]
+
+
+def _array(path, key, content):
+    file = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, _, dtype = read_header(file)
+    except Exception as error:  # headers are Python text, which can be wrong in many ways
+        raise damage(path, f"is no array in NumPy's format ({_reason(error)})", array=key) from None
+    if dtype.hasobject:
+        raise damage(path, "holds Python objects, which are not loaded: save numbers", array=key)
+    # A wrong shape must be found before room for it is taken.
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or n_bytes != len(content) - file.tell():
+        raise damage(
+            path,
+            f"has {len(content) - file.tell()} bytes, but shape {shape} of {dtype} needs {n_bytes}",
+            array=key,
+        )
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)

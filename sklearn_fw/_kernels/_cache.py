@@ -1,0 +1,136 @@
+"""Where compiled kernels are kept, and what a user hears when that does not go well."""
+
+import functools
+import logging
+import os
+import stat
+import tempfile
+import threading
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numba
+
+ANNOUNCEMENT = "compiling kernels: some seconds, once per installation"
+NOT_KEPT = (
+    "kernels are compiled anew in each process, which takes up to half a minute: nothing can be "
+    "kept in the folder of sklearn_fw, in the user's cache folder or in a temporary folder of the "
+    "user's own. Set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
+)
+TEMPORARY = (
+    "compiled kernels are kept in the temporary folder {folder} and are lost with it, because "
+    "nothing can be written into the folder of sklearn_fw or the user's cache folder. Set the "
+    "environment variable NUMBA_CACHE_DIR to a folder that stays"
+)
+NOT_WRITTEN = (
+    "a compiled kernel could not be kept and will be compiled again in the next process: {error}. "
+    "The environment variable NUMBA_CACHE_DIR names another folder for compiled kernels"
+)
+
+_lock = threading.Lock()
+_said = set()
+
+
+def _once(text):
+    """Whether this is the first time that a text is due in this process."""
+    with _lock:
+        new = text not in _said
+        _said.add(text)
+    return new
+
+
+class WatchedCache:
+    """The disk cache of one kernel; a miss is announced, and a fault of the disk ends no fit.
+
+    numba asks the cache of a kernel before it compiles the kernel, so nothing has to listen to the
+    compilation of other functions.
+
+    Parameters
+    ----------
+    cache : cache of a dispatcher
+        numba's own.
+    warning : str or None
+        What is to be said when a kernel is compiled.
+    """
+
+    def __init__(self, cache, warning):
+        self._cache, self._warning = cache, warning
+
+    def __getattr__(self, name):
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature, context):
+        """Return the kernel compiled for a signature, or None."""
+        try:
+            found = self._cache.load_overload(signature, context)
+        except Exception:  # reading back a damaged file can raise almost anything
+            found = None
+            self._drop()
+        if found is None:
+            if _once(ANNOUNCEMENT):
+                logging.getLogger("sklearn_fw").info(ANNOUNCEMENT)
+            if self._warning is not None:
+                _warn(self._warning)
+        return found
+
+    def save_overload(self, signature, compiled):
+        """Keep what was compiled."""
+        try:
+            self._cache.save_overload(signature, compiled)
+        except OSError as error:  # a full disk, or a folder that is gone
+            _warn(NOT_WRITTEN.format(error=error))
+
+    def _drop(self):
+        try:
+            self._cache.flush()
+        except OSError as error:
+            _warn(NOT_WRITTEN.format(error=error))
+
+
+def _warn(text):
+    if _once(text):
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+@functools.cache
+def temporary_folder():
+    """Folder for compiled kernels in the temporary folder, or None where it is not safe.
+
+    Compiled kernels are programs: a folder that anybody else may write to is not used, nor one
+    that somebody else has made in this one's place.
+    """
+    if not hasattr(os, "getuid"):  # Windows gives each user a temporary folder that is private
+        return Path(tempfile.gettempdir()) / "sklearn_fw-kernels"
+    user = os.getuid()
+    try:
+        parent = Path(tempfile.gettempdir())
+        folder = parent / f"sklearn_fw-kernels-{user}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder if _only_ours(folder, parent, user) else None
+    except OSError:
+        return None
+
+
+def _only_ours(folder, parent, user):
+    """Whether nobody but the user can write into the folder or put another in its place."""
+    above, found = parent.stat(), folder.lstat()
+    shared = above.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return (
+        above.st_uid in (0, user)
+        and (not shared or bool(above.st_mode & stat.S_ISVTX))
+        and stat.S_ISDIR(found.st_mode)
+        and found.st_uid == user
+        and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    )
+
+
+@contextmanager
+def cache_in(folder):
+    """Have numba keep in ``folder`` what is decorated meanwhile."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before

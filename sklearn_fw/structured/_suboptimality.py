@@ -1,0 +1,104 @@
+"""How far weights are from the optimum of the problem that other data pose."""
+
+import numpy as np
+
+from .._loop import drive
+from .._validation import check_data, check_integer
+from ..inference.oracles._checked import checked
+from ._choice_of_c import most_passes
+from ._items import weighted_samples
+from .models import ChainModel, MulticlassModel, MultilabelModel
+from .models._pairwise import has_parts
+from .solvers import BlockFrankWolfe, Perceptron, suitable_solver, with_bounds_of
+
+# The bound is good enough when so much of it at most is owed to the dual variables found.
+ACCURACY = 0.1
+
+
+def suboptimality(svm, X, y, sample_weight, max_iter):
+    """See `StructuredSVM.duality_gap`."""
+    if isinstance(svm.solver_, Perceptron):
+        raise ValueError(
+            "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
+        )
+    blocks, total = _blocks_of(svm, X, y, sample_weight)
+    lam = 1.0 / (svm.C_ * total)
+    if max_iter is None:
+        max_iter = most_passes(blocks)
+    max_iter = check_integer(max_iter, "max_iter", 1)
+    solver = _solver_for(svm, blocks)
+    method = solver.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
+    w = svm._dense_coef()
+    hinge, _ = blocks.ask(w)
+    if not blocks.certified:
+        return np.inf
+    ridge = 0.0 if _radius_of(svm) is not None else 0.5 * lam * (w @ w)
+    watch = _Watch(method, hinge + ridge)
+    drive(watch, tol=ACCURACY, max_iter=max_iter, verbose=svm.verbose)
+    # A promise of the oracle that was broken on the way voids the value, not the bound from below.
+    return watch.gap if blocks.certified or blocks.n_unbounded else np.inf
+
+
+def _blocks_of(svm, X, y, sample_weight):
+    """The problem of other data with the fitted model, and the sum of their weights."""
+    if isinstance(svm.model_, MulticlassModel | MultilabelModel):
+        X, y = check_data(
+            svm, X, y, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
+            multi_output=isinstance(svm.model_, MultilabelModel),
+        )  # fmt: skip
+    X, y, weight = weighted_samples(X, y, sample_weight, isinstance(svm.model_, ChainModel))
+    total = weight.sum()
+    if has_parts(svm.model_):
+        from ._part_blocks import PartBlocks
+
+        parts = svm.model_._build_parts(X, y, weight / total)
+        return PartBlocks(parts, checked(svm.oracle_), svm.n_jobs), total
+    from ._black_box_blocks import BlackBoxBlocks
+
+    return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs), total
+
+
+def _radius_of(svm):
+    return getattr(svm.solver_, "radius", None)
+
+
+def _solver_for(svm, blocks):
+    """What finds dual variables: the solver of a ball, else block-coordinate Frank-Wolfe."""
+    if _radius_of(svm) is not None:
+        return svm.solver_
+    solver = suitable_solver(blocks)
+    if not blocks.single:
+        solver = BlockFrankWolfe("fw", gap_check=1, averaging="auto")
+    bounds = {name: getattr(svm.solver_, name, None) for name in ("lower_bounds", "upper_bounds")}
+    return with_bounds_of(solver.set_params(**bounds), svm.model_)
+
+
+class _Watch:
+    """A run on other data that lasts until its own gap is a small part of that of the weights."""
+
+    certificate = "share"
+
+    def __init__(self, method, primal):
+        self.method, self.primal = method, primal
+        self.best, self.dual = primal, -np.inf
+
+    @property
+    def gap(self):
+        """What the weights lack at most."""
+        return max(float(self.primal - self.dual), 0.0)
+
+    def step(self):
+        """A pass; what it proves."""
+        return self._judge(self.method.step())
+
+    def certify(self):
+        """What the present point proves."""
+        return self._judge(self.method.certify())
+
+    def _judge(self, row):
+        if row is None:
+            return None
+        self.dual = max(self.dual, row["dual_objective"])
+        self.best = min(self.best, row["objective"])
+        share = (self.best - self.dual) / self.gap if self.gap > 0.0 else 0.0
+        return {**row, "share": float(share)}

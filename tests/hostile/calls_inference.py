@@ -1,0 +1,326 @@
+"""Valid calls of random fields, oracles and estimators of marginals."""
+
+import copy
+import functools
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sklearn_fw import inference
+from sklearn_fw.inference import PairwiseMRF, PairwiseScores
+
+from .calls import build, fitting, function, generator, methods
+from .calls_files import folder
+
+
+def tree_scores():
+    rng = generator(8)
+    edges = np.array([[0, 1], [1, 2]])
+    return PairwiseScores(rng.normal(size=(3, 2)), rng.normal(size=(2, 2, 2)), edges)
+
+
+def cycle_scores():
+    rng = generator(8)
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    return PairwiseScores(rng.normal(size=(3, 2)), rng.normal(size=(3, 2, 2)), edges)
+
+
+def attractive_scores():
+    table = 0.5 * np.tile(np.eye(2), (3, 1, 1))
+    return PairwiseScores(
+        generator(8).normal(size=(3, 2)), table, np.array([[0, 1], [1, 2], [0, 2]])
+    )
+
+
+def matrix():
+    return generator(9).normal(size=(2, 3))
+
+
+def states():
+    X = generator(10).integers(0, 2, size=(12, 3))
+    X[:, 2] = X[:, 0]
+    return X
+
+
+def field():
+    rng = generator(11)
+    edges = [(0, 1), (1, 2), (0, 2)]
+    return PairwiseMRF(rng.normal(size=(3, 2)), edges, 0.3 * rng.normal(size=(3, 2, 2)))
+
+
+def best_states(scores):
+    return np.argmax(scores.unary, axis=1)
+
+
+class Plain(BaseEstimator):
+    """An oracle of the user, with all the methods that one can have."""
+
+    def argmax(self, scores, start=None):
+        return inference.Enumeration().argmax(scores)
+
+    def top_k(self, scores, k):
+        return inference.Enumeration().top_k(scores, k)
+
+    def marginals(self, scores):
+        return inference.Enumeration().marginals(scores)
+
+    def max_marginals(self, scores):
+        return inference.Enumeration().max_marginals(scores)
+
+    def sample(self, scores, n_samples, random_state=None):
+        return inference.Enumeration().sample(scores, n_samples, random_state)
+
+
+ORACLES = {
+    inference.ICM: ({"max_iter": 100}, cycle_scores),
+    inference.MILP: ({"time_limit": 10.0, "mip_rel_gap": 1e-9}, cycle_scores),
+    inference.QPBO: ({}, cycle_scores),
+    inference.TRWS: ({"max_iter": 50, "tol": 1e-7}, cycle_scores),
+    inference.Assignment: ({"perfect": False}, matrix),
+    inference.BestOf: ({"oracles": [inference.ICM(), inference.TRWS()]}, cycle_scores),
+    inference.BranchAndBound: (
+        {"max_nodes": 100, "time_limit": 10.0, "max_iter": 20, "node_iter": 2}, cycle_scores,
+    ),
+    inference.CallableOracle: ({"function": best_states}, cycle_scores),
+    inference.CheckedOracle: ({"oracle": Plain()}, cycle_scores),
+    inference.Elimination: ({"max_table_size": 1000}, cycle_scores),
+    inference.Enumeration: ({"max_labelings": 1000}, cycle_scores),
+    inference.GraphCut: ({}, attractive_scores),
+    inference.IteratedLocalSearch: (
+        {"n_rounds": 5, "time_limit": 10.0, "random_state": 0}, cycle_scores,
+    ),
+    inference.LPRelaxation: ({}, cycle_scores),
+    inference.TreeMaxProduct: ({}, tree_scores),
+    inference.Viterbi: ({}, tree_scores),
+}  # fmt: skip
+START = np.array([0, 1, 0])
+
+
+def has_toulbar2():
+    import importlib.util
+
+    return importlib.util.find_spec("pytoulbar2") is not None
+
+
+def of_oracle(cls, params, scores):
+    """Parameters of an oracle act in `argmax`; its other methods stand for themselves."""
+    import dataclasses
+
+    def run(a):
+        given = dict(a)
+        rest = {name: given.pop(name) for name in ("scores", "start")}
+        return cls(**given).argmax(**rest)
+
+    is_matrix = scores is matrix
+    start = None if is_matrix else START.copy()
+    (entry,) = build(
+        cls, lambda: {**copy.deepcopy(params), "scores": scores(), "start": copy.copy(start)}
+    )
+    aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
+    found = [
+        dataclasses.replace(
+            entry,
+            name=f"{entry.name}.argmax",
+            run=run,
+            docs=(cls, cls.argmax),
+            aliases=aliases,
+            allows={("start", "*"): "oracles that need no start ignore it"}
+            if cls not in (inference.ICM, inference.IteratedLocalSearch)
+            else {},
+        )
+    ]
+    others = {
+        "cost": {}, "fits": {}, "largest_table": {}, "log_partition": {}, "marginals": {},
+        "max_marginals": {}, "top_k": {"k": 2}, "sample": {"n_samples": 2, "random_state": 0},
+        "vertex": {"start": START.copy()},
+    }  # fmt: skip
+    arguments = {
+        name: functools.partial(_with_scores, scores, more)
+        for name, more in others.items()
+        if hasattr(cls, name)
+    }
+    return found + methods(
+        cls, functools.partial(cls, **params), arguments, aliases=aliases,
+        allows={("start", "*"): "oracles that need no start ignore it"},
+    )  # fmt: skip
+
+
+def _with_scores(scores, more):
+    return {"scores": scores(), **copy.deepcopy(more)}
+
+
+FITTED = {"edges": np.array([[0, 1], [1, 2]]), "pseudocount": 1.0, "n_states": np.array([2, 2, 2])}
+BUDGET = {"max_iter": 100, "time_limit": 10.0, "verbose": 0}
+MARGINALS = {
+    inference.ExactMarginals: {"max_table_size": 1000},
+    inference.LoopyBPMarginals: {
+        "update": "sequential", "damping": 0.5, "tol": 0.01, "random_state": 0, **BUDGET,
+    },
+    inference.MeanFieldMarginals: {"n_init": 2, "tol": 1e-4, "random_state": 0, **BUDGET},
+    inference.PerturbAndMAPMarginals: {
+        "oracle": inference.Elimination(), "n_samples": 5, "n_copies": 1,
+        "marginals": "conditioning", "n_jobs": 1, "random_state": 0,
+    },
+    inference.TRBPMarginals: {
+        "rho_init": "matrix_tree_weighted", "n_rho_iter": 1, "update": "sequential",
+        "damping": 0.5, "tol": 0.01, "random_state": 0, **BUDGET,
+    },
+    inference.TRWMarginals: {
+        "oracle": inference.Elimination(), "polytope": "marginal", "contraction": "adaptive",
+        "delta": 0.05, "correction": "mfw", "correction_every": 1, "correction_tol": 0.1,
+        "local_search": "auto", "rho_init": "matrix_tree_weighted", "n_rho_iter": 1,
+        "rho_step": "open_loop", "tol": 0.5, "max_oracle_calls": 1000, "warm_start": False,
+        "random_state": 0, **BUDGET,
+    },
+}  # fmt: skip
+ESTIMATOR_VARIANTS = {
+    "edges": ["tree", "complete"], "n_states": ["auto"], "time_limit": [None],
+    "oracle": [
+        "auto", "elimination", "enumeration", "milp", "lp", "trws", lambda: best_states,
+    ],
+    "correction": [None, "fcfw"], "contraction": [None, "fixed"], "polytope": ["local"],
+    "marginals": ["average"], "n_rho_iter": ["auto", 2], "update": ["parallel"],
+    "correction_tol": ["auto"], "rho_init": ["uniform"],
+    "X": [field], "sample_weight": [None],
+}  # fmt: skip
+
+
+def of_estimator(cls, params):
+    found = fitting(
+        cls, lambda: copy.deepcopy({**params, **FITTED}),
+        lambda: {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)},
+        variants=ESTIMATOR_VARIANTS,
+    )  # fmt: skip
+    fitted = functools.partial(cls(edges="tree").fit, states())
+    arguments = {
+        "predict": {"X": states()[:3]}, "predict_marginals": {"X": states()[:3]},
+        "score": {"X": states()[:3]}, "score_samples": {"X": states()[:3]},
+        "sample": {"n_samples": 2, "random_state": 0},
+    }  # fmt: skip
+    arguments = {n: a for n, a in arguments.items() if hasattr(cls, n)}
+    found += methods(cls, fitted, arguments)
+    return found
+
+
+def of_field():
+    mrf = field()
+    theta = np.asarray(mrf.theta)
+    node, edge = np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25)
+    labels = np.array([0, 1, 1])
+    arguments = {
+        "check_labels": {"X": states()}, "complete": {"X": states()},
+        "condition": {"observed": {0: 1}}, "edge_blocks": {"flat": theta},
+        "flatten": {"node": node, "edge": edge}, "node_blocks": {"flat": theta},
+        "map": {"oracle": inference.Elimination(), "start": labels, "time_limit": 10.0},
+        "parts": {"X": states()}, "score": {"X": states()}, "scores": {"theta": theta},
+        "check_labelling": {"labels": labels, "name": "start"},
+        "to_ising": {}, "to_networkx": {}, "vertex": {"labels": labels},
+        "to_uai": lambda: {"path": str(folder() / "out.uai")},
+        "from_uai": lambda: {
+            "path": folder() / "field.uai", "evidence": folder() / "field.uai.evid",
+        },
+        "from_ising": {
+            "h": np.ones(3), "J": np.array([0.5, -0.5]), "edges": np.array([[0, 1], [1, 2]]),
+            "constant": 0.5, "names": ["a", "b", "c"],
+        },
+        "from_networkx": lambda: {
+            "graph": field().to_networkx(), "unary": "unary", "pairwise": "pairwise",
+        },
+    }  # fmt: skip
+    return [
+        *build(
+            PairwiseMRF,
+            lambda: {
+                "unary": generator(1).normal(size=(3, 2)), "edges": np.array([[0, 1], [1, 2]]),
+                "pairwise": generator(2).normal(size=(2, 2, 2)), "constant": 0.5,
+                "names": ["a", "b", "c"],
+            },
+        ),
+        *methods(
+            PairwiseMRF, field, arguments,
+            variants={"oracle": ["auto", "trws", "milp", lambda: best_states]},
+            allows={
+                ("path", "text"): "a file of that name is written",
+                ("path", "code"): "a file of that name is written",
+                ("name", "*"): "a word for messages",
+            },
+            aliases={"labels": ("start",), "path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
+        ),
+    ]  # fmt: skip
+
+
+def of_scores():
+    scores = tree_scores()
+    given = {"unary": scores.unary, "pairwise": scores.pairwise, "edges": scores.edges}
+    return [
+        *build(
+            PairwiseScores, lambda: dict(given),
+            allows={("*", "*"): "stores what it is given; from_arrays and check refuse"},
+        ),
+        *methods(
+            PairwiseScores, tree_scores,
+            {"check": {}, "value": {"labels": START}, "from_arrays": given},
+        ),
+    ]  # fmt: skip
+
+
+def entries():
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    mrf = field()
+    mu = mrf.flatten(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25))
+    of_mu = {"mu": mu, "mrf": mrf, "rho": np.full(3, 2 / 3)}
+    trw = functools.cache(lambda: inference.TRWMarginals(random_state=0).fit(field()))
+    pictured = {
+        "kind": "marginals", "shape": (3,), "state": 1, "ax": None, "name": "field",
+    }  # fmt: skip
+    return [
+        *[e for cls, (params, scores) in ORACLES.items() for e in of_oracle(cls, params, scores)],
+        *[e for cls, params in MARGINALS.items() for e in of_estimator(cls, params)],
+        *of_field(), *of_scores(),
+        *function(
+            inference.edge_mutual_information, lambda: {"mu": mu.copy(), "mrf": field()}
+        ),
+        *function(
+            inference.matrix_tree_edge_probabilities,
+            lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.ones(3)},
+        ),
+        *function(
+            inference.maximum_spanning_tree_vertex,
+            lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.array([1.0, 2.0, 3.0])},
+        ),
+        *function(
+            inference.sampled_edge_probabilities,
+            lambda: {
+                "edges": edges.copy(), "n_variables": 3, "n_trees": 20, "random_state": 0,
+            },
+        ),
+        *function(
+            inference.resolve_oracle,
+            lambda: {"oracle": best_states, "default": inference.ICM()},
+            variants={"oracle": ["icm", inference.MILP]},
+        ),
+        *function(inference.time_left, dict),
+        *function(inference.trw_gradient, lambda: copy.deepcopy(of_mu)),
+        *function(inference.trw_objective, lambda: copy.deepcopy(of_mu)),
+        *build(
+            inference.MAPResult,
+            lambda: {"labels": START.copy(), "value": 1.0, "bound": 1.0, "choice": "x"},
+            allows={("*", "*"): "a tuple that holds an answer"},
+        ),
+        *build(
+            inference.MarginalsDisplay,
+            lambda: {
+                "marginals": np.full((3, 2), 0.5), "history": {"upper": np.ones(2)}, "lower": 0.5,
+                "name": "x",
+            },
+            allows={("*", "*"): "stored; plot checks"},
+        ),
+        *methods(
+            inference.MarginalsDisplay,
+            lambda: inference.MarginalsDisplay(np.full((3, 2), 0.5)),
+            {
+                "plot": {"ax": None, "kind": "marginals", "shape": (1, 3), "state": 1},
+                "from_estimator": lambda: {"estimator": trw(), **pictured, "shape": (1, 3)},
+            },
+        ),
+    ]  # fmt: skip

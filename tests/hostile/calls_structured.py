@@ -1,0 +1,366 @@
+"""Valid calls of structured models, their solvers, the structured SVM and its paths."""
+
+import copy
+import functools
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_fw import inference, structured
+from sklearn_fw.model_selection import regularization_path
+from sklearn_fw.structured import StructuredSVM, StructuredSVMCV
+from sklearn_fw.utils import Packed
+
+from .calls import build, fitting, generator, methods
+
+
+def words(form=np.asarray):
+    rng = generator(12)
+    y = [rng.integers(0, 3, n) for n in (3, 2, 4, 1, 3, 2)]
+    return [form(np.eye(3)[t] + 0.3 * rng.normal(size=(len(t), 3))) for t in y]
+
+
+def tags():
+    rng = generator(12)
+    return [rng.integers(0, 3, n) for n in (3, 2, 4, 1, 3, 2)]
+
+
+def table():
+    return generator(13).normal(size=(12, 3))
+
+
+def classes():
+    return np.tile([0, 1, 2], 4)
+
+
+def label_sets():
+    return (table() > 0).astype(int)
+
+
+def pairs():
+    return [generator(i).normal(size=(2, 3, 2)) for i in range(5)]
+
+
+def matchings():
+    y = np.zeros((2, 3), int)
+    y[0, 1] = y[1, 0] = 1
+    return [y.copy() for _ in range(5)]
+
+
+def candidates():
+    return [generator(i).normal(size=(3, 2)) for i in range(6)]
+
+
+def chosen():
+    return np.array([0, 1, 2, 0, 1, 2])
+
+
+class Ranking(structured.StructuredModel):
+    """A model of the user in plain Python: one of three candidates."""
+
+    def joint_feature(self, x, y):
+        return np.asarray(x)[y]
+
+    def loss(self, y_true, y):
+        return float(y_true != y)
+
+    def inference(self, x, w):
+        return int(np.argmax(np.asarray(x) @ w))
+
+    def loss_augmented_inference(self, x, y_true, w):
+        return int(np.argmax(np.asarray(x) @ w + (np.arange(len(x)) != y_true)))
+
+
+def best_tags(scores):
+    """An oracle of the user: it looks at nodes alone."""
+    return np.argmax(scores.unary, axis=1)
+
+
+DATA = {
+    "chain": (words, tags, structured.ChainModel),
+    "multiclass": (table, classes, structured.MulticlassModel),
+    "multilabel": (table, label_sets, structured.MultilabelModel),
+    "matching": (pairs, matchings, structured.MatchingModel),
+    "enumerated": (candidates, chosen, structured.EnumeratedModel),
+    "own": (candidates, chosen, Ranking),
+}
+SETTINGS = {
+    "C": 1.0, "tol": 0.05, "max_iter": 50, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
+    "random_state": 0, "verbose": 0,
+}  # fmt: skip
+SOLVERS = [
+    "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "fw", "subgradient", "perceptron",
+    "extragradient", "auto",
+]  # fmt: skip
+PARAMS = {
+    structured.BlockFrankWolfe: {
+        "step": "fw", "sampling": "gap", "gap_degree": 1.0, "cache": True, "cache_f": 0.25,
+        "cache_nu": 0.01, "cache_size": 50, "gap_check": 10, "early_exit": 0.8, "averaging": False,
+        "line_search": True, "batch_step": False, "lower_bounds": -5.0,
+        "upper_bounds": 5.0, "warm_start_type": "keep_primal",
+    },
+    structured.Extragradient: {
+        "radius": 2.0, "norm": "l2", "z_geometry": "auto", "step_size": "backtrack",
+        "balance": "auto", "first_passes": 5, "cut": 0.0, "restart": True,
+        "memory_efficient": True, "gap_check": 5, "lower_bounds": None, "upper_bounds": None,
+    },
+    structured.FrankWolfe: {"line_search": True, "lower_bounds": -5.0, "upper_bounds": 5.0},
+    structured.Perceptron: {"averaging": True},
+    structured.SaddlePointFrankWolfe: {
+        "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
+    },
+    structured.Subgradient: {"averaging": True},
+}  # fmt: skip
+
+
+def of_solver(cls, params):
+    import dataclasses
+
+    def run(a):
+        settings = {**SETTINGS, "C": 1.0 if cls is not structured.SaddlePointFrankWolfe else "auto"}
+        svm = StructuredSVM("multiclass", solver=cls(**a), **settings)
+        return svm.fit(table(), classes())
+
+    (entry,) = build(cls, lambda: copy.deepcopy(params))
+    return [dataclasses.replace(entry, run=run)]
+
+
+@functools.cache
+def fitted(kind):
+    X, y, model = DATA[kind]
+    return StructuredSVM(model(), solver="bcfw", **SETTINGS).fit(X(), y())
+
+
+def svm_of(kind, **more):
+    """`StructuredSVM.fit` on one kind of data."""
+    import dataclasses
+
+    X, y, model = DATA[kind]
+
+    def make():
+        data = {"X": X(), "y": y()}
+        return {
+            **data, "sample_weight": generator(14).uniform(0.5, 2.0, len(data["X"])),
+        }  # fmt: skip
+
+    oracle = {"oracle": best_tags} if kind == "chain" else {"oracle": "auto"}
+    (entry,) = fitting(
+        StructuredSVM,
+        lambda: {
+            "model": model(),
+            "task_loss": "auto",
+            **copy.copy(oracle),
+            "solver": structured.BlockFrankWolfe(),
+            **SETTINGS,
+        },
+        make,
+        variants={
+            "solver": SOLVERS,
+            "C": ["auto"],
+            "tol": ["auto"],
+            "max_iter": ["auto"],
+            "n_jobs": [2, None],
+            "oracle": ["auto"],
+            "sample_weight": [None],
+            "warm_start": [True],
+            **more,
+        },
+        aliases={
+            "oracle": ("labels", "function", "argmax"),
+            "model": ("joint_feature", "loss", "inference", "loss_augmented_inference"),
+        },
+    )
+    suffix = "" if kind == "chain" else f" ({kind})"
+    return [dataclasses.replace(entry, name=entry.name + suffix)]
+
+
+def of_svm():
+    X, y = words()[:3], tags()[:3]
+    weight = np.array([1.0, 2.0, 0.5])
+    given = {
+        **{name: {"X": X} for name in (
+            "predict", "predict_marginals", "score_samples",
+        )},
+        "duality_gap": {"X": X, "y": y, "sample_weight": weight, "max_iter": 5},
+        "loss": {"X": X, "y": y}, "n_best": {"X": X, "k": 2}, "feature_weights": {},
+        "calibrate": {"X": X, "y": y, "sample_weight": weight},
+        "score": {"X": X, "y": y, "sample_weight": weight},
+    }  # fmt: skip
+    return [
+        *svm_of("chain", X=[lambda: words(sp.csr_array), lambda: Packed.from_list(words())]),
+        *svm_of("multiclass", X=[lambda: sp.csr_array(table())]),
+        *svm_of("multilabel"), *svm_of("matching"), *svm_of("enumerated"), *svm_of("own"),
+        *methods(
+            StructuredSVM, lambda: fitted("chain"), given,
+            variants={"X": [lambda: words(sp.csr_array)[:3]]},
+        ),
+        *methods(
+            StructuredSVM, lambda: fitted("multiclass"), {"decision_function": {"X": table()[:3]}},
+            variants={"X": [lambda: sp.csr_array(table()[:3])]},
+        ),
+        *fitting(
+            StructuredSVMCV,
+            lambda: {
+                "estimator": StructuredSVM(
+                    "multiclass", solver="bcpfw", random_state=0, max_iter=200
+                ),
+                "eps": 0.3, "kappa": 0.7, "C_min": 0.01, "C_max": 1.0, "n_values": 3,
+                "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1,
+            },
+            lambda: {
+                "X": table(), "y": classes(), "sample_weight": np.linspace(0.5, 2.0, 12),
+                "groups": np.repeat([0, 1, 2, 3], 3),
+            },
+            variants={"mode": ["heuristic"], "estimator": [None], "sample_weight": [None]},
+            slow=True,
+        ),
+        *methods(
+            StructuredSVMCV, lambda: StructuredSVMCV(
+                StructuredSVM("chain", random_state=0), eps=0.5, C_min=0.1, C_max=1.0, cv=2,
+                n_values=2,
+            ).fit(words(), tags()),
+            {
+                **{n: {"X": X} for n in ("predict", "predict_marginals", "score_samples")},
+                "score": {"X": X, "y": y},
+            },
+        ),
+    ]  # fmt: skip
+
+
+@functools.cache
+def path():
+    return regularization_path(
+        StructuredSVM("multiclass", random_state=0), table(), classes(), eps=0.3, C_max=1.0
+    )
+
+
+@functools.cache
+def radius_path():
+    solver = structured.SaddlePointFrankWolfe(radius=1.5, norm="l2", block=True)
+    svm = StructuredSVM("multiclass", solver=solver, random_state=0, max_iter=2000)
+    return regularization_path(svm, table(), classes(), eps=0.3)
+
+
+def of_paths():
+    allows = {("at", "none"): "None means all", ("y", "none"): "None means no scores"}
+    aliases = {"at": ("C",), "value": ("C",)}
+    return [
+        *methods(
+            structured.StructuredPath, path,
+            {
+                "coef_at": {"C": 0.1}, "estimator_at": {"value": 0.1}, "gap_at": {"C": 0.1},
+                "predict": {"X": table(), "at": 0.1},
+                "score_path": {
+                    "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([0.1]),
+                },
+            },
+            aliases=aliases, allows=allows,
+        ),
+        *methods(
+            structured.RadiusPath, radius_path,
+            {
+                "coef_at": {"radius": 1.0}, "estimator_at": {"value": 1.0},
+                "gap_at": {"radius": 1.0}, "predict": {"X": table(), "at": 1.0},
+                "score_path": {
+                    "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
+                },
+            },
+            aliases={"at": ("radius",), "value": ("radius",)}, allows=allows,
+        ),
+        *build(
+            structured.ConvergenceDisplay,
+            lambda: {
+                "steps": np.array([1.0, 2.0]), "dual_gap": np.array([1.0, 0.1]),
+                "objective": np.array([1.0, 0.5]), "dual_objective": np.array([0.0, 0.4]),
+                "steps_name": "calls", "name": "x",
+            },
+            allows={("*", "*"): "stored; plot checks"},
+        ),
+        *methods(
+            structured.ConvergenceDisplay,
+            lambda: structured.ConvergenceDisplay([1.0, 2.0], dual_gap=[1.0, 0.1]),
+            {
+                "plot": {"ax": None, "kind": "gap", "name": "x"},
+                "from_estimator": lambda: {
+                    "estimator": fitted("multiclass"), "x": "n_oracle_calls", "kind": "gap",
+                    "ax": None, "name": "x",
+                },
+            },
+        ),
+    ]  # fmt: skip
+
+
+def of_models():
+    found = []
+    for kind, (X, y, model) in DATA.items():
+        if kind == "own":
+            continue
+        settings = {
+            "chain": {
+                "task_loss": "hamming", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
+                "start_end": True,
+            },
+            "multiclass": {
+                "task_loss": "zero_one", "class_weight": "balanced", "fit_intercept": True,
+            },
+            "multilabel": {
+                "edges": [(0, 1), (1, 2)], "task_loss": "hamming", "fit_intercept": True,
+            },
+            "matching": {
+                "false_link_cost": 1.0, "missed_link_cost": 3.0, "perfect": False,
+                "normalize": True,
+            },
+            "enumerated": {"task_loss": "zero_one"},
+        }[kind]  # fmt: skip
+        found += fitting(
+            model, functools.partial(copy.deepcopy, settings),
+            functools.partial(lambda X, y: {"X": X(), "y": y()}, X, y), method="initialize",
+        )  # fmt: skip
+        made = model(**settings).initialize(X(), y())
+        size = getattr(made, "size_joint_feature", None) or len(made.joint_feature(X()[0], y()[0]))
+        x, truth, w = X()[0], y()[0], 0.1 * generator(15).normal(size=size)
+        arguments = {
+            "joint_feature": {"x": x, "y": truth}, "loss": {"y_true": truth, "y": truth},
+            "inference": {"x": x, "w": w},
+            "loss_augmented_inference": {"x": x, "y_true": truth, "w": w},
+        }  # fmt: skip
+        if hasattr(model, "scores"):
+            arguments |= {
+                "scores": {"x": x, "w": w},
+                "default_oracle": {},
+                "augment": {"scores": made.scores(x, w), "y_true": truth},
+            }
+        if hasattr(model, "unpack"):
+            arguments["unpack"] = {"w": w}
+        if hasattr(model, "decision_function"):
+            arguments["decision_function"] = {"X": X(), "w": w}
+        if kind == "matching":
+            z = np.full(6, 0.2)
+            tol = {"tol": 1e-9}
+            arguments |= {
+                "adjoint": {"x": x, "w": w}, "apply": {"x": x, "z": z}, "decode": {"x": x, "z": z},
+                "label_vector": {"x": x, "y": truth}, "lmo": {"x": x, "s": z},
+                "log_partition": {"x": x, "theta": z, **tol}, "log_potentials0": {"x": x},
+                "loss_vector": {"x": x, "y": truth}, "marginals": {"x": x, "theta": z, **tol},
+                "output_key": {"y": truth}, "project": {"x": x, "p": z, **tol},
+                "z_diameter": {"x": x, "geometry": "euclidean"}, "z_size": {"x": x},
+            }  # fmt: skip
+            arguments.pop("default_oracle")
+        arguments = {name: a for name, a in arguments.items() if hasattr(model, name)}
+        found += methods(
+            model, functools.partial(copy.deepcopy, made), arguments,
+            aliases={"scores": ("unary", "edges", "pairwise"), "y": ("y_true",)},
+        )  # fmt: skip
+    return found
+
+
+def entries():
+    return [
+        *of_svm(), *of_paths(), *of_models(),
+        *[e for cls, params in PARAMS.items() for e in of_solver(cls, params)],
+    ]  # fmt: skip
+
+
+ORACLES_OF_CHAINS = [
+    "viterbi", "tree", "enumeration", "elimination", lambda: best_tags, inference.ICM,
+]  # fmt: skip
