@@ -150,6 +150,15 @@ def test_a_page_follows_its_result(benchmark_program, toy):
     assert "Older than its program" not in page
 
 
+def test_a_page_without_a_figure_draws_a_table(benchmark_program, toy):
+    def fill(made):
+        made.section("Races")
+        made.table(["who", "how", "s"], [["a", "fast", 1.5], ["b", "slow", 2]])
+
+    toy("one", fill)
+    assert ":alt: Races (s). s: a 1.5, b 2." in toy.page()
+
+
 def test_repeats_are_kept(benchmark_program, toy):
     report = benchmark_program("_report")
     repeats = report.Repeats([3.0, 1.0, 2.0])
