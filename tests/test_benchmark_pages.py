@@ -85,10 +85,7 @@ def test_figures_are_drawn(benchmark_program, tmp_path, name):
     figures = pages.figures_of(benchmark_program("_results").read_result(name))
     assert figures
     text = (PAGES / f"{name}.rst").read_text(encoding="utf-8")
-    assert (
-        f".. figure:: {figures[0][1]}\n"
-        in text.partition("\n\n.. figure")[1] + ".. figure" + (text.partition(".. figure")[2])
-    )
+    assert re.search(r"^\.\. figure:: (\S+)$", text, re.MULTILINE).group(1) == figures[0][1]
     for k, (figure, _) in enumerate(figures):
         path = tmp_path / f"{k}.svg"
         benchmark_program("_figures").draw(figure, path)
@@ -148,6 +145,15 @@ def test_a_page_follows_its_result(benchmark_program, toy):
     assert page.index("figures/toy.svg") < page.index("About toys.")
     assert ":alt: Races of two (s). s: a 1." in page
     assert "Older than its program" not in page
+
+
+def test_a_page_without_a_figure_draws_a_table(benchmark_program, toy):
+    def fill(made):
+        made.section("Races")
+        made.table(["who", "how", "s"], [["a", "fast", 1.5], ["b", "slow", 2]])
+
+    toy("one", fill)
+    assert ":alt: Races (s). s: a 1.5, b 2." in toy.page()
 
 
 def test_repeats_are_kept(benchmark_program, toy):

@@ -238,10 +238,27 @@ def figures_of(record):
         block["figure"] for part in record["parts"].values() for block in part["blocks"]
         if "figure" in block
     ]  # fmt: skip
+    found = found or list(filter(None, map(figure_of_tables, record["parts"].values())))[:1]
     return [
         (figure, f"figures/{record['name']}{f'_{k}' if k else ''}.svg")
         for k, figure in enumerate(found)
     ]
+
+
+def figure_of_tables(part):
+    """Bars of the first column of numbers of a part that has no figure of its own; or None."""
+    section = ""
+    for block in part["blocks"]:
+        section = block.get("section", section)
+        if "table" not in block:
+            continue
+        header, rows = block["table"]["header"], block["table"]["rows"]
+        for k in range(1, len(header)):
+            of = {row[0]: number(row[k]) for row in rows if isinstance(number(row[k]), int | float)}
+            if len(of) > 1:
+                return {"kind": "bars", "title": section, "y": header[k], "log": False,
+                        "series": {header[k]: of}}  # fmt: skip
+    return None
 
 
 def _figure(figure, path):
