@@ -93,7 +93,7 @@ def solvers_compared(report, options):
     )
     report.bullets(*ratios)
     report.loses(
-        *(f"Extragradient over block-coordinate Frank-Wolfe, {ratio}" for ratio in ratios[1:3])
+        *(f"Extragradient over block-coordinate Frank-Wolfe, {ratio}" for ratio in ratios)
     )
     report.bars(
         f"Oracle calls per sample to a gap of {100 * shares[-1]:g} %", "calls", calls, log=True
