@@ -187,11 +187,11 @@ def _runs(record):
     """The last section: commands, machines and versions of all parts."""
     chunks = [block_lines({"section": "How it was measured"})]
     rows = [
-        [key, m["date"], m["commit"], m["repeat"], f"``{m['command']}``"]
+        [key, m["date"], m["commit"], m["repeat"], m.get("load"), f"``{m['command']}``"]
         for key, m in ((key, part["measured"]) for key, part in record["parts"].items())
     ]
     chunks.append(table_lines(
-        {"header": ["part", "date", "commit", "repeats", "command"], "rows": rows}
+        {"header": ["part", "date", "commit", "repeats", "load", "command"], "rows": rows}
     ))  # fmt: skip
     places = {}
     for key, part in record["parts"].items():
@@ -209,6 +209,7 @@ def _runs(record):
         items.append(f"Versions: {versions}.")
         chunks.append(bullet_lines(items))
     chunks.append(wrapped(
+        "Load is the number of processes that wanted a processor, on average over five minutes. "
         f"``results/{record['name']}.json`` holds every number of this page, single repeats and "
         "SHA-256 sums of the programs included."
     ))  # fmt: skip

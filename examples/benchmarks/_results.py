@@ -80,6 +80,9 @@ def provenance(roots, repeat, product, peers=()):
         "versions": _versions(*peers),
         "repeat": repeat,
         "product_seconds": product,
+        # Processes that wanted a processor meanwhile: above the number of processors wall seconds
+        # are too long, and CPU seconds too, as caches are shared.
+        "load": os.getloadavg()[1] if hasattr(os, "getloadavg") else None,
     }
 
 

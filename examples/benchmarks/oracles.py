@@ -59,8 +59,9 @@ def problem(name):
     edges = make_ising_grid((10, 10), random_state=0).edges
     rng = np.random.default_rng(0)
     return PairwiseScores(
-        rng.standard_normal((100, 5)), edges, rng.standard_normal((len(edges), 5, 5))
-    )
+        unary=rng.standard_normal((100, 5)), pairwise=rng.standard_normal((len(edges), 5, 5)),
+        edges=edges,
+    )  # fmt: skip
 
 
 def measure_calls(name):

@@ -3,11 +3,11 @@
 import argparse
 
 from _pages import page, write_figures, write_page
-from _results import DOCS, names, read_result
+from _results import DOCS, names, outdated, read_result
 
 
 def main():
-    """Say which pages are not those of their results; with --write make them."""
+    """Say which pages and parts are not up to date; with --write make all pages."""
     parser = argparse.ArgumentParser(prog="dev.py bench pages", description=__doc__)
     parser.add_argument("--write", action="store_true", help="make all pages and their figures")
     options = parser.parse_args()
@@ -17,6 +17,11 @@ def main():
         write_figures()
         return 0
     stale = []
+    for name in names():
+        for part, content in read_result(name)["parts"].items():
+            if changed := outdated(content["measured"]):
+                print(f"older than {', '.join(changed)}: "
+                      f"python3 dev.py bench {name} --only {part} --write")  # fmt: skip
     for name in names():
         path = DOCS / f"{name}.rst"
         if not path.is_file() or path.read_text(encoding="utf-8") != page(read_result(name)):
