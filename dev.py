@@ -2,6 +2,8 @@
 
   demo          fit a small structured model, print its certificate, draw the result
   test          run the tests; arguments go to pytest, e.g. test -k chain
+  test-extras   run the tests that need an extra, with all extras; none of them may skip
+  test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, spelling and docstrings; lint --fix repairs what it can
   docs          build the documentation and its gallery into docs/_build/html
   fuzz [N]      call everything with damaged arguments, N times; repeat one with --case SEED:INDEX
@@ -26,12 +28,17 @@ KERNELS = ROOT / "sklearn_fw" / "_kernels"
 BENCHMARKS = ROOT / "examples" / "benchmarks"
 
 
-def environment(extra, pins=(), folder=".venv"):
-    """Return the Python of a virtual environment holding the package with `extra`."""
+def environment(extra, pins=(), folder=".venv", optional=()):
+    """Return the Python of a virtual environment holding the package with `extra`.
+
+    What is `optional` is installed where pip can find it.
+    """
     home = ROOT / folder
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     # The place counts too: a checkout that was moved or copied needs a new editable install.
-    wanted = hashlib.sha256(PROJECT.read_bytes() + repr((str(ROOT), pins)).encode()).hexdigest()
+    wanted = hashlib.sha256(
+        PROJECT.read_bytes() + repr((str(ROOT), pins, optional)).encode()
+    ).hexdigest()
     stamp = home / f"stamp-{extra.replace(',', '-')}"
     if python.exists() and stamp.is_file() and stamp.read_text() == wanted:
         return python
@@ -43,6 +50,9 @@ def environment(extra, pins=(), folder=".venv"):
     pip = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     if call(*pip, "--editable", f".[{extra}]", *pins):
         sys.exit("dev.py: pip could not install the package (see above).")
+    for package in optional:
+        if call(*pip, "--quiet", "--quiet", package):
+            say(f"pip finds no {package}: tests that need it will skip")
     stamp.write_text(wanted)
     return python
 
@@ -76,10 +86,10 @@ def call(*command, **env):
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **env}).returncode
 
 
-def pytest(python, args):
+def pytest(python, args, **variables):
     # One BLAS thread per worker: more would compete with the other workers.
     env = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
-    return call(python, "-m", "pytest", *(args or ["-n", "auto"]), **env)
+    return call(python, "-m", "pytest", "-rs", *(args or ["-n", "auto"]), **{**env, **variables})
 
 
 def demo(args):
@@ -88,6 +98,22 @@ def demo(args):
 
 def test(args):
     return pytest(environment("test"), args)
+
+
+def test_extras(args):
+    # The local part of the version keeps pip from taking a build of some gigabytes for GPUs.
+    torch = "torch==2.13.0+cpu"
+    python = environment("test-extras", folder=".venv-extras", optional=(torch,))
+    extras = ["test-extras", "distributed", "toulbar2", "docs"]
+    if not call(python, "-c", "import importlib.util as u; exit(u.find_spec('torch') is None)"):
+        extras.append("torch")
+    chosen = ["tests", "-m", "extras", f"--must-run={','.join(extras)}"]
+    return pytest(python, [*chosen, *(args or ["-n", "auto"])], SCIPY_ARRAY_API="1")
+
+
+def test_plain(args):
+    chosen = ["tests", "-m", "plain and not slow", *(args or ["-n", "auto"])]
+    return pytest(environment("test"), chosen, NUMBA_DISABLE_JIT="1")
 
 
 def test_oldest(args):
@@ -154,6 +180,8 @@ def fuzz(args):
 COMMANDS = {
     "demo": demo,
     "test": test,
+    "test-extras": test_extras,
+    "test-plain": test_plain,
     "lint": lint,
     "docs": docs,
     "fuzz": fuzz,

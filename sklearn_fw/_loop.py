@@ -5,6 +5,7 @@ import math
 import time
 
 from ._result import Status
+from ._validation import check_integer
 
 __all__ = ["drive", "get_logger"]
 
@@ -12,7 +13,7 @@ __all__ = ["drive", "get_logger"]
 def get_logger(verbose=0):
     """The package's logger; ``verbose`` makes it speak when the application set up no logging."""
     logger = logging.getLogger("sklearn_fw")
-    if verbose:
+    if check_integer(verbose, "verbose", 0):
         if not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
         if logger.getEffectiveLevel() > logging.INFO:

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
-from ._validation import check_sparse
+from ._validation import check_list, check_sparse
 
 __all__ = ["Packed"]
 
@@ -113,7 +113,7 @@ class Packed:
         """
         if isinstance(blocks, Packed):
             return blocks
-        blocks = [b if sp.issparse(b) else np.asarray(b) for b in blocks]
+        blocks = [_as_block(b, i) for i, b in enumerate(check_list(blocks, "blocks", "arrays"))]
         if not blocks:
             raise ValueError("blocks is empty: a Packed needs at least one sample")
         _check_alike(blocks)
@@ -265,6 +265,19 @@ def _check_offsets(offsets, n_rows):
             f"offsets must never decrease, got {offsets[i]} then {offsets[i + 1]} at position {i}"
         )
     return offsets
+
+
+def _as_block(block, i):
+    """A sample as an array, or as the sparse matrix that it is."""
+    if sp.issparse(block):
+        return block
+    try:
+        block = np.asarray(block)
+    except ValueError:
+        raise ValueError(f"sample {i} of blocks has rows of several lengths") from None
+    if block.dtype.kind in "mM":
+        raise ValueError(f"sample {i} of blocks holds dates, got dtype {block.dtype}")
+    return block
 
 
 def _check_alike(blocks):

@@ -28,6 +28,8 @@ def _checked(n_jobs):
         return None
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 in Parallel has no meaning: -1 takes all processors")
     return int(n_jobs)
 
 
@@ -49,6 +51,7 @@ def parallel(n_jobs, prefer=None, require=None):
 
 def chunks(starts, n_jobs):
     """Ranges of samples with about equal numbers of nodes, one per worker."""
-    targets = np.linspace(0, starts[-1], n_workers(n_jobs) + 1)
+    n_ranges = min(n_workers(n_jobs), len(starts) - 1)
+    targets = np.linspace(0, starts[-1], n_ranges + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
     return list(pairwise(cuts.tolist()))

@@ -4,6 +4,8 @@ A number is anything that registers as `numbers.Real`: Python and numpy numbers,
 `fractions.Fraction` too, as long as a float64 can hold it. It is a float from here on.
 """
 
+import re
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 import numpy as np
@@ -29,8 +31,10 @@ __all__ = [
     "check_random_state",
     "check_sample_weight",
     "check_sparse",
+    "check_strength",
     "check_table",
     "check_time_limit",
+    "find_labels",
     "resolve_named",
 ]
 
@@ -48,6 +52,14 @@ def check_positive(value, name):
     number = _as_float(value, name)
     if number == 0.0:
         raise ValueError(f"{name} must be positive, got {value}, which a float64 rounds to zero")
+    return number
+
+
+def check_strength(value, name):
+    """A positive number of which squares and inverses are numbers, too."""
+    number = check_positive(value, name)
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        raise ValueError(f"{name} must be from {1.0 / LARGEST:g} to {LARGEST:g}, got {value}")
     return number
 
 
@@ -183,7 +195,7 @@ def check_array_of_numbers(values, name, finite=True):
 
 def check_magnitude(values, name):
     """Refuse numbers with squares that overflow."""
-    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > LARGEST:
         raise ValueError(
             f"{name} has an entry of absolute value {largest:.3g}, sums of squares would overflow: "
@@ -199,7 +211,9 @@ def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, {name} has shape {weight.shape}"
+        )
     if weight.size != n_samples:
         raise ValueError(
             f"{name}.shape == {weight.shape}, expected ({n_samples},): one weight per sample"
@@ -223,16 +237,69 @@ def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
 
 def check_table(X, *, input_name="X", **options):
     """`sklearn.utils.check_array`, after `check_kind`."""
-    return check_array(check_kind(X, input_name), input_name=input_name, **options)
+    X = check_kind(X, input_name)
+    with _named(input_name):
+        return check_array(X, input_name=input_name, **options)
 
 
 def check_data(estimator, X, *y, **options):
     """`sklearn.utils.validation.validate_data`, after `check_kind`."""
-    if options.get("y_numeric", False) and y[0] is not None:
-        check_kind(y[0], "y")
-        if np.asarray(y[0]).dtype.kind == "O":  # where None would become NaN after all checks
-            y = (check_array_of_numbers(y[0], "y"),)
-    return validate_data(estimator, check_kind(X, "X"), *y, **options)
+    if y and y[0] is not None and not sp.issparse(y[0]):
+        y = (_check_targets(y[0], options.get("y_numeric", False)),)
+    X = check_kind(X, "X")
+    with _named("X", "y"):
+        return validate_data(estimator, X, *y, **options)
+
+
+def _check_targets(y, numeric):
+    if np.ma.is_masked(y):
+        raise ValueError("y has masked entries: leave them out")
+    try:
+        kind = np.asarray(y).dtype.kind
+    except ValueError:  # of unequal lengths, of which scikit-learn says so
+        return y
+    if kind == "c":
+        raise ValueError("Complex data not supported in y")
+    if numeric and kind == "O":  # where None would become NaN after all checks
+        return check_array_of_numbers(y, "y")
+    if numeric and kind not in "fiub":
+        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}")
+    if kind == "O" and any(map(_is_missing, np.ravel(np.asarray(y)))):
+        raise ValueError("y has missing labels: leave these samples out")
+    return y
+
+
+def find_labels(y, name):
+    """Sorted distinct labels of a vector."""
+    try:
+        labels, n_dims = np.unique(np.asarray(y)), np.ndim(y)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} mixes labels that cannot be sorted: use one type of label"
+        ) from None
+    if n_dims != 1 or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels))):
+        raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
+    return labels
+
+
+def _is_missing(label):
+    return label is None or type(label).__name__ in ("NAType", "NaTType")
+
+
+@contextmanager
+def _named(*names):
+    """Put a name before messages of scikit-learn and numpy that have none."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = ValueError if isinstance(error, OverflowError) else type(error)
+        if re.search(rf"\b({'|'.join(names)})\b", str(error)) or kind not in (
+            TypeError,
+            ValueError,
+        ):
+            raise
+        both = len(names) > 1 and "inconsistent" in str(error)
+        raise kind(f"{' and '.join(names) if both else names[0]}: {error}") from None
 
 
 def check_kind(X, name):
@@ -241,8 +308,14 @@ def check_kind(X, name):
         return check_sparse(X, name)
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
-    if isinstance(X, np.ndarray) and X.dtype.kind in "SUVmM":
-        raise ValueError(f"{name} must hold numbers, got dtype {X.dtype}")
+    array = X
+    if isinstance(X, list | tuple):
+        try:
+            array = np.asarray(X)
+        except ValueError:  # of unequal lengths, of which scikit-learn says so
+            return X
+    if isinstance(array, np.ndarray) and array.dtype.kind in "SUVmM":
+        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
     return X
 
 

@@ -212,7 +212,9 @@ class MultinomialLogLoss(Loss):
             raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
         y, n_classes = check_array_of_numbers(y, "y"), x.shape[-1]
         if y.shape != x.shape[:-1]:
-            raise ValueError(f"y has shape {y.shape}, expected {x.shape[:-1]}: one class per row")
+            raise ValueError(
+                f"y has shape {y.shape}, expected {x.shape[:-1]}: one per row of {name}"
+            )
         label = np.require(y, np.int64, "CW")
         # The kernel would read and write outside of its arrays.
         if np.any((label != y) | (label < 0) | (label >= n_classes)):

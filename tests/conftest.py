@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,53 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn in memory, no window opens
 
 ROOT = Path(__file__).resolve().parents[1]
+# What a skipped test says; scikit-learn's checks of array libraries have words of their own.
+MACHINE = re.compile("this machine lacks |PyTorch test requires |Skipping (XPU|MPS) device")
+WANTED = re.compile("needs the extra '(.*)'|(.*) is not installed: not checking array_api input")
 NAMED_DATA = os.environ.get("SKLEARN_FW_DATA")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--must-run",
+        default="",
+        metavar="EXTRAS",
+        help="extras that are installed, comma between: a test that skips fails, unless it waits "
+        "for another extra or says what the machine lacks",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests that need an extra: those that take the fixture `extra`, also by others."""
+    for item in items:
+        # scikit-learn's checks of array libraries import these without asking a fixture.
+        if "extra" in getattr(item, "fixturenames", ()) or "check_array_api" in item.name:
+            item.add_marker("extras")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    installed = [name for name in item.config.getoption("must_run").split(",") if name]
+    if installed and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        wanted = WANTED.match(reason)
+        missing = wanted and not set(wanted.groups()) & set(installed)
+        if not (missing or MACHINE.match(reason)):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} skips, and has to run here: {reason}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def extra():
+    """Function that imports a module of an extra of pyproject.toml, or skips the test."""
+
+    def find(name, module):
+        return pytest.importorskip(module, reason=f"needs the extra '{name}'")
+
+    return find
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,10 +101,9 @@ def data_file(data_home):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(extra):
     """Client of a Dask cluster of two workers on the loopback interface."""
-    reason = "needs the extra 'distributed'"
-    distributed = pytest.importorskip("distributed", reason=reason)
+    distributed = extra("distributed", "distributed")
     # Threads, not processes: a second interpreter per worker would import everything again.
     with (
         distributed.LocalCluster(

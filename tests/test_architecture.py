@@ -152,7 +152,7 @@ def kernel_faults(path, tree):
     faults = []
     for module, name, line, _ in imports(tree, path):
         if is_in(module, "numba") and name in COMPILERS:
-            faults.append(f"{path}:{line} takes {name} from numba, use `from ._jit import njit`")
+            faults.append(f"{path}:{line} takes {name} from numba, use what _jit.py has")
         if name == "njit" and module != "sklearn_fw._kernels._jit":
             faults.append(f"{path}:{line} takes njit from {module}, use `from ._jit import njit`")
     for node in ast.walk(tree):
@@ -163,7 +163,10 @@ def kernel_faults(path, tree):
     return faults
 
 
-COMPILERS = {"njit", "jit", "prange", "jitclass", "vectorize", "guvectorize", "stencil", "cfunc"}
+COMPILERS = {
+    "njit", "jit", "prange", "jitclass", "vectorize", "guvectorize", "stencil", "cfunc",
+    "intrinsic", "overload",
+}  # fmt: skip
 
 
 def test_kernels_are_compiled_one_way():
@@ -181,6 +184,8 @@ def test_kernels_are_compiled_one_way():
         ("from numba.experimental import jitclass", 1),
         ("from ._jit import njit\n@njit(fastmath=True)\ndef f(): pass", 1),
         ("from numba import prange", 1),
+        ("from numba.extending import intrinsic", 1),
+        ("from ._jit import intrinsic", 0),
     ],
 )
 def test_kernel_faults_are_found(code, n_faults):

@@ -76,9 +76,8 @@ def test_fragments_become_lists(news, tmp_path):
     ]  # fmt: skip
 
 
-def test_names_become_links():
-    nodes = pytest.importorskip("docutils.nodes", reason="needs the extra 'docs'")
-    pytest.importorskip("sphinx", reason="needs the extra 'docs'")
+def test_names_become_links(extra):
+    nodes, addnodes = extra("docs", "docutils.nodes"), extra("docs", "sphinx.addnodes")
     links = module_of_the_docs("_links")
     entry = namedtuple("entry", "docname node_id objtype")
     names = links.short_names(
@@ -98,7 +97,6 @@ def test_names_become_links():
     assert names["a.d.Twin"] == ("two", "a.d.Twin")
     assert "a.b" not in names
     literal = nodes.literal("", "Model")
-    addnodes = pytest.importorskip("sphinx.addnodes")
     addnodes.desc_content("", nodes.paragraph("", "", literal))
     assert not links.is_inside(literal)
     inner = nodes.literal("", "Model")

@@ -28,6 +28,8 @@ from sklearn_fw.penalties import (
 )
 from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
 
+pytestmark = pytest.mark.plain
+
 
 class LargestEntry(BlockSeparable):
     """Largest absolute value of a block; its conjugate is the indicator of an l1 ball."""

@@ -5,22 +5,29 @@ import signal
 import threading
 
 import numba
+import numpy as np
 from numba import extending
 
 from ._cache import NOT_KEPT, TEMPORARY, WatchedCache, cache_in, temporary_folder
 
 
 def njit(*args, **options):
-    """``numba.njit(nogil=True, cache=True)``; without a cache where no folder can be written."""
+    """``numba.njit(nogil=True, cache=True)``, in the first folder that can be written.
+
+    Where NUMBA_DISABLE_JIT is set, the function stays what it is.
+    """
     if args and callable(args[0]):
         return njit()(args[0])
     options = {"nogil": True, "cache": True, **options}
 
     def decorate(function):
+        if numba.config.DISABLE_JIT:
+            # Compiled code says nothing of overflow either, which random numbers make on purpose.
+            outermost = "no_cpython_wrapper" not in options
+            return np.errstate(all="ignore")(function) if outermost else function
         kernel, warning = _compiled_lazily(function, args, options)
-        if not numba.config.DISABLE_JIT:
-            kernel._cache = WatchedCache(kernel._cache, warning)
-            kernel.compile = _interrupts.wait_for(kernel.compile)
+        kernel._cache = WatchedCache(kernel._cache, warning)
+        kernel.compile = _interrupts.wait_for(kernel.compile)
         return kernel
 
     return decorate

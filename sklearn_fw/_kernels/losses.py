@@ -28,6 +28,7 @@ TOLERANCE = 1e-12
 @inner
 def derivative(code, param, y, z):
     """Derivative of the loss in the score z."""
+    y = np.float64(y)  # plain Python would keep the single precision of labels
     if code == LOG:
         m = y * z
         e = math.exp(-abs(m))  # never overflows
@@ -49,6 +50,7 @@ def derivative(code, param, y, z):
 @inner
 def value(code, param, y, z):
     """Loss of the score z."""
+    y = np.float64(y)
     if code == LOG:
         m = y * z
         return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
@@ -74,6 +76,7 @@ def value(code, param, y, z):
 @inner
 def loss_parts(code, param, y, z):
     """Derivative, and the loss as ``plain + log(factor)``: sums then take few logarithms."""
+    y = np.float64(y)
     if code == LOG:
         m = y * z
         e = math.exp(-abs(m))
@@ -85,6 +88,7 @@ def loss_parts(code, param, y, z):
 @inner
 def prox(code, param, y, b, t, guess):
     """``argmin_x t loss(y, x) + (x - b)^2 / 2``; ``guess`` is where the search for it begins."""
+    y = np.float64(y)
     if code == LOG:
         return y * _prox_log(y * b, t, y * guess)
     if code == SQUARED_ERROR:
@@ -134,6 +138,7 @@ def _prox_log(m, t, x):
 @inner
 def conjugate(code, param, y, s):
     """Convex conjugate of the loss at the slope s."""
+    y = np.float64(y)
     if code == SQUARED_ERROR:
         return s * (0.5 * s + y)
     if code == SQUARED_EPSILON_INSENSITIVE:

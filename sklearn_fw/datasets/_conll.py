@@ -210,6 +210,7 @@ def load_conll2000(data_home=None, *, return_X_y=False):
     >>> len(chunks.X_train), chunks.y_train[0][:3]  # doctest: +SKIP
     (8936, array(['B-NP', 'B-PP', 'B-NP'], dtype='<U7'))
     """
+    check_flag(return_X_y, "return_X_y")
     paths = {}
     for part in _REMOTE:
         names = ["conll2000.zip", f"{part}.txt", f"{part}.txt.gz"]

@@ -6,7 +6,9 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-__all__ = ["Box", "log_integral", "resolve_support", "sample_box"]
+from .._validation import check_array_of_numbers, check_magnitude
+
+__all__ = ["Box", "log_integral", "resolve_support", "sample_box", "support_sides"]
 
 NODES = 8  # Gauss-Legendre nodes on a panel
 MAX_POINTS = 2_000_000
@@ -53,15 +55,26 @@ def resolve_support(support, rows, length_scale):
         width = np.where(high > low, high - low, 1.0)
         margin = width if length_scale is None else 3.0 * length_scale
         return low - margin, high + margin
-    if isinstance(support, str) or np.size(support) % 2 or len(support) != 2:
-        raise ValueError(f"support must be 'auto' or a pair (low, high), got {support!r}")
-    low, high = (
-        np.broadcast_to(np.asarray(side, dtype=np.float64), rows.shape[1:]).copy()
-        for side in support
-    )
-    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
+    sides = support_sides(support)
+    if any(side.shape not in ((), rows.shape[1:]) for side in sides):
+        raise ValueError(
+            f"support has sides of shape {' and '.join(str(side.shape) for side in sides)}: pass "
+            f"numbers, or one per feature, {rows.shape[1]}"
+        )
+    low, high = (np.broadcast_to(side, rows.shape[1:]).copy() for side in sides)
+    if not np.all(low < high):
         raise ValueError("support must be finite with low < high in every feature")
     return low, high
+
+
+def support_sides(support):
+    """The two sides of a pair (low, high) as arrays."""
+    if not isinstance(support, tuple | list | np.ndarray) or len(support) != 2:
+        raise ValueError(f"support must be 'auto' or a pair (low, high), got {support!r}")
+    sides = [check_array_of_numbers(side, "support") for side in support]
+    for side in sides:
+        check_magnitude(side, "support")
+    return sides
 
 
 def reach(rows, length_scale):

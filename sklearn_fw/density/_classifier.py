@@ -5,16 +5,16 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_positive, check_sample_weight
+from .._validation import check_sample_weight
 from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
 from ._label_scores import label_log_probability, left_out_label_scores
 from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
 from ._model import block_rows, make_model
 from ._posterior import ExactPosterior
-from ._resolve import check_parameters, log_volume, resolve_kernel
+from ._resolve import check_moderate, check_parameters, check_rows, log_volume, resolve_kernel
 from ._student_t import KernelStudentTDensity
 
 __all__ = ["KernelStudentTClassifier"]
@@ -126,9 +126,9 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         self : KernelStudentTClassifier
             The fitted classifier.
         """
-        check_positive(self.label_length_scale, "label_length_scale")
-        check_positive(self.temperature, "temperature")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_moderate(self.label_length_scale, "label_length_scale")
+        check_moderate(self.temperature, "temperature")
+        X, y = check_rows(self, X, y)
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
@@ -148,13 +148,13 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
     def _joint_model(self, kernel, X, y, weight):
         K = kernel(X, X)
         K *= np.where(y[:, None] == y, 1.0, self._mismatch)
-        posterior = ExactPosterior(K, self.density_.sigma0**2 / weight)
+        posterior = ExactPosterior(K, float(self.density_.sigma0) ** 2 / weight)
         return make_model(self.density_, posterior, weight)
 
     @property
     def _mismatch(self):
         """Kernel between two different labels."""
-        return float(np.exp(-1.0 / self.label_length_scale**2))
+        return float(np.exp(-1.0 / float(self.label_length_scale) ** 2))
 
     def _choose_length_scale(self, X, y):
         """The one under which left-out labels are most probable, at a temperature that suits it."""
@@ -217,7 +217,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
             Up to one constant for the whole model.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = check_rows(self, X, reset=False)
         variance = self._joint_variance(self._model, self.kernel_, self.X_fit_, self.y_fit_, X)
         return self._model.log_score(variance) + self._log_volume(X)[:, None]
 
@@ -256,7 +256,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             At most 0.
         """
-        scores = self.joint_log_scores(X) / self.temperature
+        scores = self.joint_log_scores(X) / float(self.temperature)
         return label_log_probability(scores, self._places(y, len(scores)))
 
     def _places(self, y, n_rows):
@@ -264,10 +264,15 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
-        place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        if np.any(self.classes_[place] != y):
-            unseen = np.unique(y[self.classes_[place] != y])
-            raise ValueError(f"y holds labels unseen in fit: {unseen}")
+        try:
+            place = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+            strange = np.asarray(self.classes_[place] != y, dtype=bool)
+        except TypeError:  # nothing that labels could be compared with
+            raise ValueError(
+                f"y must hold labels of fit, {self.classes_}; got objects of other kinds"
+            ) from None
+        if np.any(strange):
+            raise ValueError(f"y holds labels unseen in fit: {np.unique(y[strange])}")
         return place
 
     def leave_one_out_scores(self):
@@ -282,7 +287,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
             At most 0, low for rows that are mislabelled; in the order of the training rows of
             positive weight.
         """
-        scores = self.leave_one_out_joint_log_scores() / self.temperature
+        scores = self.leave_one_out_joint_log_scores() / float(self.temperature)
         return label_log_probability(scores, self.y_fit_)
 
     def leave_one_out_predict(self):
@@ -343,7 +348,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
         """
-        return softmax(self.joint_log_scores(X) / self.temperature, axis=1)
+        return softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`, without underflow.
@@ -358,7 +363,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             At most 0.
         """
-        scores = self.joint_log_scores(X) / self.temperature
+        scores = self.joint_log_scores(X) / float(self.temperature)
         return scores - logsumexp(scores, axis=1, keepdims=True)
 
     def _log_volume(self, X):

@@ -1,9 +1,9 @@
 """Draws from the prior."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from .._validation import check_integer
+from .._validation import check_integer, check_random_state
+from ._box import support_sides
 from ._student_t import KernelStudentTDensity
 
 __all__ = ["kernel_student_t_fantasy"]
@@ -81,7 +81,8 @@ def kernel_student_t_fantasy(
     """
     n_samples = check_integer(n_samples, "n_samples", 1)
     n_features = check_integer(n_features, "n_features", 1)
-    if np.any(np.asarray(support[0]) > 0) or np.any(np.asarray(support[1]) < 0):
+    low, high = support_sides(support)
+    if np.any(low > 0) or np.any(high < 0):
         raise ValueError(f"support must contain zero, where the first row lies; got {support!r}")
     density = KernelStudentTDensity(
         kernel, length_scale=length_scale, sigma0=sigma0, alpha=alpha, beta=beta, support=support

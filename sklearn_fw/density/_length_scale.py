@@ -96,7 +96,7 @@ def likely_bandwidth(rows):
     quarter of an octave, between 1/64 and 2 times the median distance.
     """
     squares = pdist(rows, "sqeuclidean")
-    median = np.sqrt(np.median(squares))
+    median = float(np.sqrt(np.median(squares)))
     squares = squareform(squares)
     np.fill_diagonal(squares, np.inf)
     n, d = rows.shape

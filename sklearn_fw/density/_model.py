@@ -26,9 +26,9 @@ def make_model(estimator, posterior, weight):
     return StudentTModel(
         posterior,
         weight,
-        sigma0=estimator.sigma0,
-        alpha=estimator.alpha,
-        beta=estimator.beta,
+        sigma0=float(estimator.sigma0),
+        alpha=float(estimator.alpha),
+        beta=float(estimator.beta),
         formula=estimator.formula,
     )
 

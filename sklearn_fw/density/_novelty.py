@@ -13,8 +13,7 @@ class NoveltyMixin(OutlierMixin):
     """Decisions about new rows, calibrated by the scores of left-out training rows.
 
     An estimator gives `score_samples`, `_check_query`, `_model_backend`, `_used` (the positions of
-    its training rows in the X of `fit`), `_left_aside` (whether there are others) and calls
-    `_calibrate`.
+    its training rows in the X of `fit`, None where they are all) and calls `_calibrate`.
     """
 
     def _calibrate(self, scores, weight):
@@ -86,7 +85,7 @@ class NoveltyMixin(OutlierMixin):
         """
         self.fit(X, y, sample_weight=sample_weight)
         left_out = self._reference.scores - self.offset_
-        if self._left_aside:
+        if self._used is not None:
             decision = self._model_backend().to_host(self.decision_function(X)).copy()
             decision[self._used] = left_out
         else:

@@ -2,11 +2,12 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_integer, check_positive
+from .._validation import check_integer, check_positive, check_random_state
 from ._classifier import prototype
+from ._resolve import check_rows
 from ._threshold import score_threshold
 
 __all__ = ["RelativeNoveltyDetector"]
@@ -106,7 +107,8 @@ class RelativeNoveltyDetector(BaseEstimator):
         check_positive(self.contamination, "contamination")
         if self.contamination > 0.5:
             raise ValueError(f"contamination must be in (0, 0.5], got {self.contamination}")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = check_rows(self, X, y)
+        check_classification_targets(y)
         labels = np.unique(y)
         if len(labels) < 2:
             raise ValueError(
@@ -150,7 +152,7 @@ class RelativeNoveltyDetector(BaseEstimator):
             Low for rows that are novel relative to the background.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = check_rows(self, X, reset=False)
         return self.background_.score_samples(X) - self.target_.score_samples(X)
 
     def decision_function(self, X):

@@ -1,17 +1,29 @@
 """From the parameters `kernel`, `length_scale` and so on to a kernel object."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
 
-from .._validation import check_choice, check_integer, check_positive
+from .._validation import (
+    LARGEST,
+    check_array_of_numbers,
+    check_choice,
+    check_data,
+    check_integer,
+    check_magnitude,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+)
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
 
 __all__ = [
+    "check_moderate",
     "check_parameters",
+    "check_rows",
     "log_volume",
     "needs_numpy",
     "precomputed_diagonal",
@@ -23,18 +35,22 @@ NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
 
 def check_parameters(estimator):
     """Refuse values out of range, before any data are looked at."""
-    check_positive(estimator.sigma0, "sigma0")
-    check_positive(estimator.alpha, "alpha")
-    if not (isinstance(estimator.beta, Real) and estimator.beta >= 0):
-        raise ValueError(f"beta must be a number not below 0, got {estimator.beta!r}")
+    check_moderate(estimator.sigma0, "sigma0")
+    check_moderate(estimator.alpha, "alpha")
+    _check_beta(estimator.beta)
+    _check_kernel_parameters(estimator)
+    check_random_state(estimator.random_state)
     check_choice(estimator.formula, "formula", ("exact", "published"))
     jacobian = estimator.jacobian
-    if not (jacobian is False or jacobian == "auto" or callable(jacobian)):
+    named = isinstance(jacobian, str) and jacobian == "auto"
+    if not (jacobian is False or named or callable(jacobian)):
         raise ValueError(f"jacobian must be 'auto', False or a function; got {jacobian!r}")
     if estimator.normalize is not False:
         check_choice(estimator.normalize, "normalize", ("quadrature", "importance"))
     share = estimator.contamination
-    if share != "auto" and not (isinstance(share, Real) and 0 < share <= 0.5):
+    if isinstance(share, str) and share == "auto":
+        share = 0.5
+    if not (isinstance(share, Real) and 0 < share <= 0.5):
         raise ValueError(f"contamination must be 'auto' or in (0, 0.5], got {share!r}")
     if estimator.max_rank is not None:
         check_integer(estimator.max_rank, "max_rank", 1)
@@ -45,6 +61,30 @@ def check_parameters(estimator):
                     f"{name} needs kernel values at points of its own choice, which "
                     f"kernel='precomputed' does not give: leave {name}={plain}"
                 )
+
+
+def _check_beta(beta):
+    """Zero and infinity have formulas of their own."""
+    if isinstance(beta, Real) and beta >= 0 and (beta in (0, np.inf)):
+        return
+    if not isinstance(beta, Real) or beta < 0 or beta != beta:
+        raise ValueError(f"beta must be a number not below 0, got {beta!r}")
+    check_moderate(beta, "beta")
+
+
+def check_moderate(value, name):
+    """A positive number of which products and quotients of squares are numbers too."""
+    number = check_positive(value, name)
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        raise ValueError(f"{name} must be between {1 / LARGEST:g} and {LARGEST:g}, got {value}")
+    return number
+
+
+def check_rows(estimator, X, *y, **options):
+    """Rows as float64, with squares that do not overflow, and labels if there are any."""
+    checked = check_data(estimator, X, *y, dtype=np.float64, **options)
+    check_magnitude(checked[0] if y else checked, "X")
+    return checked
 
 
 def needs_numpy(estimator):
@@ -59,7 +99,7 @@ def log_volume(jacobian, kernel, X):
         return 0.0 * X[:, 0]
     if not callable(jacobian):
         return kernel.log_volume(X)
-    volume = np.asarray(jacobian(X), dtype=np.float64)
+    volume = check_array_of_numbers(jacobian(X), "what jacobian returns")
     if volume.shape != (len(X),):
         raise ValueError(f"jacobian returned shape {volume.shape}, expected ({len(X)},)")
     return volume
@@ -81,11 +121,8 @@ def resolve_kernel(estimator, X, backend):
     if kernel == "linear":
         return DotKernel(1, 1.0, 0.0, backend), None
     if kernel == "polynomial":
-        gamma = 1.0 / X.shape[1] if estimator.gamma is None else estimator.gamma
-        return DotKernel(
-            _check_degree(estimator.degree), check_positive(gamma, "gamma"),
-            _check_coef0(estimator.coef0), backend,
-        ), None  # fmt: skip
+        gamma = 1.0 / X.shape[1] if estimator.gamma is None else float(estimator.gamma)
+        return DotKernel(int(estimator.degree), gamma, float(estimator.coef0), backend), None
     if kernel == "all_subsets":
         return AllSubsetsKernel(backend), None
     if kernel == "precomputed":
@@ -114,21 +151,25 @@ def resolve_length_scale(estimator, X, backend):
         raise ValueError(
             f"length_scale must be 'auto', 'median', a number or an array; got {value!r}"
         )
-    scale = np.asarray(value, dtype=np.float64)
+    scale = check_array_of_numbers(value, "length_scale")
     if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
         raise ValueError(
             f"length_scale has shape {scale.shape}; X has {X.shape[1]} features: pass a number or "
             "one per feature"
         )
-    if not (np.all(np.isfinite(scale)) and np.all(scale > 0)):
-        raise ValueError(f"length_scale must be positive and finite, got {value!r}")
+    if not (np.all(scale >= 1.0 / LARGEST) and np.all(scale <= LARGEST)):
+        raise ValueError(
+            f"length_scale must be positive and finite, between {1 / LARGEST:g} and {LARGEST:g}; "
+            f"got {value!r}"
+        )
     return float(scale) if scale.ndim == 0 else scale
 
 
 def precomputed_diagonal(diag, fitted, n_rows):
     """Values k(x, x) of new rows of a precomputed kernel."""
     if diag is not None:
-        diag = np.asarray(diag, dtype=np.float64)
+        diag = check_array_of_numbers(diag, "diag")
+        check_magnitude(diag, "diag")
         if diag.shape != (n_rows,):
             raise ValueError(f"diag has shape {diag.shape}, expected ({n_rows},): k(x, x) per row")
         return diag
@@ -148,7 +189,7 @@ class _Function:
 
     def __call__(self, X, Y=None):
         Y = X if Y is None else Y
-        K = np.asarray(self.function(X, Y), dtype=np.float64)
+        K = check_array_of_numbers(self.function(X, Y), "what kernel returns", finite=False)
         if K.shape != (len(X), len(Y)):
             raise ValueError(
                 f"kernel returned shape {K.shape} for {len(X)} and {len(Y)} rows: a kernel "
@@ -165,13 +206,10 @@ class _Diagonal(_Function):
         return np.concatenate([np.diag(_Function(self.function)(block)) for block in blocks])
 
 
-def _check_degree(degree):
-    if not isinstance(degree, Integral) or degree < 1:
-        raise ValueError(f"degree must be an integer of at least 1, got {degree!r}")
-    return int(degree)
-
-
-def _check_coef0(coef0):
-    if not isinstance(coef0, Real) or not np.isfinite(coef0) or coef0 < 0:
-        raise ValueError(f"coef0 must be a finite number not below 0, got {coef0!r}")
-    return float(coef0)
+def _check_kernel_parameters(estimator):
+    """Of all kernels, whichever is in use."""
+    check_integer(estimator.degree, "degree", 1)
+    if check_not_negative(estimator.coef0, "coef0") > LARGEST:
+        raise ValueError(f"coef0 must not be above {LARGEST:g}, got {estimator.coef0}")
+    if estimator.gamma is not None:
+        check_moderate(estimator.gamma, "gamma")

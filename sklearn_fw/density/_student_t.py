@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_integer, check_sample_weight
+from .._validation import check_integer, check_random_state, check_sample_weight
 from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import hyvarinen, require_derivatives, score_gradient
@@ -17,6 +17,7 @@ from ._novelty import NoveltyMixin
 from ._posterior import ExactPosterior
 from ._resolve import (
     check_parameters,
+    check_rows,
     log_volume,
     needs_numpy,
     precomputed_diagonal,
@@ -239,15 +240,14 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             sample_weight = backend_of(sample_weight).to_host(sample_weight)
         weight = check_sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
-        self._left_aside = len(used) < len(weight)
-        if self._left_aside:
+        self._used = used if len(used) < len(weight) else None
+        if self._used is not None:
             X, weight = backend.rows(X, used), weight[used]
         if self.beta == 0 and len(weight) == 1:
             raise ValueError("beta=0 needs at least 2 rows, found n_samples = 1: pass beta > 0")
         self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)
         weight = backend.array(weight, X)
-        noise = self.sigma0**2 / weight
-        self._used = used
+        noise = float(self.sigma0) ** 2 / weight
         if self._precomputed:
             self.X_fit_ = None
             K = X[:, used]
@@ -295,12 +295,12 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             return self.fit(X, y, sample_weight)
         check_parameters(self)
         self._need_host("partial_fit")
-        if self.sigma0**2 != self._model.s:
+        if float(self.sigma0) ** 2 != self._model.s:
             raise ValueError("sigma0 changed since the first rows: call fit with all of them")
         X = self._check_X(X, NUMPY, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
-        noise = self.sigma0**2 / weight
+        noise = float(self.sigma0) ** 2 / weight
         posterior = self._model.posterior
         if isinstance(posterior, LowRankPosterior):
             posterior.extend(X, noise)
@@ -313,7 +313,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
 
     def _check_X(self, X, backend, reset):
         if backend.on_host:
-            X = validate_data(self, X, dtype=np.float64, reset=reset, copy=True)
+            X = check_rows(self, X, reset=reset, copy=True)
         else:
             xp = backend.xp
             X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)
@@ -528,7 +528,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         if isinstance(posterior, LowRankPosterior):
             return self._model.variance(*posterior.project_rows(X))
         if self._precomputed:
-            K = X[:, self._used]
+            K = X.copy() if self._used is None else X[:, self._used]
         else:
             K, diag = self.kernel_(X, self.X_fit_), self.kernel_.diag(X)
         return self._model.variance(*posterior.project(K, diag))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._validation import check_array_of_numbers
+
 # Sums of scores, and a few of them in a difference, have to stay within the range of float64.
 LARGEST_SUM = 2.0**1018
 
@@ -25,9 +27,9 @@ class PairwiseScores:
 
         sum_t unary[t, y[t]] + sum_e pairwise[e, y[a], y[b]]    with (a, b) = edges[e]
 
-    The constructor stores what it is given and checks nothing, because solvers make one such
-    object per sample and oracle call: compiled oracles would read outside the arrays if an edge
-    named a missing node. `from_arrays` is the careful way in, `check` the test.
+    The constructor takes arrays of these types only, checks them in time linear in their size, and
+    keeps them as they are; `from_arrays` converts lists and other kinds of numbers first. Compiled
+    oracles would read outside of the arrays if an edge named a missing node.
 
     Parameters
     ----------
@@ -63,6 +65,27 @@ class PairwiseScores:
     pairwise: np.ndarray
     edges: np.ndarray
 
+    def __post_init__(self):
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if not isinstance(value, np.ndarray) or isinstance(
+                value, np.ma.MaskedArray | np.matrix
+            ):
+                raise TypeError(
+                    f"{name} must be a numpy array, got {type(value).__name__}: use "
+                    f"PairwiseScores.from_arrays for lists and other kinds"
+                )
+        self.check()
+
+    @classmethod
+    def _view(cls, unary, pairwise, edges):
+        """The scores of arrays that are known to fit: no check, for solvers make one per sample."""
+        new = object.__new__(cls)
+        object.__setattr__(new, "unary", unary)
+        object.__setattr__(new, "pairwise", pairwise)
+        object.__setattr__(new, "edges", edges)
+        return new
+
     @classmethod
     def from_arrays(cls, unary, pairwise=None, edges=None):
         """Convert and check arrays or nested lists.
@@ -97,17 +120,13 @@ class PairwiseScores:
         if edges is None:
             pairwise = np.empty((0, n_states, n_states))
             edges = np.empty((0, 2), np.int64)
-        edges = np.asarray(edges)
-        if edges.size == 0:  # an empty list has neither the dtype nor the shape of edges
-            edges = np.empty((0, 2), np.int64)
-        elif edges.dtype.kind == "u" or edges.dtype.kind == "i":
-            edges = np.ascontiguousarray(edges, dtype=np.int64)
+        edges = integers(edges, "edges", 2)
         shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and _is_shared(pairwise)
         pairwise = floats(pairwise[0] if shared else pairwise, "pairwise")
         if pairwise.ndim == 2:
             n_edges = len(edges)
             pairwise = np.broadcast_to(pairwise, (n_edges, *pairwise.shape))
-        return cls(unary, pairwise, edges).check()
+        return cls(unary, pairwise, edges)
 
     def check(self):
         """Raise a ValueError that names the wrong array; cost linear in the size of the scores.
@@ -149,6 +168,7 @@ class PairwiseScores:
             # max() is NaN if any entry is, and NaN < inf is false
             if array.size and not array.max() < np.inf:
                 raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
+        check_range(self)
         return self
 
     @property
@@ -172,14 +192,29 @@ class PairwiseScores:
         Parameters
         ----------
         labels : array-like of shape (n_nodes,), integer
-            State of each node, from 0 to ``n_states - 1``. The range is not checked.
+            State of each node, from 0 to ``n_states - 1``.
 
         Returns
         -------
         value : float
             The score, ``-inf`` if the labelling is forbidden.
+
+        Raises
+        ------
+        ValueError
+            When there is not one label for each node, or a label is no state.
         """
-        labels = np.asarray(labels)
+        labels = integers(labels, "labels", None)
+        if labels.shape != (self.n_nodes,):
+            raise ValueError(
+                f"labels must hold one state for each of {self.n_nodes} nodes, got shape "
+                f"{labels.shape}"
+            )
+        if labels.min() < 0 or labels.max() >= self.n_states:
+            raise ValueError(
+                f"labels must be states from 0 to {self.n_states - 1}, got {labels.min()} to "
+                f"{labels.max()}"
+            )
         value = self.unary[np.arange(self.n_nodes), labels].sum()
         if len(self.edges):
             ends = labels[self.edges]
@@ -196,11 +231,21 @@ class PairwiseScores:
         # Pickling a broadcast view would write the table once per edge.
         if self.n_edges and _is_shared(self.pairwise):
             return _restore_shared, (self.unary, np.array(self.pairwise[0]), self.edges)
-        return PairwiseScores, (self.unary, self.pairwise, self.edges)
+        return PairwiseScores._view, (self.unary, self.pairwise, self.edges)
 
 
 def _restore_shared(unary, table, edges):
-    return PairwiseScores(unary, np.broadcast_to(table, (len(edges), *table.shape)), edges)
+    pairwise = np.broadcast_to(table, (len(edges), *table.shape))
+    return PairwiseScores._view(unary, pairwise, edges)
+
+
+def expect_scores(scores):
+    """Refuse what is no `PairwiseScores`, the only kind of question that oracles understand."""
+    if not isinstance(scores, PairwiseScores):
+        raise TypeError(
+            f"scores must be PairwiseScores, got {type(scores).__name__}: make them with "
+            f"PairwiseScores.from_arrays, or with the method scores() of a PairwiseMRF"
+        )
 
 
 def _is_shared(pairwise):
@@ -208,11 +253,35 @@ def _is_shared(pairwise):
 
 
 def floats(array, name):
-    """A float64 array of what a user gave, possibly the very same one."""
+    """A float64 array of what a user gave, possibly the very same one; -inf is allowed."""
+    if type(array) is not np.ndarray or array.dtype != np.float64:
+        array = check_array_of_numbers(array, name, finite=None)
+    # max() is NaN if any entry is, and NaN < inf is false
+    if array.size and not array.max() < np.inf:
+        raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
+    return array
+
+
+def as_array(array, name):
+    """`numpy.asarray`, with a name in the error about rows of different lengths."""
     try:
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+        return np.asarray(array)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array: {error}") from None
+
+
+def integers(array, name, width):
+    """An int64 array of what a user gave; with a width, of shape (n, width) where it is empty."""
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} has masked entries")
+    array = as_array(array, name)
+    if array.size == 0 and width is not None:  # an empty list has neither dtype nor shape
+        return np.empty((0, width), np.int64)
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.max(initial=0) >> 63):
+        raise ValueError(
+            f"{name} must hold integers, got dtype {array.dtype} and shape {array.shape}"
+        )
+    return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def tables_of(scores):

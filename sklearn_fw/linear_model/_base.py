@@ -1,6 +1,7 @@
 """What the linear classifier and the linear regressor share: fits of one problem or several."""
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -285,7 +286,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.non_deterministic = self.n_jobs not in (None, 1)
+        tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         return tags
 
 

@@ -9,7 +9,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_positive, check_sample_weight
+from .._validation import check_choice, check_sample_weight, check_strength, find_labels
 from ..losses import LogLoss, ModifiedHuber, MultinomialLogLoss, resolve_loss
 from ._base import AsagaModel
 
@@ -209,7 +209,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     def _problems(self, X, y, weight):
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
+        self.classes_ = find_labels(y, "y")
         codes = np.searchsorted(self.classes_, y)
         n_classes = self.classes_.size
         if n_classes < 2:
@@ -239,10 +239,12 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit")
         if first:
-            self.classes_ = np.unique(classes)
+            self.classes_ = find_labels(classes, "classes")
             if self.classes_.size < 2:
                 raise ValueError(f"classes must name at least two labels, got {self.classes_}")
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not np.array_equal(
+            find_labels(classes, "classes"), self.classes_
+        ):
             raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
 
     def _refuse_empty(self, codes, weight):
@@ -286,8 +288,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         loss = resolve_loss(self.loss, "classification")
         check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
         # Infinity is a number for this: no penalty.
-        infinite = isinstance(self.C, Real) and np.isposinf(self.C)
-        strength = 0.0 if infinite else 1.0 / check_positive(self.C, "C")
+        infinite = isinstance(self.C, float) and np.isposinf(self.C)
+        strength = 0.0 if infinite else 1.0 / check_strength(self.C, "C")
         n_classes = self.classes_.size
         if self._is_multinomial(loss, n_classes):
             loss = MultinomialLogLoss()

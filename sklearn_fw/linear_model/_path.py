@@ -7,9 +7,15 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
 
-from .._validation import check_integer, check_not_negative, check_positive, check_random_state
+from .._validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_positive,
+    check_random_state,
+)
 from ..model_selection import RegularizationPath
 from ..optim._incremental import Start
 
@@ -104,6 +110,7 @@ class LinearPath(RegularizationPath):
             When the value is not in the grid; names its neighbours.
         """
         name = self.param_name
+        value = check_number(value, "value")
         (places,) = np.nonzero(np.isclose(self.values_, value, rtol=1e-9, atol=0.0))
         if not places.size:
             below, above = self.values_[self.values_ < value], self.values_[self.values_ > value]
@@ -180,7 +187,10 @@ def _has_strength(penalty):
 
 def _check_grid(grid, name):
     """Values of a grid that was given, from strong to weak regularization."""
-    values = np.unique(column_or_1d(np.asarray(grid, dtype=float)))
+    values = check_array_of_numbers(grid, f"{name}s")
+    if values.ndim != 1:
+        raise ValueError(f"{name}s must be an array of shape (n_values,), got {values.shape}")
+    values = np.unique(values)
     if not values.size:
         raise ValueError(f"{name}s must hold at least one value")
     check = check_positive if name == "C" else check_not_negative

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._validation import check_choice, check_magnitude, check_not_negative
+from .._validation import check_choice, check_magnitude, check_not_negative, check_strength
 from ..losses import resolve_loss
 from ._alpha import automatic_strength
 from ._base import AsagaModel
@@ -184,7 +184,9 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
             check_choice(self.alpha, "alpha", {"auto"})
             strength = self._auto_strength(X, targets, weight, loss)
         else:
-            strength = check_not_negative(self.alpha, "alpha") * total_weight
+            if check_not_negative(self.alpha, "alpha") > 0.0:
+                check_strength(self.alpha, "alpha")
+            strength = float(self.alpha) * total_weight
         self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
 

@@ -456,11 +456,16 @@ def _flatten(y, name):
             "an array of labels; for one label per sample use the metrics of scikit-learn"
         )
     shapes = [part.shape for part in parts]
-    kinds = {part.dtype.kind in "OUS" for part in parts if part.size}
+    kinds = {_family(part.dtype.kind) for part in parts if part.size}
     parts = [part.ravel() for part in parts if part.size]
-    if len(kinds) == 2:  # numpy would turn numbers beside text into text
+    if len(kinds) > 1:  # numpy would turn numbers beside text into text
         parts = [part.astype(object) for part in parts]
     return (np.concatenate(parts) if parts else []), shapes
+
+
+def _family(kind):
+    """Kinds of one family can be joined by numpy."""
+    return "numbers" if kind in "biufc" else "others" if kind in "OUS" else kind
 
 
 def _as_labels(part, name):

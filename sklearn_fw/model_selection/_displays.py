@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .._figures import new_figure
-from .._validation import check_choice
+from .._figures import check_label, new_figure
+from .._validation import check_array_of_numbers, check_choice, check_list, check_number
+from ._path import RegularizationPath, check_values
 
 __all__ = ["RegularizationPathDisplay"]
 
@@ -14,6 +15,10 @@ CURVES = {
     "coef": "Coefficients",
     "nonzero": "Non-zero coefficients",
 }
+# The parameters that they come from.
+SOURCES = {
+    "score": "scores", "norm": "norms", "gap": "gaps", "coef": "coefs", "nonzero": "coefs",
+}  # fmt: skip
 # The curves of more coefficients than this could not be told apart.
 MAX_COEFS = 100
 # Values between the ends of a path that holds for all of them, besides its breakpoints.
@@ -26,9 +31,9 @@ class RegularizationPathDisplay:
     Make it with `from_path`. All curves are functions of the parameter of the path on a logarithmic
     axis, with strong regularization at the left.
 
-    A structured path holds for all values of C: its curves are drawn in between, too, and the gap
-    is what is certified there, with its breakpoints as dots. Solutions on a grid are points with
-    lines between them.
+    A structured path holds for all values of C or of the radius: its curves are drawn in between,
+    too, and the gap is what is certified there, with its breakpoints as dots. Solutions on a grid
+    are points with lines between them.
 
     Parameters
     ----------
@@ -144,6 +149,8 @@ class RegularizationPathDisplay:
         """
         if (X is None) != (y is None):
             raise ValueError("X and y come together: pass both or none")
+        if not isinstance(path, RegularizationPath):
+            raise TypeError(f"path must come from regularization_path, got {path!r}")
         values, coefs, gaps, breakpoints = path.values_, path.coefs_, path.gaps_, None
         if hasattr(path, "gap_at"):
             breakpoints, values = values, _values_between(path)
@@ -180,16 +187,23 @@ class RegularizationPathDisplay:
         display : RegularizationPathDisplay
             This object.
         """
-        data = self._data()
+        values, data = check_values(self.values, "values"), self._data()
         if curves is None:
             alone = "norm" if self.coefs is None else "coef"
             curves = (alone,) if self.scores is None else ("score",)
-        curves = (curves,) if isinstance(curves, str) else tuple(curves)
+        curves = (curves,) if isinstance(curves, str) else check_list(curves, "curves", "names")
+        if not curves:
+            raise ValueError(f"curves names nothing to draw, choose some of {list(CURVES)}")
         for curve in curves:
-            check_choice(curve, "curves", data)
+            check_choice(curve, "curves", CURVES)
             if data[curve] is None:
-                remedy = "pass X and y" if curve == "score" else f"pass {curve}s"
+                remedy = "pass X and y" if curve == "score" else f"pass {SOURCES[curve]}"
                 raise ValueError(f"there is nothing to draw for curves={curve!r}: {remedy}")
+            if data[curve].shape[:1] != values.shape:
+                raise ValueError(
+                    f"{SOURCES[curve]} must hold an entry for each of {len(values)} values, got "
+                    f"shape {data[curve].shape}"
+                )
         self.figure_, axes = new_figure(self, ax, n_panels=len(curves))
         self.axes_ = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
         if len(self.axes_) != len(curves):
@@ -197,7 +211,7 @@ class RegularizationPathDisplay:
                 f"ax must hold one Axes per curve, got {len(self.axes_)} for {len(curves)}"
             )
         self.ax_ = self.axes_[0]
-        label = self.name if name is None else name
+        label = check_label(self.name if name is None else name)
         self.lines_ = {}
         for panel, curve in zip(self.axes_, curves):
             self.lines_[curve] = self._draw(panel, curve, data[curve], label, kwargs)
@@ -209,9 +223,20 @@ class RegularizationPathDisplay:
 
     def _data(self):
         """What each curve shows; None where that is missing."""
-        data = {"score": self.scores, "norm": self.norms, "gap": self.gaps}
+        data = {"coef": None, "nonzero": None}
+        for curve in ("score", "norm", "gap"):
+            name = SOURCES[curve]
+            given = getattr(self, name)
+            data[curve] = None
+            if given is not None:
+                data[curve] = check_array_of_numbers(given, name, finite=None)
+                if data[curve].ndim != 1:
+                    raise ValueError(f"{name} must have shape (n_values,), got {data[curve].shape}")
         if self.coefs is not None:
-            coefs = np.reshape(self.coefs, (len(self.coefs), -1))
+            coefs = check_array_of_numbers(self.coefs, "coefs")
+            if not coefs.size:
+                raise ValueError(f"coefs must not be empty, got shape {coefs.shape}")
+            coefs = np.reshape(coefs, (len(np.atleast_1d(coefs)), -1))
             data["nonzero"] = np.count_nonzero(coefs, axis=1)
             size = np.abs(coefs).max(axis=0)
             shown = np.sort(np.argsort(-size, kind="stable")[:MAX_COEFS])
@@ -220,7 +245,7 @@ class RegularizationPathDisplay:
 
     def _draw(self, panel, curve, data, label, kwargs):
         """One curve with its axes; the lines of several coefficients share one label."""
-        values, data = np.asarray(self.values, dtype=float), np.asarray(data)
+        values = check_values(self.values, "values")
         few = len(values) < 50 and self.breakpoints is None
         style = {"marker": "." if few and curve != "coef" else None}
         if self.breakpoints is not None and curve == "gap":
@@ -233,7 +258,7 @@ class RegularizationPathDisplay:
         if values[0] > values[-1] and not panel.xaxis_inverted():
             panel.invert_xaxis()
         if curve == "gap" and self.eps is not None:
-            panel.axhline(self.eps, color="0.5", linewidth=1, linestyle="--")
+            panel.axhline(check_number(self.eps, "eps"), color="0.5", linewidth=1, linestyle="--")
             panel.set_ylim(bottom=0.0)  # after the rest: it ends the search for limits
         elif curve in ("norm", "gap"):
             panel.set_yscale("log", nonpositive="mask")

@@ -1,10 +1,11 @@
 """The regularization path: one function and one interface for all families."""
 
 from abc import ABC, abstractmethod
+from numbers import Real
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
+from .._validation import check_array_of_numbers, check_number
 from ._scoring import check_scorer
 
 __all__ = ["RegularizationPath", "regularization_path"]
@@ -53,9 +54,18 @@ class RegularizationPath(ABC):
 
     def __init__(self, estimator, values, coefs, gaps):
         self.estimator = estimator
-        self.values_ = np.asarray(values, dtype=float)
-        self.coefs_ = np.asarray(coefs)
-        self.gaps_ = np.asarray(gaps, dtype=float)
+        self.values_ = check_values(values, "values")
+        self.gaps_ = check_array_of_numbers(gaps, "gaps", finite=None)
+        try:
+            self.coefs_ = np.asarray(coefs)
+        except ValueError as error:
+            raise ValueError(f"coefs must be an array of shape (n_values, ...): {error}") from None
+        for name, array in (("coefs", self.coefs_), ("gaps", self.gaps_)):
+            if array.shape[:1] != self.values_.shape:
+                raise ValueError(
+                    f"{name} must hold an entry for each of {len(self.values_)} values, got shape "
+                    f"{array.shape}"
+                )
 
     @abstractmethod
     def estimator_at(self, value):
@@ -87,7 +97,7 @@ class RegularizationPath(ABC):
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             What the estimator predicts.
         """
-        return self.estimator_at(at).predict(X)
+        return self.estimator_at(check_number(at, "at")).predict(X)
 
     def score_path(self, X, y, scoring=None, at=None):
         """Scores of solutions on other data.
@@ -110,8 +120,24 @@ class RegularizationPath(ABC):
             One score per value.
         """
         scorer = check_scorer(self.estimator, scoring)
-        at = self.values_ if at is None else column_or_1d(np.asarray(at, dtype=float))
-        return np.array([scorer(self.estimator_at(value), X, y) for value in at])
+        at = self.values_ if at is None else check_values(at, "at")
+        return np.array([_score(scorer(self.estimator_at(v), X, y), v) for v in at.tolist()])
+
+
+def check_values(values, name):
+    """Values of the parameter of a path, as a vector that is not empty."""
+    values = np.atleast_1d(check_array_of_numbers(values, name))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
+    return values
+
+
+def _score(score, value):
+    """What a scorer, maybe of the user, says of one value."""
+    score = score.item() if isinstance(score, np.ndarray) and score.ndim == 0 else score
+    if not isinstance(score, Real):
+        raise TypeError(f"scoring must give a number, got {score!r:.60} for the value {value:g}")
+    return float(score)
 
 
 def regularization_path(estimator, X, y, *, sample_weight=None, **options):

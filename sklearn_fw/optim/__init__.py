@@ -10,6 +10,7 @@ from ._neighbor_saga import NeighborSaga
 from ._neighbors import NeighborGraph, neighbor_graph
 from ._newton import Newton
 from ._newton_cg import NewtonCG
+from ._overlap import overlap_step
 from ._saddle_point import solve_saddle_point
 from ._saddle_steps import SaddleConstants
 from ._simulate_async import simulate_async
@@ -34,6 +35,7 @@ __all__ = [
     "memorization_step",
     "minimize_saga",
     "neighbor_graph",
+    "overlap_step",
     "simulate_async",
     "solve_matrix_game",
     "solve_saddle_point",

@@ -64,6 +64,13 @@ class Engine(ABC):
             return self._own_counts()
         return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
 
+    @property
+    def sparsity(self):
+        """Share of the rows that touch the column (or block) that most of them touch."""
+        if self.problem.fit_intercept:
+            return 1.0
+        return float(self.counts().max(initial=0) / self.n_rows) or 1.0 / self.n_rows
+
     def _own_counts(self):
         return self.problem.counts
 

@@ -10,7 +10,9 @@ from sklearn.base import BaseEstimator
 
 from .._validation import check_choice, check_flag, check_not_negative, check_positive
 from ._bound import suboptimality_bound
+from ._columns import PERIOD
 from ._engines import LaggedEngine, make_engine
+from ._overlap import proven_share
 
 __all__ = [
     "Asaga",
@@ -32,6 +34,8 @@ __all__ = [
 INTERCEPT_SHARE = 0.1
 # Squares of column entries below this count as zero: their inverse would be no number.
 TINY = 1e-200
+# Steps that overlap, per thread: measured overlaps are many times the number of threads.
+USUAL_OVERLAP = 10
 # Share of the mean loss of zero scores below which a certificate is rounding.
 ROUNDING = 1e-16
 # Epochs between two snapshots: more would be a mistake, and never end.
@@ -78,7 +82,8 @@ class IncrementalSolver(Solver):
     ----------
     step_size : {"auto", "theory"} or float, default="auto"
         "auto" is 1 / (3 L), for SAG 1 / L, and "theory" the 1 / (5 L) of the convergence theorem,
-        where L bounds the second derivative of every term ``s_i loss(y_i, <w, x_i> + c)``.
+        or what that for threads allows (`Asaga`), where L bounds the second derivative of every
+        term ``s_i loss(y_i, <w, x_i> + c)``.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Every row once per epoch in a new order, or independent draws as in the theory.
     conditioning : {"auto", "diagonal"} or None, default="auto"
@@ -88,6 +93,7 @@ class IncrementalSolver(Solver):
     """
 
     auto_share = 1.0 / 3.0  # of 1 / L
+    step_rules = frozenset({"auto", "theory"})
 
     def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
         self.step_size = step_size
@@ -110,7 +116,7 @@ class IncrementalSolver(Solver):
         if self.conditioning is not None:
             check_choice(self.conditioning, "conditioning", {"auto", "diagonal"})
         if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", {"auto", "theory"})
+            check_choice(self.step_size, "step_size", self.step_rules)
         elif isinstance(self.step_size, Real):
             check_positive(self.step_size, "step_size")
         else:
@@ -146,19 +152,28 @@ class IncrementalSolver(Solver):
             smoothness = problem.smoothness
         else:
             smoothness = problem.smoothness_in(engine.common(metric), center)
-        share = 0.0
+        of_intercept = 0.0
         if problem.fit_intercept:
             # The intercept is a column of ones, in a metric of its own.
             heaviest = 1.0 if problem.weight is None else problem.weight.max()
             of_ones = problem.loss.smoothness * heaviest
-            share = INTERCEPT_SHARE * smoothness / of_ones or 1.0
-            smoothness += share * of_ones
+            of_intercept = INTERCEPT_SHARE * smoothness / of_ones or 1.0
+            smoothness += of_intercept * of_ones
         if isinstance(self.step_size, str):
-            share_of = {"auto": self.auto_share, "theory": 0.2}
-            gamma = share_of[self.step_size] / (smoothness or 1.0)
+            gamma = self._share(engine, smoothness, metric) / (smoothness or 1.0)
         else:
             gamma = float(self.step_size)
-        return gamma, gamma * share
+        return gamma, gamma * of_intercept
+
+    def _share(self, engine, smoothness, metric):
+        """What a rule with a name takes of 1 / L."""
+        if self.step_size == "auto":
+            return self.auto_share
+        return proven_share(engine, self._overlap(engine))
+
+    def _overlap(self, engine):
+        """Steps that may overlap with one."""
+        return 0
 
 
 class Run:
@@ -418,9 +433,39 @@ class SparseSaga(IncrementalSolver):
 class Asaga(SparseSaga):
     __doc__ = (
         "Asynchronous sparse proximal SAGA: `SparseSaga` on all threads, without locks.\n"
-        + IncrementalSolver.__doc__.split("\n", 1)[1]
+        + IncrementalSolver.__doc__.split("\n", 1)[1].rstrip()
+        + """
+    overlap : "auto" or float, default="auto"
+        Steps that may overlap with one, which ``step_size="theory"`` takes into account where
+        there are several threads, see `overlap_step`; "auto" is ten times their number, or 128 for
+        every thread but one where threads keep copies of frequent columns.
+    """
     )
     parallel = True
+
+    def __init__(
+        self, *, step_size="auto", sampling="shuffle", conditioning="auto", overlap="auto"
+    ):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.overlap = overlap
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        if isinstance(self.overlap, str):
+            check_choice(self.overlap, "overlap", {"auto"})
+        else:
+            check_not_negative(self.overlap, "overlap")
+
+    def _overlap(self, engine):
+        if engine.crew.size == 1:
+            return 0
+        if self.overlap != "auto":
+            return self.overlap
+        # What another thread writes to its copy is seen after up to two periods.
+        has_copies = getattr(engine, "hot", np.empty(0)).size > 0
+        late = 2 * PERIOD * (engine.crew.size - 1) if has_copies else 0
+        return max(USUAL_OVERLAP * engine.crew.size, late)
 
 
 class Saga(SparseSaga):

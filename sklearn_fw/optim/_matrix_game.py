@@ -149,7 +149,8 @@ def solve_matrix_game(
     tol = check_not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
     status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1), verbose=check_integer(verbose, "verbose", 0),
+        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+        verbose=check_integer(verbose, "verbose", 0),
         time_limit=check_time_limit(time_limit),
     )  # fmt: skip
     (x, pays_y), (y, pays_x) = run.best_x, run.best_y

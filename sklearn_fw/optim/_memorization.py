@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_choice
+from .._validation import LARGEST, check_array_of_numbers, check_choice, check_integer
 
 __all__ = ["memorization_rate", "memorization_step"]
 
@@ -46,7 +46,14 @@ def memorization_rate(K, q, n, a):
     >>> round(float(memorization_rate(0.01, 20, 5000, a)), 6)  # nearly q / n
     0.00398
     """
-    K, a = np.asarray(K, dtype=float), np.asarray(a, dtype=float)
+    K, a = _condition(K), check_array_of_numbers(a, "a")
+    q, n = check_integer(q, "q", 1), check_integer(n, "n", 1)
+    if np.any((a < 0.0) | (a >= 1.0)):
+        raise ValueError(f"a must be in [0, 1), got {a}")
+    try:
+        K, a = np.broadcast_arrays(K, a)
+    except ValueError:
+        raise ValueError(f"K and a must fit together, got shapes {K.shape} and {a.shape}") from None
     fresh = (1.0 - a) / (1.0 - a / 2.0)  # held back by the age of the memory
     with np.errstate(divide="ignore", invalid="ignore"):
         return q / n * np.minimum(fresh, a / K)[()]
@@ -80,9 +87,18 @@ def memorization_step(K, rule="optimal"):
     0.5858
     """
     check_choice(rule, "rule", {"optimal", "shared", "universal"})
-    K = np.asarray(K, dtype=float)
+    K = _condition(K)
     if rule == "optimal":
         return (2.0 * K / (1.0 + K + np.sqrt(1.0 + K * K)))[()]
     if rule == "shared":
         return (2.0 * K / (1.0 + 1.5 * K + np.sqrt(1.0 + K + 2.25 * K * K)))[()]
     return np.full(K.shape, 2.0 - np.sqrt(2.0))[()]
+
+
+def _condition(K):
+    K = check_array_of_numbers(K, "K")
+    if np.any(K <= 0.0):
+        raise ValueError(f"K must be positive, got {K}")
+    if np.any(K > LARGEST):
+        raise ValueError(f"K must be at most {LARGEST:g}, got {K}")
+    return K

@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_consistent_length
 
 from .._loop import drive
 from .._result import Status
@@ -20,6 +19,7 @@ from .._validation import (
     check_not_negative,
     check_random_state,
     check_sample_weight,
+    check_strength,
     check_table,
     check_time_limit,
 )
@@ -144,6 +144,7 @@ def minimize_saga(
     start = None
     if x0 is not None:
         x0 = check_array_of_numbers(x0, "x0")
+        check_magnitude(x0, "x0")
         if x0.shape != problem.shape:
             raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
         start = Start(x0, np.zeros(problem.shape[1:]))
@@ -172,12 +173,15 @@ def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_interc
     y = check_array_of_numbers(y, "y")
     if y.ndim != 1:
         raise ValueError(f"y.shape == {y.shape}, expected ({X.shape[0]},): one truth per row of X")
-    check_consistent_length(X, y)
+    if y.size != X.shape[0]:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
     check_magnitude(y, "y")
     loss = resolve_loss(loss, None)
     n_outputs = _check_truth(loss, y)
     weight = check_sample_weight(sample_weight, y.size)
     alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
+    if alpha > 0.0:
+        check_strength(alpha, "alpha")
     bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
     return FiniteSum(
         X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,

@@ -9,6 +9,7 @@ from sklearn.utils import gen_batches
 from .._validation import check_choice, check_integer, check_not_negative
 from ._engines import SeparableEngine
 from ._incremental import IncrementalSolver, SagaRun
+from ._memorization import memorization_step
 from ._neighbors import METHODS, given_parents, graph_of_parents, neighbor_graph
 
 __all__ = ["NeighborSaga"]
@@ -17,6 +18,8 @@ __all__ = ["NeighborSaga"]
 EPSILON = {"q_saga": -1.0, "n_saga": -1.0, "shared_n_saga": np.inf}
 VARIANTS = {*EPSILON, "epsilon_n_saga"}
 
+# A ridge below this share of L is none, as far as the longest steps are concerned.
+SMALLEST = 1e-12
 # Epochs without progress after which switch_to_saga="auto" switches.
 PATIENCE = 2
 
@@ -232,8 +235,9 @@ class NeighborSaga(IncrementalSolver):
     switch_to_saga : int, "auto" or None, default=None
         Number of epochs after which to go on without neighbours, for high accuracy; "auto" when
         the certificate has not improved for two epochs.
-    step_size : {"auto", "theory"} or float, default="auto"
-        As `SparseSaga`. Smaller steps lower the level at which shared slopes end.
+    step_size : str or float, default="auto"
+        "auto" and "theory" as `SparseSaga`; "paper", "optimal", "universal" or "capped", see the
+        notes. Smaller steps lower the level at which shared slopes end.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         As `SparseSaga`.
     conditioning : {"auto", "diagonal"} or None, default="auto"
@@ -245,6 +249,23 @@ class NeighborSaga(IncrementalSolver):
     an exact certificate. ``history`` gains "n_gradient_evaluations" (slopes that steps have
     computed) and "shared_fraction" (of the refreshed slots). In the first epoch the sum of the
     memory stands for the mean over the slots that were written, not over all.
+
+    Step rules, with q slots per step of n, every term L-smooth and the penalty mu-strongly convex
+    (its ridge), and ``K = 4 q L / (n mu)``:
+
+    - "auto" is 1 / (3 L) and "theory" 1 / (5 L), as for SAGA, where L is without the ridge; here it
+      is with it.
+    - "paper" is ``q / (mu n)``, the step of the paper's experiments. It needs a ridge, is longer
+      than theorems allow as soon as K > 1, and than 2 / L as soon as K > 8, where iterates may
+      leave for infinity.
+    - "optimal" has the best proven rate: ``a / (4 L)`` with ``a = memorization_step(K)``, and for
+      variants that share slopes ``memorization_step(K, "shared")``, the longest step for which
+      their theorem holds (Theorems 1 and 2).
+    - "universal" is ``(2 - sqrt(2)) / (4 L)``, with at least 0.58 of that rate whatever mu is
+      (Corollary 2).
+    - "capped" is the shorter one of "paper" and "universal".
+
+    No theorem is about an intercept, which has no ridge.
 
     Differences from the paper: q-SAGA refreshes consecutive rows on a random circle that is new in
     every epoch, and the own row is one of them; slopes are shared, not gradients (the paper's
@@ -275,6 +296,32 @@ class NeighborSaga(IncrementalSolver):
         self.epsilon = epsilon
         self.neighbors = neighbors
         self.switch_to_saga = switch_to_saga
+
+    step_rules = IncrementalSolver.step_rules | {"paper", "optimal", "universal", "capped"}
+
+    def _share(self, engine, smoothness, metric):
+        if self.step_size in IncrementalSolver.step_rules:
+            return super()._share(engine, smoothness, metric)
+        mu, n = engine.problem.penalty.l2 / engine.n_rows, engine.n_rows
+        if metric is not None:  # of the penalty in the coordinates of the steps
+            mu *= float(metric.min(initial=np.inf))
+        q = min(self.n_neighbors, n)
+        if mu <= 0.0 and self.step_size in ("paper", "capped"):
+            raise ValueError(
+                f"step_size={self.step_size!r} needs a ridge penalty: take 'universal', or an "
+                f"l1_ratio below 1"
+            )
+        smoothness_of_terms = smoothness + mu
+        share = smoothness / smoothness_of_terms  # of the one over the other
+        universal = 0.25 * float(memorization_step(1.0, "universal")) * share
+        if self.step_size == "universal":
+            return universal
+        if self.step_size == "optimal":
+            shares = EPSILON.get(self.variant, self.epsilon) > 0.0
+            K = 4.0 * q * smoothness_of_terms / (n * max(mu, SMALLEST * smoothness_of_terms))
+            return 0.25 * float(memorization_step(K, "shared" if shares else "optimal")) * share
+        paper = smoothness * q / (mu * n)
+        return paper if self.step_size == "paper" else min(paper, universal)
 
     def check(self):
         """Refuse settings that make no sense."""

@@ -5,9 +5,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.random_projection import SparseRandomProjection
-from sklearn.utils import check_array, check_consistent_length, gen_batches
+from sklearn.utils import gen_batches
 
-from .._validation import check_choice, check_integer, check_random_state, check_table
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_magnitude,
+    check_random_state,
+    check_table,
+    find_labels,
+)
 
 __all__ = ["METHODS", "NeighborGraph", "neighbor_graph"]
 
@@ -98,10 +105,12 @@ def neighbor_graph(X, y, n_neighbors, *, method="auto", random_state=None):
     """
     X = check_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n = X.shape[0]
+    check_magnitude(X.data if sp.issparse(X) else X, "X")
     labels = np.zeros(n, dtype=np.intp)
     if y is not None:
-        check_consistent_length(X, y)
-        labels = np.unique(np.asarray(y), return_inverse=True)[1]
+        if np.shape(y) != (n,):
+            raise ValueError(f"y must have one label for each of the {n} rows of X, or be None")
+        labels = np.searchsorted(find_labels(y, "y"), np.asarray(y))
     q = check_integer(n_neighbors, "n_neighbors", 1)
     if q > n:
         raise ValueError(f"n_neighbors={q} is more than the number of rows, {n}")
@@ -141,7 +150,7 @@ def given_parents(method, X, n_neighbors):
         method = method.parents
     elif hasattr(method, "kneighbors"):
         method = method.kneighbors(X, n_neighbors, return_distance=False)
-    parents = check_array(method, dtype=None, input_name="neighbors", copy=True)
+    parents = check_table(method, dtype=None, input_name="neighbors", copy=True)
     n = X.shape[0]
     if parents.dtype.kind not in "iu" or parents.shape[0] != n:
         raise ValueError(

@@ -221,7 +221,8 @@ def solve_saddle_point(
         return bool(answer)
 
     status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1), verbose=check_integer(verbose, "verbose", 0),
+        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+        verbose=check_integer(verbose, "verbose", 0),
         time_limit=check_time_limit(time_limit), end=None if callback is None else end,
     )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
@@ -487,7 +488,10 @@ class SaddleRun:
         ))  # fmt: skip
         if not isinstance(wanted, Real):
             raise TypeError(f"step_size must give numbers, got {wanted!r} in step {self.n_iter}")
-        wanted = float(wanted)
+        try:
+            wanted = float(wanted)
+        except OverflowError:  # a large integer
+            wanted = math.inf
         self.step_length = min(wanted, longest)
         if not 0.0 <= self.step_length < math.inf:
             raise ValueError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import NamedTuple
 
-from .._validation import check_choice, check_not_negative, check_positive
+from .._validation import check_choice, check_flag, check_not_negative, check_positive
 
 __all__ = ["SaddleConstants", "StepState", "resolve_step_size"]
 
@@ -113,6 +113,7 @@ class SaddleConstants:
             it is above one half without ``away``, which for the method with away steps means with
             pyramidal widths.
         """
+        check_flag(away, "away")
         _need(self, "the progress of a step", WIDE)
         width = math.sqrt(self._squared_width())
         by_x = self.diameter_x * self.coupling / math.sqrt(self.convexity_y)

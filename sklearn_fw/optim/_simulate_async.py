@@ -66,7 +66,8 @@ def simulate_async(
         Stop when the certificate is at most ``tol`` times what it is at zero coefficients, as
         `minimize_saga` does.
     step_size : {"auto", "theory"} or float, default="auto"
-        As for `SparseSaga`.
+        As for `SparseSaga`; "theory" is what `overlap_step` allows for the steps that are not seen
+        yet, of which there are up to ``delay - 1``.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         As for `SparseSaga`.
     random_state : int, RandomState or None, default=None
@@ -135,16 +136,9 @@ def simulate_async(
         x=best.coef, intercept=best.intercept, fun=best.objective, dual_gap=best.dual_gap,
         gradient_mapping=best.gradient_mapping, nit=n_iter, success=status is Status.CONVERGED,
         status="diverged" if run.diverged else status.name.lower(), message=message,
-        step_size=run.step_size, sparsity=sparsity(problem),
+        step_size=run.step_size, sparsity=run.engine.sparsity,
         history={name: np.array(values) for name, values in history.items()},
     )  # fmt: skip
-
-
-def sparsity(problem):
-    """Share of the rows that touch the column that most of them touch."""
-    if problem.fit_intercept:
-        return 1.0
-    return float(problem.counts.max(initial=0.0) / problem.active.size)
 
 
 class DelayedEngine(SeparableEngine):
@@ -213,6 +207,9 @@ class DelayedSaga(SparseSaga):
 
     def make_engine(self, problem, n_workers):
         return DelayedEngine(problem, self.delay)
+
+    def _overlap(self, engine):
+        return max(self.delay - 1, 0)
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return DelayedRun(problem, engine, self, tol=tol, rng=rng, start=start)

@@ -66,9 +66,9 @@ class SeparableForm:
         return float(np.sum(v * best - self.l1 * np.abs(best) - 0.5 * self.l2 * best * best))
 
     def dual_scale(self, v):
+        v = _point(v, "v", self.n_features)
         if self.l2 > 0.0:
             return 1.0
-        v = _point(v, "v", self.n_features)
         lower, upper = _per_feature(self.lower, v), _per_feature(self.upper, v)
         unbounded = np.where(v > 0.0, upper, -lower) == np.inf
         steepest = np.max(np.abs(v), where=unbounded, initial=0.0)

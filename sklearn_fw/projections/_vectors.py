@@ -153,8 +153,8 @@ def project_box(v, lower, upper):
     array([0. , 0.5, 1. ])
     """
     v = _vectors(v)
-    lower = check_array_of_numbers(lower, "lower", finite=False)
-    upper = check_array_of_numbers(upper, "upper", finite=False)
+    lower = check_array_of_numbers(lower, "lower", finite=None)
+    upper = check_array_of_numbers(upper, "upper", finite=None)
     for bound, name in ((lower, "lower"), (upper, "upper")):
         try:
             fits = np.broadcast_shapes(bound.shape, v.shape) == v.shape

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import new_figure
+from .._figures import check_label, new_figure
 from .._validation import check_choice
 
 __all__ = ["ConvergenceDisplay"]
@@ -163,7 +163,7 @@ class ConvergenceDisplay:
         if kind == "objectives" and self.objective is None:
             raise ValueError("kind='objectives' needs objective")
         self.figure_, self.ax_ = new_figure(self, ax)
-        label = self.name if name is None else name
+        label = check_label(self.name if name is None else name)
         # A curve of one point would be invisible without a marker.
         kwargs = {"marker": "." if len(self.steps) < 30 else None, **kwargs}
         self.dual_line_ = None

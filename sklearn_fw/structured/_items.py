@@ -4,13 +4,35 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from .._packed import Packed
+from .._validation import check_sample_weight
 
 
 def length_of(items, name):
     """Number of samples."""
     if items is None:
         raise ValueError(f"{name} must not be None")
-    return items.shape[0] if hasattr(items, "shape") else len(items)
+    shape = getattr(items, "shape", None)
+    if shape == () or (shape is None and not hasattr(items, "__len__")):
+        raise TypeError(f"{name} must be a list or array of samples, got {type(items).__name__}")
+    return shape[0] if shape is not None else len(items)
+
+
+def weighted_samples(X, y, sample_weight, sequences):
+    """The samples of positive weight that teach something, and their weights."""
+    n_samples = length_of(X, "X")
+    if length_of(y, "y") != n_samples:
+        raise ValueError(
+            f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
+        )
+    if n_samples == 0:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    weight = check_sample_weight(sample_weight, n_samples)
+    if sequences:
+        weight = without_empty(X, y, weight)
+    if np.any(weight == 0):
+        kept = np.flatnonzero(weight)
+        X, y, weight = take(X, kept), take(y, kept), weight[kept]
+    return X, y, weight
 
 
 def without_empty(X, y, weight):

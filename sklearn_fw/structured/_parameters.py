@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from .._validation import check_flag, check_integer, check_not_negative, check_positive
+from .._validation import check_flag, check_integer, check_not_negative, check_strength
 
 __all__ = ["check_parameters", "is_auto"]
 
@@ -15,7 +15,7 @@ def is_auto(value):
 def check_parameters(svm):
     """Refuse values out of range before any data are looked at."""
     if not is_auto(svm.C):
-        check_positive(svm.C, "C")
+        check_strength(svm.C, "C")
     if not is_auto(svm.tol):
         if not isinstance(svm.tol, Real) or not svm.tol >= 0:
             raise ValueError(

@@ -258,7 +258,7 @@ class PartBlocks(Blocks):
             current[i] = current_value(parts, self._dual, view, i, scratch) - true_value[i]
             scores = self._block_scores(i, view)
             asked.append(
-                (PairwiseScores(scores.unary.copy(), scores.pairwise, scores.edges), truth)
+                (PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges), truth)
             )
         pool = parallel(self._n_jobs)
         jobs = [

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._validation import (
+    check_array_of_numbers,
     check_choice,
     check_integer,
     check_positive,
@@ -210,7 +211,7 @@ class StructuredPath(RegularizationPath):
         return fitted
 
     def _check_C(self, C):
-        Cs = np.atleast_1d(np.asarray(C, dtype=float))
+        Cs = np.atleast_1d(check_array_of_numbers(C, "C", finite=None))
         if Cs.ndim != 1:
             raise ValueError(f"C must be a number or one-dimensional, got shape {Cs.shape}")
         for value in Cs:

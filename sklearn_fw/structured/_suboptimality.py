@@ -1,12 +1,12 @@
 """How far weights are from the optimum of the problem that other data pose."""
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._loop import drive
-from .._validation import check_integer, check_sample_weight
+from .._validation import check_data, check_integer
+from ..inference.oracles._checked import checked
 from ._choice_of_c import most_passes
-from ._items import length_of, take, without_empty
+from ._items import weighted_samples
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .solvers import BlockFrankWolfe, Perceptron, suitable_solver, with_bounds_of
@@ -42,29 +42,17 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
 def _blocks_of(svm, X, y, sample_weight):
     """The problem of other data with the fitted model, and the sum of their weights."""
     if isinstance(svm.model_, MulticlassModel | MultilabelModel):
-        X, y = validate_data(
+        X, y = check_data(
             svm, X, y, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
             multi_output=isinstance(svm.model_, MultilabelModel),
         )  # fmt: skip
-    n_samples = length_of(X, "X")
-    if length_of(y, "y") != n_samples:
-        raise ValueError(
-            f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
-        )
-    if n_samples == 0:
-        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-    weight = check_sample_weight(sample_weight, n_samples)
-    if isinstance(svm.model_, ChainModel):
-        weight = without_empty(X, y, weight)
-    if np.any(weight == 0):
-        kept = np.flatnonzero(weight)
-        X, y, weight = take(X, kept), take(y, kept), weight[kept]
+    X, y, weight = weighted_samples(X, y, sample_weight, isinstance(svm.model_, ChainModel))
     total = weight.sum()
     if has_parts(svm.model_):
         from ._part_blocks import PartBlocks
 
         parts = svm.model_._build_parts(X, y, weight / total)
-        return PartBlocks(parts, svm.oracle_, svm.n_jobs), total
+        return PartBlocks(parts, checked(svm.oracle_), svm.n_jobs), total
     from ._black_box_blocks import BlackBoxBlocks
 
     return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs), total

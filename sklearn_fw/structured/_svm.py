@@ -24,7 +24,7 @@ from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
 from ._checked_model import CheckedModel
 from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
-from ._items import collect, length_of, take, without_empty
+from ._items import collect, length_of, weighted_samples
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
 from ._path import structured_path
@@ -293,19 +293,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
                 multi_output=isinstance(self.model_, MultilabelModel),
             )  # fmt: skip
-        n_samples = length_of(X, "X")
-        if length_of(y, "y") != n_samples:
-            raise ValueError(
-                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
-            )
-        if n_samples == 0:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        weight = check_sample_weight(sample_weight, n_samples)
-        if isinstance(self.model_, ChainModel):
-            weight = without_empty(X, y, weight)
-        if np.any(weight == 0):
-            kept = np.flatnonzero(weight)
-            X, y, weight = take(X, kept), take(y, kept), weight[kept]
+        X, y, weight = weighted_samples(X, y, sample_weight, isinstance(self.model_, ChainModel))
         total = weight.sum()
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_", "task_loss_"):

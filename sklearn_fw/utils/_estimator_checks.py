@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.validation import has_fit_parameter
 
 from .._packed import Packed
+from .._validation import check_list, check_not_negative
 
 __all__ = ["check_structured_estimator"]
 
@@ -105,10 +106,15 @@ def check_structured_estimator(
     Traceback (most recent call last):
     AssertionError: data_unchanged: fit or predict changed X
     """
-    unknown = set(skip) - set(_CHECKS)
+    skip = check_list(skip, "skip", "names of checks")
+    unknown = [name for name in skip if not (isinstance(name, str) and name in _CHECKS)]
     if unknown:
-        raise ValueError(f"skip names unknown checks {sorted(unknown)}; known: {list(_CHECKS)}")
-    case = _Case(estimator, list(X), list(y), sample_weight_tol, backend)
+        raise ValueError(f"skip names unknown checks {unknown}; known: {list(_CHECKS)}")
+    check_not_negative(sample_weight_tol, "sample_weight_tol")
+    if not isinstance(backend, str):
+        raise TypeError(f"backend must be the name of a backend of joblib, got {backend!r}")
+    X, y = check_list(X, "X", "samples"), check_list(y, "y", "outputs")
+    case = _Case(estimator, X, y, sample_weight_tol, backend)
     if len(case.X) < 6 or len(case.X) != len(case.y):
         raise ValueError(
             f"X and y need the same number of samples, at least 6; got {len(case.X)} and "

@@ -13,23 +13,27 @@ KERNELS = ["rbf", "laplacian", "matern32", "matern52", "rational_quadratic", "li
            "polynomial", "all_subsets"]  # fmt: skip
 
 
-def devices():
-    """(library, device) pairs to be tried; a library that is absent is skipped in the test."""
-    yield "array_api_strict", "cpu"
-    yield "torch", "cpu"
-    yield "torch", "cuda"
-    yield "cupy", "cuda"
+DEVICES = [
+    ("array_api_strict", "cpu"), ("torch", "cpu"), ("torch", "cuda"), ("cupy", "cuda"),
+]  # fmt: skip
 
 
-def to_device(array, name, device):
-    library = pytest.importorskip(name, reason=f"needs {name}")
-    if name == "array_api_strict":
-        return library.asarray(array)
-    if name == "cupy":
-        return library.asarray(array)
-    if device == "cuda" and not library.cuda.is_available():
-        pytest.skip("needs a CUDA device")
-    return library.asarray(array, device=device)
+@pytest.fixture
+def to_device(dispatch, extra):
+    """Function that copies a NumPy array to a device as an array of another library."""
+
+    def copy(array, name, device):
+        if name == "cupy":
+            cupy = pytest.importorskip(name, reason="this machine lacks CuPy")
+            return cupy.asarray(array)
+        if name == "array_api_strict":
+            return extra("test-extras", name).asarray(array)
+        torch = extra("torch", name)
+        if device == "cuda" and not torch.cuda.is_available():
+            pytest.skip("this machine lacks a CUDA device")
+        return torch.asarray(array, device=device)
+
+    return copy
 
 
 def to_host(array, name):
@@ -48,8 +52,8 @@ def dispatch():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name, device", devices())
-def test_scores_are_those_of_numpy(name, device, kernel, dispatch, rng):
+@pytest.mark.parametrize("name, device", DEVICES)
+def test_scores_are_those_of_numpy(name, device, kernel, to_device, rng):
     X, new = rng.normal(size=(40, 3)), rng.normal(size=(11, 3))
     weight = rng.integers(0, 3, size=40)
     make = {"kernel": kernel, "sigma0": 0.3}
@@ -75,8 +79,8 @@ def test_scores_are_those_of_numpy(name, device, kernel, dispatch, rng):
         density.sample(3)
 
 
-@pytest.mark.parametrize("name, device", devices())
-def test_single_precision_is_computed_in_double(name, device, dispatch, rng):
+@pytest.mark.parametrize("name, device", DEVICES)
+def test_single_precision_is_computed_in_double(name, device, to_device, rng):
     X = rng.normal(size=(30, 2)).astype(np.float32)
     expected = KernelStudentTDensity(length_scale=1.0).fit(X).score_samples(X)
     there = to_device(X, name, device)
@@ -86,7 +90,7 @@ def test_single_precision_is_computed_in_double(name, device, dispatch, rng):
 
 @pytest.mark.parametrize("parameters", [{"max_rank": 3}, {"normalize": "importance"},
                                         {"kernel": lambda X, Y: X @ Y.T}])  # fmt: skip
-def test_what_needs_numpy_says_so(parameters, dispatch, rng):
+def test_what_needs_numpy_says_so(parameters, to_device, rng):
     X = to_device(rng.normal(size=(10, 2)), "torch", "cpu")
     with pytest.raises(ValueError, match="named kernels"):
         KernelStudentTDensity(**parameters).fit(X)

@@ -11,7 +11,10 @@ import numpy as np
 
 from _package import families, public_objects
 
-__all__ = ["CALLS", "Call", "GENERAL", "documented", "fitting", "function", "methods", "wanted"]
+__all__ = [
+    "GENERAL", "Call", "build", "documented", "fitting", "function", "methods", "table",
+    "uncovered", "wanted",
+]  # fmt: skip
 
 # Methods that come from scikit-learn and have no damage of ours.
 GENERAL = {
@@ -28,7 +31,8 @@ class Call:
     argument, which the fuzzer mixes in. ``docs`` are the objects whose docstrings say what types
     arguments may have. ``aliases`` are words besides the argument's name that a message may use.
     ``allows`` names damages that are fine although no docstring says so, as
-    {(argument, damage): reason}; "*" stands for any.
+    {(argument, damage): reason}; "*" stands for any. ``raises`` are documented errors of other
+    kinds, and ``infinite`` says that infinity is a documented answer.
     """
 
     name: str
@@ -38,6 +42,8 @@ class Call:
     variants: dict = field(default_factory=dict)
     aliases: dict = field(default_factory=dict)
     allows: dict = field(default_factory=dict)
+    raises: tuple = ()
+    infinite: bool = False
     slow: bool = False
 
     def __str__(self):
@@ -187,13 +193,14 @@ UNCALLED = {
     r"losses\.(LogLoss|ModifiedHuber|MultinomialLogLoss|SquaredError|SquaredHinge)": (
         "a constructor without parameters"
     ),
-    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.Domain|structured\.StructuredModel)(\.\w+)?": (
+    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.Domain)(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
+    r"structured\.StructuredModel(\.\w+)?": "abstract; `Ranking` stands for it in StructuredSVM",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores": "a tuple that holds an answer",
-    r"penalties\.BlockSeparable": "the user writes its methods; GroupLasso has the same parameters",
-    r"structured\.StructuredPath": "made by regularization_path",
+    r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
+    r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",
     r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",
 }

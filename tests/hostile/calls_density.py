@@ -55,12 +55,15 @@ def entries():
     kernel = rbf(points(), points())
     scored = {"X": few}
     with_kernel = {"X": kernel[:4], "diag": np.ones(4)}
+    why = "a container: it keeps what it is given, and estimators look into it"
+    kept = {("values", "*"): why, ("blocks", "*"): why}
     return [
         *fitting(
             KernelStudentTDensity, density_params,
             lambda: {"X": points(), "sample_weight": weights()},
             variants={
-                "kernel": ["polynomial", "sigmoid", "laplacian"], "length_scale": ["auto", "median"],
+                "kernel": ["polynomial", "laplacian", "matern32", "linear", "all_subsets"],
+                "length_scale": ["auto", "median"],
                 "formula": ["published"], "max_rank": [None, 3], "contamination": ["auto"],
                 "jacobian": ["auto"], "normalize": [True], "sample_weight": [None],
             },
@@ -92,13 +95,11 @@ def entries():
         *methods(
             KernelStudentTClassifier, fitted_classifier,
             {
-                **{
-                    name: density
-                    for name in (
-                        "decision_function", "joint_log_scores", "predict", "predict_log_proba",
-                        "predict_proba",
-                    )
-                },
+                **dict.fromkeys(
+                    ("decision_function", "joint_log_scores", "predict", "predict_log_proba",
+                     "predict_proba"),
+                    density,
+                ),
                 **{name: {} for name in (
                     "leave_one_out_joint_log_scores", "leave_one_out_predict",
                     "leave_one_out_scores",
@@ -118,7 +119,7 @@ def entries():
         ),
         *methods(
             RelativeNoveltyDetector, lambda: RelativeNoveltyDetector().fit(points(), labels()),
-            {name: density for name in ("decision_function", "predict", "score_samples")},
+            dict.fromkeys(("decision_function", "predict", "score_samples"), density),
         ),
         *function(
             kernel_student_t_fantasy,
@@ -136,7 +137,7 @@ def entries():
                 "y": [0, 1, 2, 0, 1, 2], "sample_weight_tol": 0.1, "backend": "threading",
                 "skip": ("grid_search", "sample_weight", "string_labels", "skops", "containers"),
             },
-            slow=True,
+            raises=(AssertionError,), slow=True,
         ),
         *build(
             Packed,
@@ -144,9 +145,11 @@ def entries():
                 "values": np.arange(12.0).reshape(6, 2), "offsets": np.array([0, 3, 4, 6]),
                 "index": np.array([2, 0]),
             },
+            raises=(IndexError,), allows=kept,
         ),
         *methods(
             Packed, lambda: Packed(np.arange(6.0), [0, 2, 6]),
             {"compact": {}, "from_list": {"blocks": [np.zeros((2, 2)), np.ones((1, 2))]}},
+            aliases={"blocks": ("sample", "samples")}, allows=kept, infinite=True,
         ),
     ]  # fmt: skip

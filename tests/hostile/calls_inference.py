@@ -4,6 +4,7 @@ import copy
 import functools
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_fw import inference
 from sklearn_fw.inference import PairwiseMRF, PairwiseScores
@@ -26,7 +27,9 @@ def cycle_scores():
 
 def attractive_scores():
     table = 0.5 * np.tile(np.eye(2), (3, 1, 1))
-    return PairwiseScores(generator(8).normal(size=(3, 2)), table, np.array([[0, 1], [1, 2], [0, 2]]))
+    return PairwiseScores(
+        generator(8).normal(size=(3, 2)), table, np.array([[0, 1], [1, 2], [0, 2]])
+    )
 
 
 def matrix():
@@ -49,6 +52,25 @@ def best_states(scores):
     return np.argmax(scores.unary, axis=1)
 
 
+class Plain(BaseEstimator):
+    """An oracle of the user, with all the methods that one can have."""
+
+    def argmax(self, scores, start=None):
+        return inference.Enumeration().argmax(scores)
+
+    def top_k(self, scores, k):
+        return inference.Enumeration().top_k(scores, k)
+
+    def marginals(self, scores):
+        return inference.Enumeration().marginals(scores)
+
+    def max_marginals(self, scores):
+        return inference.Enumeration().max_marginals(scores)
+
+    def sample(self, scores, n_samples, random_state=None):
+        return inference.Enumeration().sample(scores, n_samples, random_state)
+
+
 ORACLES = {
     inference.ICM: ({"max_iter": 100}, cycle_scores),
     inference.MILP: ({"time_limit": 10.0, "mip_rel_gap": 1e-9}, cycle_scores),
@@ -60,6 +82,7 @@ ORACLES = {
         {"max_nodes": 100, "time_limit": 10.0, "max_iter": 20, "node_iter": 2}, cycle_scores,
     ),
     inference.CallableOracle: ({"function": best_states}, cycle_scores),
+    inference.CheckedOracle: ({"oracle": Plain()}, cycle_scores),
     inference.Elimination: ({"max_table_size": 1000}, cycle_scores),
     inference.Enumeration: ({"max_labelings": 1000}, cycle_scores),
     inference.GraphCut: ({}, attractive_scores),
@@ -96,9 +119,14 @@ def of_oracle(cls, params, scores):
     aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
     found = [
         dataclasses.replace(
-            entry, name=f"{entry.name}.argmax", run=run, docs=(cls, cls.argmax), aliases=aliases,
-            allows={("start", "*"): "oracles that need no start ignore it"} if cls not in (
-                inference.ICM, inference.IteratedLocalSearch) else {},
+            entry,
+            name=f"{entry.name}.argmax",
+            run=run,
+            docs=(cls, cls.argmax),
+            aliases=aliases,
+            allows={("start", "*"): "oracles that need no start ignore it"}
+            if cls not in (inference.ICM, inference.IteratedLocalSearch)
+            else {},
         )
     ]
     others = {
@@ -185,6 +213,7 @@ def of_field():
         "flatten": {"node": node, "edge": edge}, "node_blocks": {"flat": theta},
         "map": {"oracle": inference.Elimination(), "start": labels, "time_limit": 10.0},
         "parts": {"X": states()}, "score": {"X": states()}, "scores": {"theta": theta},
+        "check_labelling": {"labels": labels, "name": "start"},
         "to_ising": {}, "to_networkx": {}, "vertex": {"labels": labels},
         "to_uai": lambda: {"path": str(folder() / "out.uai")},
         "from_uai": lambda: {
@@ -213,8 +242,9 @@ def of_field():
             allows={
                 ("path", "text"): "a file of that name is written",
                 ("path", "code"): "a file of that name is written",
+                ("name", "*"): "a word for messages",
             },
-            aliases={"path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
+            aliases={"labels": ("start",), "path": ("graph",), "J": ("h",), "graph": ("unary", "pairwise", "node")},
         ),
     ]  # fmt: skip
 

@@ -50,7 +50,8 @@ COMMON = {
 }  # fmt: skip
 SOLVERS = [
     "asaga", "sparse_saga", "lagged_saga", "sag", "svrg", "fista", "sdca", "newton", "auto",
-    "newton_cg", "hogwild", "asyspcd", "n_saga", "epsilon_n_saga", "loopless_svrg", "q_saga", "shared_n_saga",
+    "newton_cg", "hogwild", "asyspcd", "n_saga", "epsilon_n_saga", "loopless_svrg", "q_saga",
+    "shared_n_saga", "kromagnon",
 ]  # fmt: skip
 OBJECTS = [
     lambda: penalties.GroupLasso([[0, 1], [2]], l1=0.1, l2=0.1),
@@ -80,7 +81,8 @@ class HalfSquare(penalties.BlockSeparable):
 
 def classifier_params():
     return {
-        "loss": "log_loss", "C": 1.0, "multi_class": "auto", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
+        "loss": "log_loss", "C": 1.0, "multi_class": "auto",
+        "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
         **COMMON,
     }  # fmt: skip
 
@@ -103,6 +105,12 @@ LOSSES = [
 
 
 def of_losses():
+    why = "formulas of numbers, for arrays of any shape"
+    free = {
+        (argument, damage): why
+        for argument in ("y", "z", "s")
+        for damage in ("two_more_axes", "no_axis", "nothing_inside", "flag")
+    }
     truth, scores = np.array([1.0, -1.0, 1.0]), np.array([0.5, 0.2, -1.0])
     slopes = np.array([-0.5, 0.3, -0.1])
     found = []
@@ -114,6 +122,7 @@ def of_losses():
                 "derivative": {"y": truth, "z": scores}, "conjugate": {"y": truth, "s": slopes},
                 "curvature": {"s": slopes},
             },
+            infinite=True, allows=free,
         )  # fmt: skip
     classes, table = np.array([0, 1]), np.array([[0.1, 0.2], [1.0, -1.0]])
     given = {"y": classes, "z": table}
@@ -124,6 +133,7 @@ def of_losses():
             "check": {}, "value": given, "derivative": given,
             "conjugate": {"y": classes, "s": slopes}, "curvature": {"s": slopes},
         },
+        infinite=True, allows=free,
     )  # fmt: skip
     for cls, name, value in (
         (losses.Huber, "delta", 1.35),
@@ -169,14 +179,13 @@ def bound_penalty(cls, params, **options):
     (entry,) = build(cls, make, **options)
     return [
         dataclasses.replace(
-            entry, run=run, docs=(cls, cls.bind),
+            entry, run=run, docs=(cls, cls.bind), infinite=True,
             aliases={"w": ("v",), "n_features": ("groups", "lower", "upper")},
         )
     ]  # fmt: skip
 
 
 def of_penalties():
-    groups = [[0, 1], [2]]
     found = []
     for cls, params in {
         penalties.L1: dict,
@@ -189,23 +198,11 @@ def of_penalties():
         penalties.L2Ball: lambda: {"radius": 3.0, "groups": [[0, 1], [2]]},
         penalties.NonNegative: lambda: {"l1": 0.1, "l2": 0.2},
         penalties.Simplex: lambda: {"radius": 1.0, "groups": [[0, 1], [2]]},
-        HalfSquare: lambda: {"groups": [[0, 1], [2]]},
     }.items():  # fmt: skip
-        if cls is HalfSquare:
-            continue
         found += bound_penalty(cls, params)
-    u = np.array([1.0, -0.5])
-    found += methods(
-        penalties.BlockSeparable, lambda: HalfSquare(groups),
-        {
-            "block_value": {"u": u, "block": 0}, "block_prox": {"u": u, "step": 0.5, "block": 0},
-            "block_conjugate": {"v": u, "block": 0},
-        },
-        allows={("*", "*"): "the methods of the user"},
-    )  # fmt: skip
     found += function(
-        penalties.resolve_penalty, lambda: {"penalty": penalties.L2(), "l1_ratio": 0.5},
-        variants={"penalty": ["elasticnet"]},
+        penalties.resolve_penalty, lambda: {"penalty": "elasticnet", "l1_ratio": 0.5},
+        variants={"penalty": [penalties.L2]},
     )  # fmt: skip
     return found
 
@@ -226,7 +223,9 @@ def entries():
         *methods(
             AsagaClassifier, fitted,
             {
-                **{n: few for n in ("decision_function", "predict", "predict_log_proba", "predict_proba")},
+                **dict.fromkeys(
+                    ("decision_function", "predict", "predict_log_proba", "predict_proba"), few
+                ),
                 "score": {**scored, "y": classes(4)},
                 "partial_fit": {
                     "X": rows(5), "y": classes(5), "classes": np.array([0, 1, 2]),
@@ -286,6 +285,7 @@ def entries():
                 "X": rows(), "y": targets(), "sample_weight": weights(), "n_values": 3,
                 "ratio": 0.1,
             },
+            allows={("estimator.alpha", "*"): "the path sets it"},
             variants={"X": [sparse_rows], "sample_weight": [None],
                       "estimator": [lambda: AsagaRegressor("huber", penalty=OBJECTS[0]())]},
         ),
@@ -296,6 +296,7 @@ def entries():
                 "y": two_classes(), "sample_weight": weights(), "cv": 2, "scoring": "accuracy",
                 "n_jobs": 1, "Cs": np.array([0.1, 1.0]),
             },
+            allows={("estimator.C", "*"): "the path sets it"},
         ),
         *build(
             RegularizationPathDisplay,

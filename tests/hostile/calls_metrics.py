@@ -57,13 +57,28 @@ def sentences():
     return [[["He", "PRP"], ["runs", "VBZ"]], [["Stop", "VB"]]]
 
 
+ANY_LABELS = {
+    (argument, damage): "labels are compared, whatever they are"
+    for argument in ("y_true", "y_pred")
+    for damage in ("complex_entries", "object_text", "object_thing", "half", "kind", "thing")
+} | {("zero_division", "nan"): "as in scikit-learn"}
+NODES = {"X": ("samples", "nodes")}
+INNER = {
+    ("X", damage): "StandardScaler takes what it can use of it"
+    for damage in ("nan", "object_none", "object_nan", "all_nan", "huge", "huge_entry", "missing")
+}
+UNUSED = {("input_features", "*"): "not used; the custom of scikit-learn has it"}
+SCORER = {
+    "raises": (AttributeError,),  # of scikit-learn, for what is no estimator
+    "aliases": {"estimator": ("y_pred",)},
+}
+
+
 def entries():
     X = [np.eye(3)[y] for y in true()]
     scored = {"X": X, "y_true": true(), "sample_weight": np.array([1.0, 2.0])}
     nodes = [generator(1).normal(size=(n, 2)) for n in (3, 2, 4)]
-    fitted_nodes = functools.partial(
-        preprocessing.NodeTransformer(StandardScaler()).fit, nodes
-    )
+    fitted_nodes = functools.partial(preprocessing.NodeTransformer(StandardScaler()).fit, nodes)
     token = {
         "templates": "tagging", "fields": ("w", "pos"), "functions": {"low": str.lower},
         "boundaries": True, "bias": True, "min_count": 1, "dtype": np.float64,
@@ -76,36 +91,41 @@ def entries():
         *function(
             metrics.alignment_error_rate,
             lambda: {
-                "y_sure": [[(0, 0), (1, 1)], [(0, 0)]], "y_possible": [[(0, 0), (1, 1), (0, 1)], [(0, 0)]],
+                "y_sure": [[(0, 0), (1, 1)], [(0, 0)]],
+                "y_possible": [[(0, 0), (1, 1), (0, 1)], [(0, 0)]],
                 "y_pred": [[(0, 0), (0, 1)], [(0, 0)]],
             },
         ),
-        *function(metrics.mean_hamming_loss, labels_and_weights(normalize="node")),
-        *function(metrics.node_accuracy, labels_and_weights()),
-        *function(metrics.sequence_accuracy, labels_and_weights()),
-        *function(metrics.phrase_classification_report, tags_and_weights(digits=3)),
-        *function(metrics.phrase_counts, tags_and_weights()),
+        *function(
+            metrics.mean_hamming_loss, labels_and_weights(normalize="node"), allows=ANY_LABELS
+        ),
+        *function(metrics.node_accuracy, labels_and_weights(), allows=ANY_LABELS),
+        *function(metrics.sequence_accuracy, labels_and_weights(), allows=ANY_LABELS),
+        *function(
+            metrics.phrase_classification_report, tags_and_weights(digits=3), allows=ANY_LABELS
+        ),
+        *function(metrics.phrase_counts, tags_and_weights(), allows=ANY_LABELS),
         *function(
             metrics.phrase_f1_score, tags_and_weights(average="micro", zero_division=0.0),
-            variants={"average": ["macro", None]},
+            variants={"average": ["macro", None]}, allows=ANY_LABELS,
         ),
         *function(
             metrics.phrase_precision_recall_f1,
-            tags_and_weights(average="micro", zero_division=0.0),
+            tags_and_weights(average="micro", zero_division=0.0), allows=ANY_LABELS,
         ),
         *function(
             metrics.node_accuracy_scorer, lambda: {"estimator": chain(), **scored},
-            name="metrics.node_accuracy_scorer",
+            name="metrics.node_accuracy_scorer", allows=ANY_LABELS, **SCORER,
         ),
         *function(
             metrics.sequence_accuracy_scorer, lambda: {"estimator": chain(), **scored},
-            name="metrics.sequence_accuracy_scorer",
+            name="metrics.sequence_accuracy_scorer", allows=ANY_LABELS, **SCORER,
         ),
         *function(
             metrics.phrase_f1_scorer,
             lambda: {"estimator": Reader(), "X": X, "y_true": chunks()},
-            name="metrics.phrase_f1_scorer",
-            allows={("X", "*"): "the estimator takes anything"},
+            name="metrics.phrase_f1_scorer", **SCORER,
+            allows={("X", "*"): "the estimator takes anything", **ANY_LABELS},
         ),
         *fitting(preprocessing.TokenFeatures, lambda: dict(token), lambda: {"X": sentences()}),
         *methods(
@@ -115,6 +135,7 @@ def entries():
                 "transform": {"X": sentences()}, "fit_transform": {"X": sentences()},
                 "get_feature_names_out": {"input_features": None},
             },
+            aliases={"X": ("token", "field")}, allows=UNUSED,
         ),
         *fitting(
             preprocessing.ChunkingFeatures, lambda: dict(chunking), lambda: {"X": sentences()}
@@ -126,22 +147,26 @@ def entries():
                 "transform": {"X": sentences()}, "fit_transform": {"X": sentences()},
                 "get_feature_names_out": {"input_features": None},
             },
+            aliases={"X": ("token", "field")}, allows=UNUSED,
         ),
         *fitting(
             preprocessing.NodeTransformer,
             lambda: {"transformer": StandardScaler(), "part": 0},
             lambda: {"X": [x.copy() for x in nodes]},
-            allows={("part", "*"): "used for samples that are tuples"},
+            aliases=NODES, allows={("part", "*"): "used for samples that are tuples", **INNER},
         ),
         *methods(
             preprocessing.NodeTransformer, fitted_nodes,
             {
                 "transform": {"X": nodes}, "fit_transform": {"X": nodes},
-                "inverse_transform": {"X": nodes}, "get_feature_names_out": {"input_features": None},
+                "inverse_transform": {"X": nodes},
+                "get_feature_names_out": {"input_features": None},
             },
+            aliases=NODES, allows=INNER,
         ),
         *function(
-            preprocessing.crfsuite_chunking_attributes, lambda: {"sentence": sentences()[0]}
+            preprocessing.crfsuite_chunking_attributes, lambda: {"sentence": sentences()[0]},
+            aliases={"sentence": ("token", "field")},
         ),
         *function(preprocessing.tagging_templates, lambda: {"word": "w"}),
     ]  # fmt: skip

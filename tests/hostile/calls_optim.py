@@ -7,12 +7,13 @@ import numpy as np
 from sklearn_fw import optim, projections
 from sklearn_fw.optim import domains
 
-from .calls import build, fitting, function, generator, methods
-from .calls_linear import VARIANTS, rows, sparse_rows, targets, two_classes, weights
+from .calls import build, function, generator, methods
+from .calls_linear import VARIANTS, rows, sparse_rows, two_classes, weights
 
 SOLVERS = {
     optim.Asaga: {}, optim.LaggedSaga: {}, optim.Sag: {}, optim.Saga: {}, optim.SparseSaga: {},
-    optim.Hogwild: {"decay": 0.5}, optim.Svrg: {"n_inner": 1.0, "loopless": False, "parallel": False},
+    optim.Hogwild: {"decay": 0.5},
+    optim.Svrg: {"n_inner": 1.0, "loopless": False, "parallel": False},
     optim.NeighborSaga: {
         "variant": "epsilon_n_saga", "n_neighbors": 3, "epsilon": 0.1, "neighbors": "exact",
         "switch_to_saga": 2,

@@ -11,7 +11,7 @@ from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.structured import StructuredSVM, StructuredSVMCV
 from sklearn_fw.utils import Packed
 
-from .calls import build, fitting, function, generator, methods
+from .calls import build, fitting, generator, methods
 
 
 def words(form=np.asarray):
@@ -147,14 +147,23 @@ def svm_of(kind, **more):
     (entry,) = fitting(
         StructuredSVM,
         lambda: {
-            "model": model(), "task_loss": "auto", **copy.copy(oracle),
-            "solver": structured.BlockFrankWolfe(), **SETTINGS,
+            "model": model(),
+            "task_loss": "auto",
+            **copy.copy(oracle),
+            "solver": structured.BlockFrankWolfe(),
+            **SETTINGS,
         },
         make,
         variants={
-            "solver": SOLVERS, "C": ["auto"], "tol": ["auto"], "max_iter": ["auto"],
-            "n_jobs": [2, None], "oracle": ["auto"], "sample_weight": [None],
-            "warm_start": [True], **more,
+            "solver": SOLVERS,
+            "C": ["auto"],
+            "tol": ["auto"],
+            "max_iter": ["auto"],
+            "n_jobs": [2, None],
+            "oracle": ["auto"],
+            "sample_weight": [None],
+            "warm_start": [True],
+            **more,
         },
         aliases={
             "oracle": ("labels", "function", "argmax"),
@@ -172,6 +181,7 @@ def of_svm():
         **{name: {"X": X} for name in (
             "predict", "predict_marginals", "score_samples",
         )},
+        "duality_gap": {"X": X, "y": y, "sample_weight": weight, "max_iter": 5},
         "loss": {"X": X, "y": y}, "n_best": {"X": X, "k": 2}, "feature_weights": {},
         "calibrate": {"X": X, "y": y, "sample_weight": weight},
         "score": {"X": X, "y": y, "sample_weight": weight},
@@ -191,7 +201,9 @@ def of_svm():
         *fitting(
             StructuredSVMCV,
             lambda: {
-                "estimator": StructuredSVM("multiclass", solver="bcpfw", random_state=0, max_iter=200),
+                "estimator": StructuredSVM(
+                    "multiclass", solver="bcpfw", random_state=0, max_iter=200
+                ),
                 "eps": 0.3, "kappa": 0.7, "C_min": 0.01, "C_max": 1.0, "n_values": 3,
                 "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1,
             },
@@ -222,6 +234,13 @@ def path():
     )
 
 
+@functools.cache
+def radius_path():
+    solver = structured.SaddlePointFrankWolfe(radius=1.5, norm="l2", block=True)
+    svm = StructuredSVM("multiclass", solver=solver, random_state=0, max_iter=2000)
+    return regularization_path(svm, table(), classes(), eps=0.3)
+
+
 def of_paths():
     allows = {("at", "none"): "None means all", ("y", "none"): "None means no scores"}
     aliases = {"at": ("C",), "value": ("C",)}
@@ -236,6 +255,17 @@ def of_paths():
                 },
             },
             aliases=aliases, allows=allows,
+        ),
+        *methods(
+            structured.RadiusPath, radius_path,
+            {
+                "coef_at": {"radius": 1.0}, "estimator_at": {"value": 1.0},
+                "gap_at": {"radius": 1.0}, "predict": {"X": table(), "at": 1.0},
+                "score_path": {
+                    "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
+                },
+            },
+            aliases={"at": ("radius",), "value": ("radius",)}, allows=allows,
         ),
         *build(
             structured.ConvergenceDisplay,
@@ -266,11 +296,19 @@ def of_models():
         if kind == "own":
             continue
         settings = {
-            "chain": {"task_loss": "hamming", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0}, "start_end": True},
-            "multiclass": {"task_loss": "zero_one", "class_weight": "balanced", "fit_intercept": True},
-            "multilabel": {"edges": [(0, 1), (1, 2)], "task_loss": "hamming", "fit_intercept": True},
+            "chain": {
+                "task_loss": "hamming", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
+                "start_end": True,
+            },
+            "multiclass": {
+                "task_loss": "zero_one", "class_weight": "balanced", "fit_intercept": True,
+            },
+            "multilabel": {
+                "edges": [(0, 1), (1, 2)], "task_loss": "hamming", "fit_intercept": True,
+            },
             "matching": {
-                "false_link_cost": 1.0, "missed_link_cost": 3.0, "perfect": False, "normalize": True,
+                "false_link_cost": 1.0, "missed_link_cost": 3.0, "perfect": False,
+                "normalize": True,
             },
             "enumerated": {"task_loss": "zero_one"},
         }[kind]  # fmt: skip
@@ -288,7 +326,8 @@ def of_models():
         }  # fmt: skip
         if hasattr(model, "scores"):
             arguments |= {
-                "scores": {"x": x, "w": w}, "default_oracle": {},
+                "scores": {"x": x, "w": w},
+                "default_oracle": {},
                 "augment": {"scores": made.scores(x, w), "y_true": truth},
             }
         if hasattr(model, "unpack"):

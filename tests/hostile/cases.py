@@ -12,6 +12,7 @@ from . import files, users
 from .calls import documented, table
 from .damages import Skip, damages_of, parts_of
 from .verdicts import Verdict, judge
+from .workers import limit
 
 __all__ = ["Case", "Place", "draw", "kinds", "one_of_each"]
 
@@ -55,6 +56,8 @@ class Case:
         found = set(self.arguments)
         for place in self.places:
             found |= {place.argument, *(p for p in place.path if not p.isdigit())}
+            if any(part.isdigit() for part in place.path):
+                found |= {"sample", "token", "field"}  # "sample 3 has" is as good as "X[3] has"
             found |= set(self.call.aliases.get(place.argument, ()))
             value = self.arguments.get(place.argument)
             if place.damage.startswith("user_"):
@@ -71,7 +74,8 @@ class Case:
         level = next(n for n in ("free", "rubbish", "extreme", "harmless") if n in levels)
         return judge(
             lambda: self.call.run(self.arguments), level=level, names=self.names(),
-            usual=self.usual, user_code=any(p.damage.startswith("user_") for p in self.places),
+            usual=self.usual, raises=self.call.raises, infinite=self.call.infinite,
+            user_code=any(place.damage.startswith("user_") for place in self.places),
         )  # fmt: skip
 
 
@@ -80,9 +84,14 @@ class Case:
 
 def level_of(call, argument, path, damage, owner, value):
     """The level of a damage here: a documented value is no rubbish."""
-    for key in ((argument, damage.name), (argument, "*"), ("*", "*")):
+    place = ".".join([argument, *path])
+    for key in ((argument, damage.name), (place, "*"), (argument, "*"), ("*", "*")):
         if key in call.allows:
             return "free"
+    if isinstance(owner, BaseEstimator) and any(
+        name.endswith("_") and not name.startswith("_") for name in vars(owner)
+    ):
+        return "free"  # parameters of what was fitted before are not read again
     types = documented(type(owner)) if isinstance(owner, BaseEstimator) else None
     text = types.get(path[-1], "") if types is not None else call.types.get(argument, "")
     if "ignored" in text.lower():
@@ -97,7 +106,8 @@ def level_of(call, argument, path, damage, owner, value):
         "thing": ("object, ", "x : object"), "nothing_inside": ("array-like", "list", "tuple"),
         "pair": ("array", "(n_"), "number": ("int", "float"), "flag": ("int",),
         "its_class": ("callable", "object"), "nan": (), "digits": ("str", "path"),
-        "capitals": ("str", "path"), "code_of_it": ("path",), "in_a_list": ("list", "array", "tuple"),
+        "capitals": ("str", "path"), "code_of_it": ("path",),
+        "in_a_list": ("list", "array", "tuple"),
         "two_more_axes": ("(n_samples, ...)",),
     }  # fmt: skip
     plain = text.split('"')[0]  # without choices
@@ -258,8 +268,11 @@ def one_of_each(name, damage):
 
 def run(case):
     """Judge a case and clean up after it."""
+    if case is None:
+        return Verdict("no such damage")
+    limit(None)
     try:
-        return case.judge() if case is not None else Verdict("no such damage")
+        return case.judge()
     finally:
         files.clear()
         close_figures()

@@ -48,7 +48,10 @@ def need(condition):
 
 
 class Nothing:
-    """An object that can do nothing."""
+    """An object that can do nothing; it can be made of anything, like a function of the user."""
+
+    def __init__(self, *args, **kwargs):
+        pass
 
 
 def table(level, **makers):
@@ -459,9 +462,7 @@ LISTS = [
 OBJECTS = [
     *table("rubbish", its_class=lambda v, rng: type(v), number=lambda v, rng: 3.5),
 ]
-USER_CODE = [
-    Damage(f"user_{name}", level, apply) for name, level, apply in users.WAYS
-]
+USER_CODE = [Damage(f"user_{name}", level, apply) for name, level, apply in users.WAYS]
 FILES = [Damage(f"file_{name}", level, apply) for name, level, apply in files.WAYS]
 RANDOM = [
     *table("rubbish", number_text=lambda v, rng: "seed", half=lambda v, rng: 0.5),

@@ -16,12 +16,15 @@ from itertools import count
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
+    sys.path[:0] = [
+        str(Path(__file__).resolve().parents[1]),
+        str(Path(__file__).resolve().parents[2]),
+    ]
 
 from hostile.verdicts import GOOD
 from hostile.workers import Worker
 
-print = functools.partial(print, flush=True)  # noqa: A001
+print = functools.partial(print, flush=True)
 N_CALLS = 20_000
 SHOWN = 400
 

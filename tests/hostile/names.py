@@ -2,7 +2,9 @@
 
 from . import cases
 
-__all__ = ["RUNNERS"]
+__all__ = ["PATIENCE", "RUNNERS"]
+
+PATIENCE = 20
 
 
 def name(seed, index, only=""):

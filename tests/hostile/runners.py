@@ -2,7 +2,9 @@
 
 from . import cases
 
-__all__ = ["RUNNERS"]
+__all__ = ["PATIENCE", "RUNNERS"]
+
+PATIENCE = 20  # limits of CPU time; each call has one of its own
 
 
 def drawn(seed, index, only=""):

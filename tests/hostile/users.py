@@ -57,6 +57,7 @@ def overridden(value, method, change):
     def bound(self, *args, **kwargs):
         return call(getattr(super(made, self), method), args, kwargs)
 
+    bound.__name__ = method
     bound.__doc__ = getattr(base, method).__doc__
     # The signature too: it says what can be passed.
     bound.__signature__ = inspect.signature(getattr(base, method))

@@ -19,6 +19,7 @@ CPU_SECONDS = 20  # of one call
 WALL_SECONDS = 240  # of a call that sleeps, or of a machine that is busy
 MEMORY = 8 * 2**30  # what a call may ask for
 START_SECONDS = 300
+_LIMIT = []  # of one call; in children only
 
 
 class Worker:
@@ -51,7 +52,7 @@ class Worker:
         env = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"}
         env.setdefault("OMP_NUM_THREADS", "1")
         env.pop("SKLEARN_FW_DATA", None)
-        self.log = tempfile.TemporaryFile()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115, closed with the child
         self.child = subprocess.Popen(
             [sys.executable, "-m", "hostile.workers", self.runners, str(self.cpu_seconds),
              str(self.memory)],
@@ -101,6 +102,12 @@ class Worker:
             self._forget()
 
 
+def limit(seconds):
+    """End this process by a signal after so much CPU time from now, compiled code included."""
+    if _LIMIT:
+        signal.setitimer(signal.ITIMER_PROF, seconds or _LIMIT[0])
+
+
 def serve(runners, cpu_seconds, memory):
     """The loop of a child: a line with a task in, a line with the answer out."""
     import faulthandler
@@ -108,22 +115,26 @@ def serve(runners, cpu_seconds, memory):
     import resource
 
     faulthandler.enable()
+    _LIMIT.append(cpu_seconds)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what calls print is no answer
-    table = importlib.import_module(runners).RUNNERS
+    module = importlib.import_module(runners)
+    # Runners that limit each call themselves may take longer before it, to compile kernels.
+    patience = getattr(module, "PATIENCE", 1)
     warnings.simplefilter("always")
     os.chdir(tempfile.mkdtemp(prefix="sklearn_fw-calls-"))
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         task = json.loads(line)
-        # Ends the process by a signal when the time is over, compiled code included.
-        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-        answer = table[task.pop("kind")](**task)
+        limit(patience * cpu_seconds)
+        answer = module.RUNNERS[task.pop("kind")](**task)
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))
+    from hostile import workers  # not the copy that is called __main__
+
+    workers.serve(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))

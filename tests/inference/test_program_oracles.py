@@ -267,8 +267,8 @@ def test_labellings_satisfy_the_equations(rng):
 
 
 @pytest.fixture
-def toulbar2():
-    pytest.importorskip("pytoulbar2", reason="needs the extra 'toulbar2'")
+def toulbar2(extra):
+    extra("toulbar2", "pytoulbar2")
 
 
 @pytest.mark.usefixtures("toulbar2")

@@ -5,67 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from _scaled_scores import SIZES, Referee, scaled_scores
+from _scaled_scores import ORACLES, SHARE, SIZES, assert_holds, scaled_scores
 from sklearn_fw.inference import (
-    ICM,
     MILP,
     QPBO,
     TRWS,
     Assignment,
-    BestOf,
     BranchAndBound,
-    Elimination,
-    Enumeration,
     GraphCut,
-    IteratedLocalSearch,
     LPRelaxation,
     PairwiseScores,
-    Toulbar2,
     TreeMaxProduct,
-    Viterbi,
 )
 from sklearn_fw.inference.oracles._settle import is_negligible, settled, without_hopeless
-
-# What counts as rounding: a share of the sum of the absolute scores of the best labelling.
-SHARE = Fraction(1, 10**9)
-TWO_STATES = {"n_states": 2, "attractive": True}
-ORACLES = {
-    "branch and bound": (BranchAndBound(), {}),
-    "branch and bound, budget": (BranchAndBound(max_nodes=2), {}),
-    "elimination": (Elimination(), {}),
-    "enumeration": (Enumeration(), {}),
-    "graph cut": (GraphCut(), TWO_STATES),
-    "icm": (ICM(), {}),
-    "local search": (IteratedLocalSearch(n_rounds=5), {}),
-    "lp": (LPRelaxation(), {}),
-    "milp": (MILP(), {}),
-    "milp, gap": (MILP(mip_rel_gap=0.1), {}),
-    "best of": (BestOf(), {}),
-    "qpbo": (QPBO(), {"n_states": 2}),
-    "toulbar2": (Toulbar2(resolution=0), {}),
-    "tree": (TreeMaxProduct(), {"graph": "forest"}),
-    "trws": (TRWS(), {}),
-    "viterbi": (Viterbi(), {"graph": "chain"}),
-}
-
-
-def assert_holds(oracle, scores):
-    """Labels, value and bound are what they are said to be; returns whether value is bound."""
-    referee = Referee(scores)
-    labels, value, upper_bound = oracle.argmax(scores)
-    assert value <= upper_bound
-    assert not (oracle.exact and value != upper_bound)
-    if referee.best is None:
-        assert value == -np.inf
-        return value == upper_bound
-    parts = referee.parts(labels.tolist())
-    if None in parts:
-        assert value == -np.inf
-    else:
-        assert abs(Fraction(value) - sum(parts)) <= SHARE * sum(map(abs, parts))
-    assert upper_bound == np.inf or upper_bound >= referee.best - SHARE * referee.size
-    return value == upper_bound
-
 
 def check_many(name, sizes, n):
     if name == "toulbar2":

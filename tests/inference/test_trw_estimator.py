@@ -361,7 +361,7 @@ def test_bad_functions_are_refused(answer, message):
 
 @pytest.mark.parametrize(
     "labels, message",
-    [([0, 1], "one label for each of the 4 variables"), ([0, 1, 0, 7], "state 7 for variable 3")],
+    [([0, 1], "must return 4 labels, one per node"), ([0, 1, 0, 7], "labels from 0 to 1, got 0")],
 )
 def test_bad_oracles_are_refused(labels, message):
     class Wrong:
@@ -421,7 +421,11 @@ def colours(n_variables):
     "n_variables, settings, message",
     [
         (6, {"polytope": "local", "tol": 50.0}, "no labelling was found that .* allow"),
-        (4, {"polytope": "local", "tol": 50.0}, r"a weight of 0\.95 is on labellings that .*forbid"),
+        (
+            4,
+            {"polytope": "local", "tol": 50.0},
+            r"a weight of 0\.95 is on labellings that .*forbid",
+        ),
         (4, {"oracle": "trws", "tol": 50.0}, r"a weight of 0\.95 is on labellings that .*forbid"),
     ],
 )

@@ -9,8 +9,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_fw import AsagaClassifier
 from sklearn_fw.model_selection import cross_validate_path
 
-pytest.importorskip("distributed", reason="needs the extra 'distributed'")
-
 
 @pytest.fixture(scope="module")
 def table():

@@ -236,7 +236,7 @@ def test_labels(y, message):
     [
         (np.full(N, np.nan), "Input y contains NaN"),
         (np.full(N, np.inf), "Input y contains infinity"),
-        (["a"] * N, "must hold real numbers only: its dtype is <U1"),
+        (["a"] * N, "y must hold numbers, got dtype <U1"),
         (np.zeros(N + 1), r"inconsistent numbers of samples: \[30, 31\]"),
         (np.zeros((N, 2, 2)), "Found array with dim 3"),
         (None, "requires y to be passed, but the target y is None"),

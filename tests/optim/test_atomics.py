@@ -4,6 +4,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +19,8 @@ from sklearn_fw.optim._finite_sum import FiniteSum
 from sklearn_fw.optim._minimize_saga import solve
 from sklearn_fw.optim._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import BlockSeparable
+
+pytestmark = pytest.mark.plain
 
 N_THREADS = 2
 
@@ -113,6 +116,7 @@ def test_indices_of_all_kinds():
             assert fetch(array, tuple(cast(i) for i in index)) == 1.0
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
 @pytest.mark.parametrize("array", [np.zeros(3, dtype=np.int64), np.zeros((2, 2))])
 def test_arguments_that_do_not_fit_do_not_compile(array):
     with pytest.raises(TypingError):

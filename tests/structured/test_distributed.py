@@ -10,8 +10,6 @@ from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.inference import TreeMaxProduct
 from sklearn_fw.structured import StructuredSVMCV
 
-pytest.importorskip("distributed", reason="needs the extra 'distributed'")
-
 
 class SlowTree:
     """An oracle that is not compiled into the pass, so that sweeps send it to the workers."""

@@ -291,7 +291,7 @@ def test_errors_of_methods():
     model = MatchingModel().initialize([GOOD], [[]])
     with pytest.raises(ValueError, match=r"w must have shape \(1,\), got \(2,\)"):
         model.inference(GOOD, np.ones(2))
-    with pytest.raises(ValueError, match="scores are not finite: x or w contains NaN"):
+    with pytest.raises(ValueError, match="x contains NaN or infinity"):
         model.inference(GOOD + np.nan, np.ones(1))
     with pytest.raises(ValueError, match=r"y must have shape \(2, 3\), got \(3, 2\)"):
         model.joint_feature(GOOD, np.zeros((3, 2)))

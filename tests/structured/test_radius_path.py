@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -298,3 +299,40 @@ def test_cross_validation_of_C_refuses_a_radius():
     X, y = digits()
     with pytest.raises(ValueError, match="GridSearchCV over solver__radius"):
         StructuredSVMCV(StructuredSVM(solver="sp_fw")).fit(X, y)
+
+
+# ---- oracles that are not exact ------------------------------------------------------------------
+
+
+class IgnoreEdges(BaseEstimator):
+    """Best states of the nodes alone, and a bound that is far away."""
+
+    exact = False
+
+    def __init__(self, knows_bounds=True):
+        self.knows_bounds = knows_bounds
+
+    def argmax(self, scores, start=None):
+        labels = scores.unary.argmax(axis=1)
+        bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
+        return labels, scores.value(labels), bound if self.knows_bounds else np.inf
+
+
+def test_bounds_of_oracles_certify_the_path():
+    p = problem("labels, all pairs")
+    svm = StructuredSVM(
+        p.model, oracle=IgnoreEdges(), solver="sp_fw", random_state=0, max_iter=2000
+    )
+    eps = 0.3 * p.objective(np.zeros(p.size), 0.0)
+    path = regularization_path(svm, p.X, p.y, sample_weight=p.sample_weight, eps=eps,
+                               radius_max=0.5)  # fmt: skip
+    for radius in np.r_[path.radii_, 0.1, 0.3]:
+        excess = p.objective(path.coef_at(radius), 0.0) - smallest("labels, all pairs", radius)
+        assert -1e-9 <= excess <= path.gap_at(radius) + 1e-9 <= eps + 1e-8
+
+
+def test_without_bounds_there_is_no_path():
+    p = problem("labels, all pairs")
+    svm = StructuredSVM(p.model, oracle=IgnoreEdges(False), solver="sp_fw", random_state=0)
+    with pytest.raises(ValueError, match="a path over radii needs an oracle that is exact"):
+        regularization_path(svm, p.X, p.y, eps=0.5)

@@ -513,30 +513,6 @@ def test_verbose(words, caplog):
         assert not caplog.records
 
 
-def test_compilation_is_announced_once(caplog, monkeypatch):
-    from sklearn_fw._kernels import _jit
-
-    announcement = _jit._Announcement()
-
-    class Dispatcher:
-        @staticmethod
-        def py_func():
-            pass
-
-    class Event:
-        data = {"dispatcher": Dispatcher}
-
-    with caplog.at_level(logging.INFO, logger="sklearn_fw"):
-        announcement.on_start(Event)
-        assert not caplog.records  # code of others
-        monkeypatch.setattr(Dispatcher.py_func, "__module__", "sklearn_fw._kernels.blocks")
-        announcement.on_start(Event)
-        announcement.on_start(Event)
-    assert [r.getMessage() for r in caplog.records] == [
-        "compiling kernels: some seconds, once per installation"
-    ]
-
-
 def test_convergence_warning(words):
     X, y = words
     with pytest.warns(ConvergenceWarning, match="2 passes were made") as caught:

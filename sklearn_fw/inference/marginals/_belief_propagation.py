@@ -8,7 +8,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 
 from ..._loop import drive
 from ..._result import Status
@@ -17,6 +17,7 @@ from ..._validation import (
     check_integer,
     check_not_negative,
     check_positive,
+    check_random_state,
     check_time_limit,
 )
 from .._scores import is_forest

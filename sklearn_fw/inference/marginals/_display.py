@@ -1,10 +1,12 @@
 """Pictures of marginals and of bounds on log Z; matplotlib is imported when one is drawn."""
 
+import math
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._figures import new_figure
-from ..._validation import check_choice
+from ..._figures import check_label, new_figure
+from ..._validation import check_array_of_numbers, check_choice, check_integer, check_list
 
 __all__ = ["MarginalsDisplay"]
 
@@ -99,7 +101,13 @@ class MarginalsDisplay:
         ImportError
             When matplotlib is not installed.
         """
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise TypeError(
+                f"estimator must be a fitted estimator of marginals, got {estimator!r:.60}"
+            )
         check_is_fitted(estimator)
+        if not hasattr(estimator, "marginals_"):
+            raise TypeError(f"estimator has no marginals_: {type(estimator).__name__} infers none")
         display = cls(
             estimator.marginals_,
             history=getattr(estimator, "history_", None),
@@ -135,18 +143,25 @@ class MarginalsDisplay:
             self._plot_bounds(ax, kwargs)
         else:
             self._plot_marginals(ax, shape, state, kwargs)
-        if self.name is not None:
+        if check_label(self.name) is not None:
             self.ax_.set_title(self.name)
         return self
 
     def _plot_marginals(self, ax, shape, state, kwargs):
-        values = self.marginals
+        values = check_array_of_numbers(self.marginals, "marginals")
+        if values.ndim != 2:
+            raise ValueError(
+                f"marginals must have shape (n_variables, n_states), got {values.shape}"
+            )
         if shape is not None:
-            if int(np.prod(shape)) != len(values):
+            shape = check_list(shape, "shape", "two integers")
+            shape = tuple(check_integer(side, "shape", 1) for side in shape)
+            if len(shape) != 2 or math.prod(shape) != len(values):
                 raise ValueError(
-                    f"shape must have {len(values)} pixels, one per variable, got {tuple(shape)}"
+                    f"shape must be two integers with {len(values)} pixels, one per variable, got "
+                    f"{shape}"
                 )
-            if not 0 <= state < values.shape[1]:
+            if check_integer(state, "state", 0) >= values.shape[1]:
                 raise ValueError(f"state must be 0 to {values.shape[1] - 1}, got {state}")
             values = values[:, state].reshape(shape)
         self.figure_, self.ax_ = new_figure(self, ax)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
-from ..._validation import check_integer, check_sample_weight
+from ..._validation import check_data, check_integer, check_random_state, check_sample_weight
 from .._scores import is_forest
 from ._forest_rows import ForestRows
 from ._learning import learn_mrf
@@ -79,7 +78,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             self.n_features_in_ = mrf.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
         else:
-            X = validate_data(self, X, ensure_all_finite="allow-nan")
+            X = check_data(self, X, ensure_all_finite="allow-nan")
             weight = check_sample_weight(sample_weight, len(X))
             learned = learn_mrf(
                 X, edges=self.edges, pseudocount=self.pseudocount, n_states=self.n_states,
@@ -231,7 +230,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     def _partial_rows(self, X):
         """Rows of states, with -1 for missing entries."""
-        X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan")
+        X = check_data(self, X, reset=False, ensure_all_finite="allow-nan")
         X = np.asarray(X, dtype=np.float64)
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)

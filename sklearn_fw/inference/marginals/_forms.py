@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from ..._files import check_path
+from ..._validation import check_array_of_numbers
+from .._scores import integers
+
 __all__ = ["OtherForms"]
 
 
@@ -62,9 +66,11 @@ class OtherForms:
         mrf : PairwiseMRF
             The random field.
         """
-        h, J = np.asarray(h, dtype=np.float64), np.asarray(J, dtype=np.float64)
+        h, J = check_array_of_numbers(h, "h"), check_array_of_numbers(J, "J")
         if h.ndim != 1:
             raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
+        if edges is not None:
+            edges = integers(edges, "edges", 2)
         if edges is not None and J.shape != (len(edges),):
             raise ValueError(f"J must hold a number for each of {len(edges)} edges, got {J.shape}")
         if edges is None:
@@ -105,6 +111,8 @@ class OtherForms:
         ValueError
             When the graph is directed or an attribute is missing.
         """
+        if not all(hasattr(graph, name) for name in ("is_directed", "nodes", "edges")):
+            raise TypeError(f"graph must be a graph of networkx, got {type(graph).__name__}")
         if graph.is_directed():
             raise ValueError("graph must be undirected; call graph.to_undirected()")
         number = {node: i for i, node in enumerate(graph.nodes)}
@@ -112,6 +120,8 @@ class OtherForms:
             ("node", graph.nodes(data=True), unary),
             ("edge", graph.edges(data=True), pairwise),
         ):
+            if not isinstance(attribute, str):
+                raise TypeError(f"the attribute of each {kind} must be text, got {attribute!r:.60}")
             for *item, data in items:
                 if attribute not in data:
                     raise ValueError(f"{kind} {item} has no attribute {attribute!r}")
@@ -170,7 +180,7 @@ class OtherForms:
         if evidence is None:
             return mrf
         if not isinstance(evidence, dict):
-            evidence = read_uai_evidence(evidence)
+            evidence = read_uai_evidence(check_path(evidence, "evidence"))
             if not isinstance(evidence, dict):
                 raise ValueError(
                     "evidence holds several samples: read them with read_uai_evidence and call "

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validation import check_not_negative
-from .._scores import is_forest
+from .._scores import as_array, is_forest
 from ._forest_rows import ForestRows
 from ._mrf import PairwiseMRF, check_edges
 from ._spanning_trees import matrix_tree_edge_probabilities, maximum_spanning_tree_vertex
@@ -31,6 +31,10 @@ class LearnedMRF(NamedTuple):
     weight: np.ndarray | None
 
 
+# States of a variable, and entries of all tables of pairs, that still fit into memory.
+MOST_STATES, MOST_ENTRIES = 2**20, 2**28
+
+
 def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     """Potentials that maximise the tree-reweighted likelihood of the rows of ``X``.
 
@@ -46,10 +50,16 @@ def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     states = _states(X)[sample_weight > 0]
     sample_weight = sample_weight[sample_weight > 0]
     n_states = _numbers_of_states(states, n_states)
-    check_not_negative(pseudocount, "pseudocount")
+    pseudocount = check_not_negative(pseudocount, "pseudocount")
     if pseudocount == 0:
         raise ValueError("pseudocount must be positive: potentials would be -inf for unseen pairs")
     pairs = _pairs(edges, states.shape[1])
+    n_entries = float(n_states[pairs].astype(np.float64).prod(axis=1).sum())
+    if n_entries > MOST_ENTRIES:
+        raise ValueError(
+            f"the columns of X have up to {n_states.max()} states, so that the tables of "
+            f"{len(pairs)} pairs would have {n_entries:.3g} entries: merge states, or give edges"
+        )
     counts = _Counts(states, n_states, sample_weight, pseudocount, pairs)
     missing = (states < 0).any()
     if missing or (isinstance(edges, str) and edges == "tree"):
@@ -177,6 +187,12 @@ def _states(X):
             f"Negative values in data passed to fit: X[{row}, {column}] is {X[row, column]}. "
             f"States count from 0; mark missing entries by NaN"
         )
+    if X.max() > MOST_STATES:
+        row, column = np.argwhere(X.max() == X)[0]
+        raise ValueError(
+            f"X[{row}, {column}] is {X[row, column]}, and that many states have no room in memory: "
+            f"number the states from 0 by OrdinalEncoder"
+        )
     states = X.astype(np.int64)
     if np.any(states != X):
         row, column = np.argwhere(states != X)[0]
@@ -196,12 +212,14 @@ def _numbers_of_states(states, n_states):
         return seen
     if isinstance(n_states, Integral):
         n_states = np.full(len(seen), n_states)
-    n_states = np.asarray(n_states)
+    n_states = as_array(n_states, "n_states")
     if n_states.shape != seen.shape or n_states.dtype.kind not in "iu":
         raise ValueError(
             f"n_states must be 'auto', an integer or one integer per column ({len(seen)}), got "
             f"{n_states!r}"
         )
+    if n_states.max() > MOST_STATES:
+        raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
     if np.any(n_states < seen):
         i = int(np.argmax(n_states < seen))
         raise ValueError(f"n_states[{i}] is {n_states[i]}, but column {i} of X holds {seen[i] - 1}")

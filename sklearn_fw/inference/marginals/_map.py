@@ -47,7 +47,7 @@ def find_map(mrf, oracle, start, time_limit):
     """The `MAPResult` of a random field, see `PairwiseMRF.map`."""
     seconds = check_time_limit(time_limit)
     if start is not None:
-        start = mrf.check_labels(np.asarray(start)[None])[0]
+        start = mrf.check_labelling(start, "start")
     choice = _choice(mrf, oracle, seconds)
     scores = mrf.scores()
     with deadline_after(seconds):

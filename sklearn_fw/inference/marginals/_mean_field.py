@@ -5,11 +5,10 @@ import time
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from ..._loop import drive
 from ..._result import Status
-from ..._validation import check_integer, check_positive, check_time_limit
+from ..._validation import check_integer, check_positive, check_random_state, check_time_limit
 from ._belief_propagation import kernels, make_layout
 from ._choice import require_allowed
 from ._estimator import Inference, MarginalsEstimator

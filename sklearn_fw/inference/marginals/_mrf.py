@@ -5,7 +5,8 @@ from numbers import Integral
 
 import numpy as np
 
-from .._scores import PairwiseScores
+from ..._validation import check_array_of_numbers, check_list, check_number
+from .._scores import PairwiseScores, as_array, floats, integers
 from ._forms import OtherForms
 
 __all__ = ["SOFT", "PairwiseMRF", "check_edges"]
@@ -81,6 +82,7 @@ class PairwiseMRF(OtherForms):
     """
 
     def __init__(self, unary, edges=None, pairwise=None, *, constant=0.0, names=None):
+        unary = check_list(unary, "unary", "log-potentials, one row for each variable")
         blocks = [_potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
         if not blocks:
             raise ValueError("unary is empty: a random field has at least one variable")
@@ -91,12 +93,11 @@ class PairwiseMRF(OtherForms):
         edges = check_edges(edges, len(blocks))
         tables = _tables(pairwise, edges, n_states)
         edges, tables = _canonical(edges, tables)
-        if not np.isfinite(constant):
-            raise ValueError(f"constant must be finite, got {constant}")
-        if names is not None and len(names) != len(blocks):
-            raise ValueError(f"names must name {len(blocks)} variables, got {len(names)}")
-        self.n_states, self.edges, self.constant = n_states, edges, float(constant)
-        self.names = None if names is None else list(names)
+        self.n_states, self.edges = n_states, edges
+        self.constant = check_number(constant, "constant")
+        self.names = None if names is None else check_list(names, "names", "text")
+        if names is not None and len(self.names) != len(blocks):
+            raise ValueError(f"names must name {len(blocks)} variables, got {len(self.names)}")
         self.variables, self.evidence = np.arange(len(blocks)), {}
         sizes = n_states[edges].prod(axis=1)
         self.node_start = np.concatenate([[0], np.cumsum(n_states)])
@@ -131,13 +132,15 @@ class PairwiseMRF(OtherForms):
         Parameters
         ----------
         flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``.
+            Potentials, marginals or any other numbers in the order of ``theta``; those of edges
+            may be left out.
 
         Returns
         -------
         blocks : list of n_variables views of shape (n_states_i,)
             One for each variable.
         """
+        flat = self._flat(flat, "flat", self.node_start[-1])
         return [flat[a:b] for a, b in neighbours(self.node_start)]
 
     def edge_blocks(self, flat):
@@ -153,9 +156,21 @@ class PairwiseMRF(OtherForms):
         blocks : list of n_edges views of shape (n_states_i, n_states_j)
             One for each edge.
         """
+        flat = self._flat(flat, "flat")
         starts = neighbours(self.edge_start)
         shapes = self.n_states[self.edges]
         return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
+
+    def _flat(self, flat, name, size=None):
+        """A vector like ``theta``, of any kind of numbers; what it holds is not looked at."""
+        flat = as_array(flat, name)
+        fits = flat.shape in (self.theta.shape, (size,))
+        if not fits or flat.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{name} must hold {len(self.theta)} numbers in the order of theta, got dtype "
+                f"{flat.dtype} and shape {flat.shape}"
+            )
+        return flat
 
     def __repr__(self):
         low, high = self.n_states.min(), self.n_states.max()
@@ -173,14 +188,17 @@ class PairwiseMRF(OtherForms):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_variables), integer
-            Labellings. The range is not checked.
+            Labellings.
 
         Returns
         -------
         places : ndarray of shape (n_samples, n_variables + n_edges), int64
             One place for each variable and each edge.
         """
-        X = np.asarray(X, dtype=np.int64)
+        return self._places(self.check_labels(X))
+
+    def _places(self, X):
+        """`parts` of labellings that were checked, int64."""
         i, j = self.edges.T
         return np.concatenate(
             [
@@ -204,7 +222,7 @@ class PairwiseMRF(OtherForms):
             One at the parts of the labelling, else zero, in the order of ``theta``.
         """
         vertex = np.zeros(len(self.theta))
-        vertex[self.parts(self.check_labels([labels]))[0]] = 1.0
+        vertex[self.parts(self.check_labelling(labels, "labels")[None])[0]] = 1.0
         return vertex
 
     def score(self, X):
@@ -220,7 +238,7 @@ class PairwiseMRF(OtherForms):
         score : ndarray of shape (n_samples,)
             ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
         """
-        return self.constant + self.theta[self.parts(self.check_labels(X))].sum(axis=1)
+        return self.constant + self.theta[self.parts(X)].sum(axis=1)
 
     def check_labels(self, X):
         """Labellings as integers, refused when a state does not exist.
@@ -240,10 +258,12 @@ class PairwiseMRF(OtherForms):
         ValueError
             When the shape is wrong or a state is missing, fractional or out of range.
         """
-        X = np.asarray(X)
+        X = as_array(X, "X")
+        if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
+            X = check_array_of_numbers(X, "X", finite=None)
         if X.ndim != 2 or X.shape[1] != self.n_variables:
             raise ValueError(
-                f"labellings must have shape (n_samples, {self.n_variables}), got {X.shape}"
+                f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
             )
         with np.errstate(invalid="ignore"):  # NaN is found below
             states = X.astype(np.int64)
@@ -255,6 +275,31 @@ class PairwiseMRF(OtherForms):
                 f"0 to {self.n_states[column] - 1}"
             )
         return states
+
+    def check_labelling(self, labels, name):
+        """One labelling as integers, called by a name in errors; see `check_labels`.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_variables,)
+            States as whole numbers.
+        name : str
+            Name of the parameter.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_variables,), int64
+            The same.
+
+        Raises
+        ------
+        ValueError
+            When the shape is wrong or a state is missing, fractional or out of range.
+        """
+        try:
+            return self.check_labels(as_array(labels, name)[None])[0]
+        except ValueError as error:
+            raise ValueError(f"{name} must be one state for each variable: {error}") from None
 
     # ---- other fields ---------------------------------------------------------------------------
 
@@ -271,11 +316,11 @@ class PairwiseMRF(OtherForms):
         scores : PairwiseScores
             Views where all variables have the same number of states, else copies.
         """
-        theta = self.theta if theta is None else theta
+        theta = self.theta if theta is None else self._flat(theta, "theta")
         n, m, k = self.n_variables, self.n_edges, int(self.n_states.max())
         cut = self.node_start[-1]
         if cut == n * k:
-            return PairwiseScores(
+            return PairwiseScores._view(
                 theta[:cut].reshape(n, k), theta[cut:].reshape(m, k, k), self.edges
             )
         # Forbidding the missing states of the variables is enough; finite tables stay finite.
@@ -284,7 +329,7 @@ class PairwiseMRF(OtherForms):
         unary[exists] = theta[:cut]
         i, j = self.edges.T
         pairwise[exists[i][:, :, None] & exists[j][:, None, :]] = theta[cut:]
-        return PairwiseScores(unary, pairwise, self.edges)
+        return PairwiseScores._view(unary, pairwise, self.edges)
 
     def flatten(self, node, edge):
         """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.
@@ -301,7 +346,19 @@ class PairwiseMRF(OtherForms):
         flat : ndarray of shape (size,)
             The numbers that are not padding.
         """
-        exists = np.arange(node.shape[1]) < self.n_states[:, None]
+        node, edge = as_array(node, "node"), as_array(edge, "edge")
+        k = node.shape[1] if node.ndim == 2 else 0
+        if node.shape != (self.n_variables, k) or k < self.n_states.max():
+            raise ValueError(
+                f"node must have shape ({self.n_variables}, {self.n_states.max()}), got "
+                f"{node.shape}"
+            )
+        if edge.shape != (self.n_edges, k, k):
+            raise ValueError(
+                f"edge must have shape ({self.n_edges}, {k}, {k}), as node has {k} columns; got "
+                f"{edge.shape}"
+            )
+        exists = np.arange(k) < self.n_states[:, None]
         i, j = self.edges.T
         return np.concatenate([node[exists], edge[exists[i][:, :, None] & exists[j][:, None, :]]])
 
@@ -358,12 +415,19 @@ class PairwiseMRF(OtherForms):
 
     def _observed_states(self, observed):
         """State of each variable, -1 where it is not observed."""
+        if not isinstance(observed, dict):
+            raise TypeError(
+                f"observed must be a dict of variables to their states, got "
+                f"{type(observed).__name__}"
+            )
         states = np.full(self.n_variables, -1)
         for key, state in observed.items():
             i = self._number(key) if isinstance(key, str) else key
-            whole = isinstance(i, Integral) and isinstance(state, Integral)
+            whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in (i, state))
             if not whole or not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
-                raise ValueError(f"observed[{key!r}] = {state} is no state of any variable")
+                raise ValueError(
+                    f"observed[{key!r:.60}] = {state!r:.60} is no state of any variable"
+                )
             if states[i] not in (-1, state):
                 raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
             states[i] = state
@@ -390,7 +454,7 @@ class PairwiseMRF(OtherForms):
         X : ndarray of shape (n_all,) or (n_samples, n_all), int64
             The same with the states of ``evidence``, in the order of the first field.
         """
-        X = np.asarray(X)
+        X = as_array(X, "X")
         labels = self.check_labels(np.atleast_2d(X))
         full = np.empty((len(labels), self.n_variables + len(self.evidence)), np.int64)
         full[:, self.variables] = labels
@@ -440,24 +504,18 @@ class PairwiseMRF(OtherForms):
 
 
 def _potentials(block, name, n_dims):
-    try:
-        block = np.array(block, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    block = np.array(floats(block, name))
     if block.ndim != n_dims or block.size == 0:
         raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
-    # max() is NaN if any entry is, and NaN < inf is false
-    if not block.max() < np.inf:
-        raise ValueError(f"{name} must hold finite numbers or -inf, got NaN or +inf")
     return block
 
 
 def check_edges(edges, n_variables):
     """Edges as int64 of shape (n_edges, 2), refused when they make no sense."""
-    edges = np.asarray([] if edges is None else edges)
-    if edges.size == 0:
-        return np.empty((0, 2), np.int64)
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+    edges = integers([] if edges is None else edges, "edges", 2)
+    if not len(edges):
+        return edges
+    if edges.ndim != 2 or edges.shape[1] != 2:
         raise ValueError(
             f"edges must be integers of shape (n_edges, 2), got {edges.dtype} of {edges.shape}"
         )
@@ -470,7 +528,7 @@ def check_edges(edges, n_variables):
         raise ValueError(
             f"edges must join two different variables, got ({loops[0, 0]}, {loops[0, 0]})"
         )
-    return edges.astype(np.int64)
+    return edges
 
 
 def _tables(pairwise, edges, n_states):
@@ -478,6 +536,7 @@ def _tables(pairwise, edges, n_states):
         if len(edges):
             raise ValueError("pairwise is None, but there are edges: give each a table")
         return []
+    pairwise = check_list(pairwise, "pairwise", "tables, one for each edge")
     if len(pairwise) and all(np.ndim(row) == 1 for row in pairwise):
         pairwise = [pairwise] * len(edges)
     if len(pairwise) != len(edges):

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from ..._validation import check_array_of_numbers
+from ._mrf import PairwiseMRF
+
 __all__ = [
     "edge_mutual_information",
     "make_energy",
@@ -50,7 +53,8 @@ def trw_objective(mu, mrf, rho):
     """
     from ..._kernels.trw import value
 
-    return mrf.constant + value(make_energy(mrf, rho), _point(mu, mrf))
+    energy = _energy(mrf, rho)
+    return mrf.constant + value(energy, _point(mu, mrf))
 
 
 def trw_gradient(mu, mrf, rho):
@@ -72,9 +76,9 @@ def trw_gradient(mu, mrf, rho):
     """
     from ..._kernels.trw import gradient
 
-    mu = _point(mu, mrf)
+    energy, mu = _energy(mrf, rho), _point(mu, mrf)
     slopes = np.empty_like(mu)
-    gradient(make_energy(mrf, rho), mu, slopes)
+    gradient(energy, mu, slopes)
     return slopes
 
 
@@ -95,6 +99,7 @@ def edge_mutual_information(mu, mrf):
     """
     from ..._kernels.trw import mutual_information
 
+    _expect_field(mrf)
     information = np.empty(mrf.n_edges)
     mutual_information(
         _point(mu, mrf), mrf.n_states, mrf.edges, mrf.node_start, mrf.edge_start, information
@@ -126,9 +131,20 @@ def make_energy(mrf, rho, *, theta=None, floor=0.0):
     return Energy(theta, entropy, uniform_marginals(mrf), floor)
 
 
+def _energy(mrf, rho):
+    """The objective of a user's field and probabilities."""
+    _expect_field(mrf)
+    return make_energy(mrf, check_array_of_numbers(rho, "rho"))
+
+
+def _expect_field(mrf):
+    if not isinstance(mrf, PairwiseMRF):
+        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
+
+
 def _point(mu, mrf):
     """Marginals as the kernels take them, which check nothing."""
-    mu = np.array(mu, dtype=np.float64)
+    mu = np.array(check_array_of_numbers(mu, "mu"))
     if mu.shape != mrf.theta.shape:
         raise ValueError(
             f"mu must have shape {mrf.theta.shape}, as mrf.theta, got {mu.shape}: see "

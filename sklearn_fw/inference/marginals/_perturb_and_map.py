@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 
 from ..._threads import parallel
-from ..._validation import check_choice, check_integer
+from ..._validation import check_choice, check_integer, check_random_state
 from .._scores import PairwiseScores
 from ._choice import choose_oracle, require_allowed
 from ._estimator import Inference, MarginalsEstimator
@@ -243,7 +242,7 @@ def _draw(field, oracle, noise, n_copies, conditioning):
             unary[own] = -np.inf
             unary[own, state] = field.theta[places]
             start[own] = state
-            fixed = PairwiseScores(unary, scores.pairwise, scores.edges)
+            fixed = PairwiseScores._view(unary, scores.pairwise, scores.edges)
             _, conditional[places[0]], _ = oracle.argmax(fixed, start)
             n_calls += 1
     return Draw(labels, value, conditional, n_calls)

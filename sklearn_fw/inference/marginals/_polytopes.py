@@ -67,11 +67,11 @@ class MarginalPolytope:
 
     def vertex(self, labels):
         """The vertex that a labelling is."""
-        places = self._mrf.parts(labels[None])[0]
+        places = self._mrf._places(labels[None])[0]
         return Vertex(places, None, labels, np.nan, np.inf)
 
     def _vertex(self, labels, slopes, bound):
-        places = self._mrf.parts(labels[None])[0]
+        places = self._mrf._places(labels[None])[0]
         scores = slopes[places]
         value = float(scores.sum())
         # Exact oracles may sum up in another order; what else they say of the value is not used.

@@ -6,9 +6,14 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 
-from ..._validation import check_choice, check_integer
+from ..._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_random_state,
+)
 from ._mrf import SOFT, check_edges
 from ._objective import edge_mutual_information
 
@@ -382,7 +387,7 @@ def _graph(edges, n_variables):
 
 
 def _check_weights(weights, n_edges, name="weights"):
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = check_array_of_numbers(weights, name, finite=None)
     if weights.shape != (n_edges,):
         raise ValueError(f"{name} must have shape (n_edges,) = ({n_edges},), got {weights.shape}")
     if np.any(np.isnan(weights)):

@@ -392,7 +392,7 @@ class TRWMarginals(MarginalsEstimator):
                 self.delta, "delta", Real, min_val=0, max_val=largest,
                 include_boundaries="right" if largest < 1 else "neither",
             )  # fmt: skip
-        if self.correction_tol != "auto":
+        if not (isinstance(self.correction_tol, str) and self.correction_tol == "auto"):
             check_positive(self.correction_tol, "correction_tol")
         n_rho_iter = self.n_rho_iter
         if isinstance(n_rho_iter, str) and n_rho_iter == "auto":

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._scores import arrays_of
+from .._scores import arrays_of, as_array
 
 
 @functools.cache
@@ -76,7 +76,7 @@ def first_labels(scores, start):
     """A copy of a given labelling, by default the best state of every node by itself."""
     if start is None:
         return scores.unary.argmax(axis=1).astype(np.int32)
-    labels = np.asarray(start)
+    labels = as_array(start, "start")
     if labels.shape != (scores.n_nodes,) or labels.dtype.kind not in "iu":
         raise ValueError(
             f"start must hold {scores.n_nodes} integers, one label per node, "

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._validation import check_flag
 from .._scores import check_sums, floats
 from ._settle import ROUNDING, is_negligible
 
@@ -94,13 +95,10 @@ class Assignment(BaseEstimator):
         scores = floats(scores, "scores")
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
-        # max() is NaN if any entry is, and NaN < inf is false
-        if scores.size and not scores.max() < np.inf:
-            raise ValueError("scores must hold finite numbers or -inf, got NaN or +inf")
         largest = np.abs(scores).max(where=np.isfinite(scores), initial=0.0)
         check_sums(largest, sum(scores.shape))
         matching = np.zeros(scores.shape, np.int8)
-        if self.perfect:
+        if check_flag(self.perfect, "perfect"):
             if scores.shape[0] != scores.shape[1]:
                 raise ValueError(
                     f"perfect=True needs as many rows as columns, got scores of shape "

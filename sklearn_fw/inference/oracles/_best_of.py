@@ -5,6 +5,7 @@ import functools
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import expect_scores
 from ._checked import checked
 
 
@@ -94,6 +95,7 @@ class BestOf(BaseEstimator):
         TypeError
             When ``oracles`` is no list or holds something that is no oracle.
         """
+        expect_scores(scores)
         labels, value, upper_bound = None, -np.inf, np.inf
         for oracle in self._members(scores.n_states):
             found, found_value, bound = oracle.argmax(scores, start=start)

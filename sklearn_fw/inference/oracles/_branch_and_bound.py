@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_time_limit
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._adjacency import adjacency
 from ._plans import PlanCache
 from ._settle import settled
@@ -137,6 +138,7 @@ class BranchAndBound(BaseEstimator):
         ValueError
             When a parameter is out of range, or ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
         max_nodes = np.inf
         if self.max_nodes is not None:

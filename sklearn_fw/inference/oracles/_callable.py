@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import expect_scores
 from ._checked import check_argmax, copy_of
 
 
@@ -77,6 +78,11 @@ class CallableOracle(BaseEstimator):
         TypeError
             When the labels are not integers.
         """
+        expect_scores(scores)
+        if not callable(self.function):
+            raise TypeError(
+                f"function must be callable with scores, got {type(self.function).__name__}"
+            )
         answer, value, upper_bound = self.function(copy_of(scores)), None, None
         # Three labels may come as a tuple, too: then the first entry is a number.
         if isinstance(answer, tuple) and len(answer) == 3 and np.ndim(answer[0]) > 0:

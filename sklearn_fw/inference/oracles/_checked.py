@@ -249,7 +249,7 @@ class CheckedOracle(BaseEstimator):
 
 def copy_of(scores):
     """Scores that user code may change: ours are views of what training goes on with."""
-    return PairwiseScores(scores.unary.copy(), scores.pairwise, scores.edges.copy())
+    return PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges.copy())
 
 
 def check_argmax(labels, value, upper_bound, scores, name, *, strict):

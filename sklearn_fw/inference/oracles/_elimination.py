@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
 from .._deadline import time_left
-from .._scores import arrays_of
+from .._scores import arrays_of, expect_scores
 from ._exact import GibbsInference
 from ._plans import PlanCache
 
@@ -187,6 +187,7 @@ class Elimination(GibbsInference, BaseEstimator):
         TimeoutError
             When `time_left` comes to its end before the call does.
         """
+        expect_scores(scores)
         problem = self._problem(scores)
         value, messages, _ = _upward(problem, _kernels().MAX)
         labels = np.empty((1, scores.n_nodes), np.int32)
@@ -206,6 +207,7 @@ class Elimination(GibbsInference, BaseEstimator):
         size : int
             The number to compare with ``max_table_size``; above 2^40 a lower bound of it.
         """
+        expect_scores(scores)
         return self._graph(scores).plan(_count_states(arrays_of(scores)[0]))[2]
 
     def fits(self, scores):
@@ -221,6 +223,7 @@ class Elimination(GibbsInference, BaseEstimator):
         fits : bool
             False if all other methods would raise a ValueError.
         """
+        expect_scores(scores)
         return self._excess(*self._graph(scores).plan(_count_states(arrays_of(scores)[0]))) is None
 
     def cost(self, scores):
@@ -237,6 +240,7 @@ class Elimination(GibbsInference, BaseEstimator):
             From the number of entries of all tables and the speed of a usual core; `argmax` takes
             about a third. inf if the limits of ``max_table_size`` forbid the call.
         """
+        expect_scores(scores)
         found = self._graph(scores).plan(_count_states(arrays_of(scores)[0]))
         if self._excess(*found) is not None:
             return math.inf

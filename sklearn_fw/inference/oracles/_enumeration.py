@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
-from .._scores import allowed, arrays_of, count_labelings, kernels
+from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
 from ._exact import GibbsInference
 
 
@@ -80,6 +80,7 @@ class Enumeration(GibbsInference, BaseEstimator):
         ValueError
             When there are more than ``max_labelings`` labellings.
         """
+        expect_scores(scores)
         self._count(scores)
         unary, tables, edge_table = arrays_of(scores)
         edges = np.array(scores.edges, dtype=np.int64, order="C")
@@ -109,6 +110,7 @@ class Enumeration(GibbsInference, BaseEstimator):
         ValueError
             When there are more than ``max_labelings`` labellings, or k < 1.
         """
+        expect_scores(scores)
         k = check_integer(k, "k", 1)
         values = self._values(scores)
         n_labelings = len(values)

@@ -2,9 +2,8 @@
 
 import math
 
-from sklearn.utils import check_random_state
-
-from ..._validation import check_integer
+from ..._validation import check_integer, check_random_state
+from .._scores import expect_scores
 
 
 class GibbsInference:
@@ -51,6 +50,7 @@ class GibbsInference:
         ValueError
             When every labelling is forbidden, or the oracle does not accept the graph.
         """
+        expect_scores(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
         return node, edge, _some(log_partition)
 
@@ -72,6 +72,7 @@ class GibbsInference:
         ValueError
             When the oracle does not accept the graph.
         """
+        expect_scores(scores)
         return self._sums(scores, marginals=False)[2]
 
     def max_marginals(self, scores):
@@ -93,6 +94,7 @@ class GibbsInference:
         ValueError
             When the oracle does not accept the graph.
         """
+        expect_scores(scores)
         return self._maxima(scores)
 
     def sample(self, scores, n_samples, random_state=None):
@@ -118,6 +120,7 @@ class GibbsInference:
             When every labelling is forbidden, n_samples < 1, or the oracle does not accept the
             graph.
         """
+        expect_scores(scores)
         n_samples = check_integer(n_samples, "n_samples", 1)
         uniforms = check_random_state(random_state).random_sample((n_samples, scores.n_nodes))
         labels, log_partition = self._draws(scores, uniforms)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._scores import check_range
+from .._scores import check_range, expect_scores
 from ._settle import ROUNDING, settled
 
 DIAGONAL = [0, 1], [0, 1]
@@ -104,6 +104,7 @@ class GraphCut(BaseEstimator):
         ValueError
             When there are more than two states, or an edge is not attractive.
         """
+        expect_scores(scores)
         return settled(self._cut, scores, exact=True) or nothing_allowed(scores)
 
     def _cut(self, scores, start):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
+from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._plans import PlanCache
 
@@ -89,6 +90,7 @@ class ICM(BaseEstimator):
         ValueError
             When ``max_iter`` is below 1, or ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         max_iter = check_integer(self.max_iter, "max_iter", 1)
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))

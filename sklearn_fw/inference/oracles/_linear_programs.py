@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_not_negative, check_time_limit
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._graph_cut import nothing_allowed
 from ._local_polytope import (
@@ -138,6 +139,7 @@ class MILP(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         limit = min(check_time_limit(self.time_limit), time_left())
         gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
         first_labels(scores, start)
@@ -271,6 +273,7 @@ class LPRelaxation(BaseEstimator):
         RuntimeError
             When HiGHS fails.
         """
+        expect_scores(scores)
         first_labels(scores, start)
         return settled(self._round, scores, start) or nothing_allowed(scores)
 

@@ -68,7 +68,9 @@ def without_impossible_pairs(scores):
         return scores
     a, b = scores.edges.T
     pairs = possible[a][:, :, None] & possible[b][:, None, :]
-    return PairwiseScores(scores.unary, np.where(pairs, scores.pairwise, -np.inf), scores.edges)
+    return PairwiseScores._view(
+        scores.unary, np.where(pairs, scores.pairwise, -np.inf), scores.edges
+    )
 
 
 class Costs(NamedTuple):

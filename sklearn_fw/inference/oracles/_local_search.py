@@ -4,10 +4,10 @@ import functools
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
-from ..._validation import check_integer, check_time_limit
+from ..._validation import check_integer, check_random_state, check_time_limit
 from .._deadline import deadline_after, time_left
+from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb
 from ._plans import PlanCache
@@ -117,6 +117,7 @@ class IteratedLocalSearch(BaseEstimator):
         ValueError
             When a parameter is out of its range, or ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         n_rounds = self._rounds(scores.n_nodes)
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._graph_cut import fill_arcs, flow_kernels, nothing_allowed, switch_form
 from ._settle import settled
@@ -100,6 +101,7 @@ class QPBO(BaseEstimator):
         ValueError
             When there are more than two states, or ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         if start is not None:
             first_labels(scores, start)
         return settled(self._relax, scores, start) or nothing_allowed(scores)

@@ -86,7 +86,8 @@ def resolve_oracle(oracle, *, default=None):
         return ORACLES[oracle]()
     if isinstance(oracle, type):
         raise TypeError(f"oracle is the class {oracle.__name__}, pass an object of that class")
-    if callable(getattr(oracle, "argmax", None)):
+    # Arrays have a method argmax as well.
+    if callable(getattr(oracle, "argmax", None)) and not hasattr(oracle, "dtype"):
         return clone(oracle) if hasattr(oracle, "get_params") else oracle
     if callable(oracle):
         return CallableOracle(oracle)

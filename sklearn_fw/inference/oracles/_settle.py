@@ -98,4 +98,4 @@ def without_hopeless(scores, value):
         if n_left == n_before:
             break
         n_before = n_left
-    return PairwiseScores(unary, pairwise, scores.edges) if n_left < n_first else None
+    return PairwiseScores._view(unary, pairwise, scores.edges) if n_left < n_first else None

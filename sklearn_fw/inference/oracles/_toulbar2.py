@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_time_limit
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._graph_cut import nothing_allowed, possible_states
 from ._local_polytope import best_guess, dual_bound
 from ._settle import ROUNDING, is_negligible
@@ -111,6 +112,7 @@ class Toulbar2(BaseEstimator):
             When a parameter is out of its range, the scores have too many digits for it, or
             ``start`` is no labelling of this graph.
         """
+        expect_scores(scores)
         time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
         resolution = check_integer(self.resolution, "resolution", 0)
         library = _pytoulbar2()

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
-from .._scores import allowed, arrays_of, count_labelings, kernels
+from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
 from ._exact import GibbsInference
 
 
@@ -52,6 +52,7 @@ class ForestInference(GibbsInference, BaseEstimator):
         ValueError
             When the graph has a cycle, or is no chain where one is expected.
         """
+        expect_scores(scores)
         forest = self._forest(scores)
         n_nodes, n_states = forest[0].shape
         labels = np.empty(n_nodes, np.int32)
@@ -81,6 +82,7 @@ class ForestInference(GibbsInference, BaseEstimator):
         ValueError
             When the graph has a cycle, or is no chain where one is expected, or k < 1.
         """
+        expect_scores(scores)
         k = min(check_integer(k, "k", 1), count_labelings(scores))
         forest = self._forest(scores)
         return allowed(*kernels().tree_top_k(*forest, k))

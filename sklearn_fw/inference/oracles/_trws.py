@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer, check_not_negative
 from .._deadline import time_left
+from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb
 from ._plans import PlanCache
@@ -125,6 +126,7 @@ class TRWS(BaseEstimator):
             When ``max_iter`` is below 1 or ``tol`` negative, or ``start`` is no labelling of this
             graph.
         """
+        expect_scores(scores)
         max_iter = check_integer(self.max_iter, "max_iter", 1)
         tol = check_not_negative(self.tol, "tol")
         return settled(functools.partial(self._pass, max_iter=max_iter, tol=tol), scores, start)

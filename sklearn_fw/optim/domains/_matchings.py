@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..._validation import check_integer
+from ..._validation import check_flag, check_integer, check_not_negative
 from ._base import Described
 
 
@@ -48,7 +48,7 @@ class BipartiteMatchings(Described):
         if np.shape(shape) != (2,):
             raise ValueError(f"shape must be (n_rows, n_columns), got {shape}")
         self.shape = tuple(check_integer(n, "shape", 1) for n in shape)
-        self.perfect = perfect
+        self.perfect = check_flag(perfect, "perfect")
         self.size = self.shape[0] * self.shape[1]
 
     @property
@@ -67,7 +67,7 @@ class BipartiteMatchings(Described):
         return vertex.ravel()
 
     def contains(self, x, tol=1e-9):
-        x = self._vector(x, "x").reshape(self.shape)
+        x, tol = self._vector(x, "x").reshape(self.shape), check_not_negative(tol, "tol")
         sums = [x.sum(axis=1), x.sum(axis=0)]
         within = x.min() >= -tol and all(side.max() <= 1.0 + tol for side in sums)
         if self.perfect:
@@ -152,7 +152,7 @@ class PerfectMatchings(Described):
     def contains(self, x, tol=1e-9):
         import networkx as nx
 
-        x = self._vector(x, "x")
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         sums = np.bincount(self.pairs.ravel(), weights=np.repeat(x, 2))
         if x.min() < -tol or np.abs(sums - 1.0).max() > tol:
             return False

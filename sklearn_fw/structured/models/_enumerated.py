@@ -1,7 +1,11 @@
 """Candidates with given features: reranking, and the referee of every solver."""
 
+from numbers import Integral
+
 import numpy as np
 
+from ..._validation import check_array_of_numbers, check_magnitude
+from .._items import length_of
 from ._base import StructuredModel
 
 __all__ = ["EnumeratedModel"]
@@ -60,17 +64,23 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        if not callable(self.task_loss) and self.task_loss != "zero_one":
+        is_known = isinstance(self.task_loss, str) and self.task_loss == "zero_one"
+        if not callable(self.task_loss) and not is_known:
             raise ValueError(f"task_loss must be 'zero_one' or a callable, got {self.task_loss!r}")
-        width = np.asarray(X[0]).shape[-1]
+        width = None
+        if length_of(X, "X") != length_of(y, "y"):
+            raise ValueError(
+                f"X and y must have the same length, got {length_of(X, 'X')} and {length_of(y, 'y')}"
+            )
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            if np.ndim(x) != 2 or np.shape(x)[1] != width:
-                raise ValueError(
-                    f"X[{i}] must have shape (n_candidates, {width}), got {np.shape(x)}"
-                )
+            x = check_array_of_numbers(x, f"X[{i}]", finite=None)
+            if x.ndim != 2 or (width or x.shape[1]) != x.shape[1]:
+                raise ValueError(f"X[{i}] must have shape (n_candidates, {width}), got {x.shape}")
+            width = x.shape[1]
             if not np.all(np.isfinite(x)):
                 raise ValueError(f"X[{i}] contains NaN or infinity")
-            if not 0 <= truth < len(x):
+            check_magnitude(x, f"X[{i}]")
+            if not isinstance(truth, Integral) or not 0 <= truth < len(x):
                 raise ValueError(f"y[{i}] must name one of {len(x)} candidates, got {truth}")
         self.size_joint_feature = width
         return self
@@ -90,7 +100,10 @@ class EnumeratedModel(StructuredModel):
         phi : ndarray of shape (n_features,)
             Its features.
         """
-        return np.asarray(x, dtype=np.float64)[y]
+        x = self._candidates(x)
+        if not isinstance(y, Integral) or not 0 <= y < len(x):
+            raise ValueError(f"y must name one of {len(x)} candidates, got {y!r}")
+        return x[y]
 
     def loss(self, y_true, y):
         """Cost of a candidate.
@@ -109,6 +122,9 @@ class EnumeratedModel(StructuredModel):
         """
         if callable(self.task_loss):
             return float(self.task_loss(y_true, y))
+        for name, value in (("y_true", y_true), ("y", y)):
+            if not isinstance(value, Integral):
+                raise ValueError(f"{name} must be the number of a candidate, got {value!r}")
         return float(y_true != y)
 
     def inference(self, x, w):
@@ -126,7 +142,22 @@ class EnumeratedModel(StructuredModel):
         y : int
             Its number; the first on ties.
         """
-        return int(np.argmax(np.asarray(x) @ w))
+        return int(np.argmax(self._candidates(x) @ self._weights(w)))
+
+    def _weights(self, w):
+        w = check_array_of_numbers(w, "w")
+        if w.shape != (self.size_joint_feature,):
+            raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
+        return w
+
+    def _candidates(self, x):
+        x = check_array_of_numbers(x, "x")
+        if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.size_joint_feature:
+            raise ValueError(
+                f"x must have shape (n_candidates, {self.size_joint_feature}) with one candidate "
+                f"at least, got {x.shape}"
+            )
+        return x
 
     def loss_augmented_inference(self, x, y_true, w):
         """Candidate of highest loss plus score.
@@ -145,5 +176,8 @@ class EnumeratedModel(StructuredModel):
         y : int
             Its number; the first on ties.
         """
+        x = self._candidates(x)
+        if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
+            raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
         losses = [self.loss(y_true, y) for y in range(len(x))]
-        return int(np.argmax(np.asarray(x) @ w + losses))
+        return int(np.argmax(x @ self._weights(w) + losses))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..._validation import check_array_of_numbers
+
 
 def links_of(y, name, shape=None):
     """Rows and columns of the ones of an array, or of a list of pairs, sorted and each once.
@@ -27,6 +29,8 @@ def links_of(y, name, shape=None):
             )
         return links
     y = np.asarray(y)
+    if y.dtype.kind not in "fiub":
+        y = check_array_of_numbers(y, name)
     if y.ndim != 2 or shape not in (None, y.shape):
         expected = "(n_rows, n_columns)" if shape is None else shape
         raise ValueError(f"{name} must have shape {expected}, got {y.shape}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_positive
+from ..._validation import check_array_of_numbers, check_flag, check_magnitude, check_strength
 from ...inference.oracles._assignment import Assignment
 from ._base import StructuredModel
 from ._links import common_shape, links_of, pairs_of
@@ -116,9 +116,11 @@ class MatchingModel(MatchingPolytope, StructuredModel):
             When an array has a wrong shape or holds NaN, when an output is no matching, or a cost
             is not positive.
         """
-        check_positive(self.false_link_cost, "false_link_cost")
-        check_positive(self.missed_link_cost, "missed_link_cost")
-        first = np.asarray(X[0])
+        for name in ("false_link_cost", "missed_link_cost"):
+            check_strength(getattr(self, name), name)
+        check_flag(self.normalize, "normalize")
+        check_flag(self.perfect, "perfect")
+        first = self._table(X[0], "X[0]")
         if first.ndim != 3 or first.shape[2] == 0:
             raise ValueError(
                 f"X[0] must have shape (n_rows, n_columns, n_features), got {first.shape}: "
@@ -127,13 +129,11 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         self.n_features_in_ = first.shape[2]
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")
-            if not np.all(np.isfinite(x)):
-                raise ValueError(f"X[{i}] contains NaN or infinity")
             self._check_truth(links_of(truth, f"y[{i}]", x.shape[:2]), x.shape, f"y[{i}]")
         return self
 
     def _check_input(self, x, name="x"):
-        x = np.asarray(x)
+        x = self._table(x, name)
         if x.ndim != 3 or x.shape[2] != self.n_features_in_:
             raise ValueError(
                 f"{name} must have shape (n_rows, n_columns, {self.n_features_in_}), got {x.shape}"
@@ -146,6 +146,17 @@ class MatchingModel(MatchingPolytope, StructuredModel):
                 f"{x.shape[1]}: set perfect=False, or add rows or columns for partners that do not "
                 f"exist"
             )
+        return x
+
+    def _table(self, x, name):
+        x = np.asarray(x)
+        if x.dtype.kind not in "fiubO":
+            raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
+        if x.dtype.kind == "O":
+            x = check_array_of_numbers(x, name, finite=None)
+        if not np.all(np.isfinite(x)):
+            raise ValueError(f"{name} contains NaN or infinity")
+        check_magnitude(x, name)
         return x
 
     def _check_truth(self, links, shape, name):
@@ -305,7 +316,8 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         """
         from ..._kernels.matching import pair_scores
 
-        x, w = self._check_input(x), np.asarray(w, dtype=np.float64)
+        x, w = self._check_input(x), check_array_of_numbers(w, "w")
+        check_magnitude(w, "w")
         if w.shape != (self.n_features_in_,):
             raise ValueError(f"w must have shape ({self.n_features_in_},), got {w.shape}")
         features = x.reshape(-1, len(w))
@@ -332,7 +344,9 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         augmented : ndarray of shape (J, K)
             Scores whose maximiser is the loss-augmented prediction.
         """
-        scores = np.asarray(scores, dtype=np.float64)
+        scores = check_array_of_numbers(scores, "scores")
+        if scores.ndim != 2:
+            raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         true = links_of(y_true, "y_true", scores.shape)
         scale = self._scale(len(true[0]), scores.shape)
         augmented = scores + scale * self.false_link_cost

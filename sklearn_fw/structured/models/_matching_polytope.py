@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_choice
+from ..._validation import check_array_of_numbers, check_choice, check_magnitude
 from ...projections import project_matching, sinkhorn_matching
 from ._links import links_of
 
@@ -82,7 +82,7 @@ class MatchingPolytope:
             Features, those of `joint_feature` at corners.
         """
         x = self._check_input(x)
-        return np.asarray(z, dtype=np.float64) @ x.reshape(-1, self.n_features_in_)
+        return self._matrix(x, z, "z").ravel() @ x.reshape(-1, self.n_features_in_)
 
     def loss_vector(self, x, y):
         """The loss as a linear function ``<c, z> + c0``.
@@ -121,7 +121,7 @@ class MatchingPolytope:
         z : ndarray of shape (J * K,)
             A matching.
         """
-        return self._oracle.argmax(self._matrix(x, s))[0].ravel().astype(np.float64)
+        return self._oracle.argmax(self._matrix(x, s, "s"))[0].ravel().astype(np.float64)
 
     def project(self, x, p, tol=1e-9):
         """Nearest fractional matching; see `project_matching`.
@@ -140,7 +140,7 @@ class MatchingPolytope:
         z : ndarray of shape (J * K,)
             Its projection.
         """
-        return project_matching(self._matrix(x, p), perfect=self.perfect, tol=tol).ravel()
+        return project_matching(self._matrix(x, p, "p"), perfect=self.perfect, tol=tol).ravel()
 
     def log_potentials0(self, x):
         """Parameters of the uniform fractional matching, where entropic methods start.
@@ -177,7 +177,9 @@ class MatchingPolytope:
         z : ndarray of shape (J * K,)
             A fractional matching without zeros but for underflow.
         """
-        return sinkhorn_matching(self._matrix(x, theta), perfect=self.perfect, tol=tol).ravel()
+        return sinkhorn_matching(
+            self._matrix(x, theta, "theta"), perfect=self.perfect, tol=tol
+        ).ravel()
 
     def log_partition(self, x, theta, tol=1e-9):
         """The maximum of ``<theta, z> - h(z)`` over fractional matchings; `marginals` is its slope.
@@ -197,7 +199,7 @@ class MatchingPolytope:
             The maximum.
         """
         z, (u, v) = sinkhorn_matching(
-            self._matrix(x, theta), perfect=self.perfect, tol=tol, return_duals=True
+            self._matrix(x, theta, "theta"), perfect=self.perfect, tol=tol, return_duals=True
         )
         return float(z.sum() + u.sum() + v.sum())  # the dual value, which errs in second order
 
@@ -243,7 +245,13 @@ class MatchingPolytope:
         y : ndarray of shape (J, K), int8
             The matching; unless ``perfect``, the pairs of more than one half.
         """
-        return self._oracle.argmax(2.0 * self._matrix(x, z) - 1.0)[0]
+        return self._oracle.argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
 
-    def _matrix(self, x, vector):
-        return np.asarray(vector, dtype=np.float64).reshape(self._check_input(x).shape[:2])
+    def _matrix(self, x, vector, name):
+        """A vector of parts as a matrix of pairs."""
+        shape = self._check_input(x).shape[:2]
+        vector = check_array_of_numbers(vector, name)
+        if vector.shape != (shape[0] * shape[1],):
+            raise ValueError(f"{name} must have shape ({shape[0] * shape[1]},), got {vector.shape}")
+        check_magnitude(vector, name)
+        return vector.reshape(shape)

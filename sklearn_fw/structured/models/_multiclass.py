@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..._validation import check_array_of_numbers, check_flag
+from ..._validation import check_array_of_numbers, check_flag, find_labels
 from ._pairwise import PairwiseModel, Rows
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
@@ -87,6 +87,7 @@ class MulticlassModel(PairwiseModel):
         """
         check_flag(self.fit_intercept, "fit_intercept")
         X, y = check_rows(X), np.asarray(y)
+        find_labels(y.ravel(), "y")
         check_classification_targets(y)
         self.classes_ = find_classes(y.ravel())
         if len(self.classes_) < 2:

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from sklearn.utils import check_array
 
-from ..._validation import check_choice, check_flag, check_sparse
+from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...inference._scores import is_forest
 from ._pairwise import PairwiseModel, Rows, check_sum_loss
 from ._part_scores import Graph
@@ -111,7 +111,10 @@ class MultilabelModel(PairwiseModel):
             if self.edges == "full":
                 return np.stack(np.triu_indices(n_labels, 1), axis=1)
             return _chow_liu_tree(y)
-        edges = check_array(self.edges, dtype=np.int64, input_name="edges", ensure_min_samples=0)
+        given = check_array_of_numbers(self.edges, "edges")
+        edges = given.astype(np.int64).reshape(-1, 2) if given.size == 0 else given.astype(np.int64)
+        if edges.ndim != 2 or np.any(edges.reshape(given.shape) != given):
+            raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
         if edges.shape[1] != 2 or np.any(edges < 0) or np.any(edges >= n_labels):
             raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
         if np.any(edges[:, 0] == edges[:, 1]):

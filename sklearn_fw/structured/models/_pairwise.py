@@ -8,13 +8,14 @@ A sample is a block of feature rows. One row yields ``n_columns`` scores at once
 
 """
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from ..._validation import check_choice
+from ..._validation import check_array_of_numbers, check_choice, check_magnitude
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
 from ...inference.oracles._checked import name_of
 from ._base import REQUIRED, StructuredModel
@@ -84,14 +85,16 @@ class PairwiseModel(StructuredModel):
         return self._n_attributes * self.n_columns_
 
     def _check_weights(self, w):
-        w = np.asarray(w, dtype=np.float64)
+        # NaN is looked for where single inputs are asked about, not in every prediction.
+        w = check_array_of_numbers(w, "w", finite=None)
         if w.shape != (self.size_joint_feature,):
             raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
         return w
 
     def _views(self, w):
         """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables."""
-        w, n_states = self._check_weights(w), self.n_states_
+        w, n_states = check_array_of_numbers(w, "w"), self.n_states_
+        w = self._check_weights(w)
         return (
             w[: self._cut].reshape(self._n_attributes, self.n_columns_),
             w[self._cut :].reshape(self.n_tables_, n_states, n_states),
@@ -119,7 +122,7 @@ class PairwiseModel(StructuredModel):
 
         rows = self._stack(X)
         states = self._encode(y, rows.node_start)
-        matrix = _with_markers(rows)
+        matrix = _with_markers(rows._replace(matrix=_plain(rows.matrix)))
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
             rows.row_start, indptr, _writable(matrix.indices), self._n_attributes
@@ -237,6 +240,14 @@ class PairwiseModel(StructuredModel):
         rows = self._stack(_singleton(x))
         return rows, None if y is None else self._encode(_singleton(y), rows.node_start)
 
+    def _truth(self, y_true, node_start):
+        """The states of a true output, which is what errors call it."""
+        try:
+            return self._encode(_singleton(y_true), node_start)
+        except (TypeError, ValueError) as error:
+            message = re.sub(r"^y(\[0\])?(?= )", "y_true", str(error))
+            raise ValueError(f"{'' if 'y_true' in message else 'y_true: '}{message}") from None
+
     def scores(self, x, w):
         """Part scores of one input.
 
@@ -252,11 +263,11 @@ class PairwiseModel(StructuredModel):
         scores : PairwiseScores
             What an oracle maximises.
         """
+        tables = self._views(w)[1]
+        check_magnitude(np.asarray(w), "w")
         rows, _ = self._one(x)
         graph = self._graph(np.diff(rows.node_start))
-        return pairwise_scores(
-            self._node_scores(rows, w), self._views(w)[1], graph, graph.n_edges[0]
-        )
+        return pairwise_scores(self._node_scores(rows, w), tables, graph, graph.n_edges[0])
 
     def augment(self, scores, y_true):
         """Add the loss to part scores.
@@ -278,13 +289,17 @@ class PairwiseModel(StructuredModel):
         ValueError
             When the loss is not a sum over nodes (zero-one loss).
         """
+        if not isinstance(scores, PairwiseScores):
+            raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
+        if scores.check().n_states != self.n_states_:
+            raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
         node_start = np.array([0, scores.n_nodes])
-        states = self._encode(_singleton(y_true), node_start)
+        states = self._truth(y_true, node_start)
         node_cost, cost, whole_cost = self._costs(states, node_start)
         if whole_cost:
             raise ValueError("the zero-one loss is not a sum over nodes and cannot be augmented")
         unary = scores.unary + node_cost[:, None] * cost[states]
-        return PairwiseScores(unary, scores.pairwise, scores.edges)
+        return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
         """Features of an input with an output, in the order of ``coef_``.
@@ -367,10 +382,10 @@ class PairwiseModel(StructuredModel):
         """
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
-        states = self._encode(_singleton(y_true), node_start)
+        states = self._truth(y_true, node_start)
         node_cost, cost, whole_cost = self._costs(states, node_start)
         unary = scores.unary + node_cost[:, None] * cost[states]
-        scores = PairwiseScores(unary, scores.pairwise, scores.edges)
+        scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
         return self._decode(labels, node_start)[0]
 
@@ -420,6 +435,20 @@ def _singleton(item):
     container = np.empty(1, dtype=object)
     container[0] = item
     return container
+
+
+def _plain(matrix):
+    """The matrix with each entry once and no stored zeros, a copy where it must be.
+
+    Scores do not care, but norms of features do, which steps and the choice of C go by.
+    """
+    if not sp.issparse(matrix):
+        return matrix
+    if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < len(matrix.data):
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    return matrix
 
 
 def _with_markers(rows):

@@ -81,4 +81,4 @@ def pairwise_scores(unary, tables, graph, n_edges):
         pairwise = np.broadcast_to(tables[0], shape)
     else:
         pairwise = tables[graph.table[:n_edges]] if len(tables) else np.empty(shape)
-    return PairwiseScores(unary, pairwise, graph.edges[:n_edges])
+    return PairwiseScores._view(unary, pairwise, graph.edges[:n_edges])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
 from ..._packed import Packed
-from ..._validation import check_not_negative, check_sparse
+from ..._validation import check_magnitude, check_not_negative, check_sparse
 
 NEEDS_NUMBERS = (
     "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
@@ -56,6 +56,7 @@ def stack_rows(X, n_features=None):
     # The exact check costs more than the rest for a short sequence.
     if values.dtype.kind == "f" and not np.isfinite(values.sum()):
         assert_all_finite(values, input_name="X")
+    check_magnitude(values, "X")
     if not sp.issparse(matrix) and matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
     return matrix, row_start
@@ -75,19 +76,25 @@ def _stack(items, n_features):
 
 def _as_array(item, name):
     if sp.issparse(item):
-        return item if _is_plain(item) else check_sparse(item, name)
+        return item if _is_plain(item) else check_sparse(item, name).tocsr()
+    if np.ma.is_masked(item):
+        raise ValueError(f"{name} has masked entries: fill them, for instance by filled(0)")
     try:
-        return np.asarray(item)
+        array = np.asarray(item)
     except ValueError:
         raise ValueError(
             f"{name} must be an array of shape (n_nodes, n_features); its rows have unequal lengths"
         ) from None
+    if array.ndim == 0:
+        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item!r}")
+    return array
 
 
 def _is_plain(item):
     """Whether a matrix is CSR of parts of the right lengths, which can be stacked unseen."""
     return (
         item.format == "csr"
+        and item.indices.dtype.kind == "i"
         and item.indptr.shape == (item.shape[0] + 1,)
         and item.indptr[-1] == len(item.indices) == len(item.data)
     )
@@ -122,6 +129,11 @@ def stack_labels(y, node_start=None):
         items = [np.asarray(item) for item in y]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
+            if item.dtype.kind == "O" and any(
+                label is None or not hasattr(label, "__hash__") or label.__hash__ is None
+                for label in item.ravel().tolist()
+            ):
+                raise ValueError(f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}")
             if item.ndim == 0 and item.dtype.kind in "US":
                 raise ValueError(
                     f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "

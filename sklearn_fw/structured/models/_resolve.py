@@ -86,6 +86,8 @@ def _is_structured(X, y):
     """Whether samples are more than one row of an array each."""
     if X is None:
         raise ValueError("X must not be None")
+    if isinstance(X, np.ndarray) and X.ndim == 0:
+        raise ValueError(f"X must have one item per sample, got the single value {X!r}")
     if isinstance(X, list | tuple) and not X:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
     if isinstance(X, Packed) or isinstance(y, Packed):

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_table
+from ..._validation import check_magnitude, check_table
 
 
 def check_rows(X):
@@ -11,7 +11,9 @@ def check_rows(X):
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and len(X):
         # A container of one row, as the methods for a single sample make it.
         X = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.stack([np.ravel(x) for x in X])
-    return check_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = check_table(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check_magnitude(X.data if sp.issparse(X) else X, "X")
+    return X
 
 
 def one_row_each(X, n_features):

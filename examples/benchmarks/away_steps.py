@@ -1,0 +1,169 @@
+"""Randomised away steps on listed atoms, beside extragradient and block-coordinate steps.
+
+python3 dev.py bench away_steps [--quick] [--write]
+"""
+
+import statistics
+
+from _report import Clock, Repeats, in_child, main, shown
+
+ABOUT = """
+Boileau, Lamouchi and St-Arnaud ("RAFW", 2019, a report on dual extragradient) describe Frank-Wolfe
+with away steps whose linear oracle looks at a random sample of the atoms and at those in use. It
+converges linearly in expectation on polytopes whose atoms can be listed and sampled, and is no
+method of the package: the outputs of a structured problem can be neither. This page measures what
+the sampling is worth where they can, and what it would cost beside the methods for structured
+problems.
+"""
+SHARES = (1.0, 0.25, 0.1, 0.02)
+LASSO_TOL, DUAL_TOL, BUDGET = 1e-6, 1e-3, 200_000
+
+
+def lasso(radius):
+    """Atoms of an l1 ball for the least squares of the diabetes data with products of columns."""
+    import numpy as np
+    from sklearn.datasets import load_diabetes
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(PolynomialFeatures(2, include_bias=False).fit_transform(X))
+    y = (y - y.mean()) / y.std()
+    rows = radius * np.vstack([X.T, -X.T]) / np.sqrt(len(y))
+    return rows, rows @ y / np.sqrt(len(y))
+
+
+def measure_lasso(repeat, quick):
+    """Iterations, gradients of atoms and CPU seconds to the gap, by share of the atoms sampled."""
+    from _away_steps import away_steps
+
+    V, c = lasso(1.0)
+    found = {}
+    for share in SHARES:
+        n_sampled = max(1, round(share * len(c)))
+        runs = []
+        for seed in range(repeat):
+            with Clock() as clock:
+                run = away_steps(V, c, 1.0, n_sampled=n_sampled, tol=LASSO_TOL, seed=seed,
+                                 max_iter=2000 if quick else BUDGET)  # fmt: skip
+            runs.append((run.n_iter, run.n_looked_at / len(c), clock.cpu, run.gap))
+        found[share] = [list(values) for values in zip(*runs, strict=True)]
+    return len(c), found
+
+
+def listed_outputs(n):
+    """All joint outputs of n flowers as atoms of one simplex, and the flowers."""
+    import itertools
+
+    import numpy as np
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    keep = np.random.default_rng(0).permutation(len(y))[:n]
+    X, y = X[keep] / 8.0, y[keep]
+    outputs = np.array(list(itertools.product(range(3), repeat=n)))
+    losses = (outputs != y).mean(axis=1)
+    rows = np.zeros((len(outputs), 3, X.shape[1]))
+    for i in range(n):
+        rows[:, y[i]] += X[i] / n
+        rows[np.arange(len(outputs)), outputs[:, i]] -= X[i] / n
+    return rows.reshape(len(outputs), -1), losses, X, y
+
+
+def measure_dual(n, repeat, quick):
+    """Calls or gradients per sample, CPU seconds and gaps of all contenders on one problem."""
+    import warnings
+
+    from _away_steps import away_steps
+
+    from sklearn_fw import StructuredSVM
+    from sklearn_fw.structured import MulticlassModel
+
+    warnings.simplefilter("ignore")
+    V, c, X, y = listed_outputs(n)
+    C = 10.0
+    lam = 1.0 / (C * n)
+    found = {}
+
+    def svm(solver):
+        model = MulticlassModel(fit_intercept=False)
+        settings = {"tol": DUAL_TOL, "max_iter": BUDGET, "random_state": 0}
+        return StructuredSVM(model, solver=solver, C=C, **settings).fit(X, y)
+
+    for name in ("bcpfw", "extragradient"):
+        svm(name)  # compiled here
+        seconds = []
+        for _ in range(repeat):
+            with Clock() as clock:
+                fitted = svm(name)
+            seconds.append(clock.cpu)
+        found[name] = [[fitted.n_oracle_calls_], seconds, [fitted.dual_gap_]]
+    tol = DUAL_TOL * fitted.objective_
+    for share in SHARES:
+        runs = []
+        for seed in range(repeat):
+            with Clock() as clock:
+                run = away_steps(V, c, 1.0 / lam, n_sampled=max(1, round(share * len(c))), tol=tol,
+                                 max_iter=500 if quick else 5000, seed=seed)  # fmt: skip
+            runs.append((run.n_looked_at, clock.cpu, run.gap))
+        found[f"away steps, {share:.0%} of the atoms"] = [
+            list(values) for values in zip(*runs, strict=True)
+        ]
+    return len(c), fitted.objective_, found
+
+
+def ball(report, options):
+    """Where atoms are few: the corners of an l1 ball."""
+    report.section("Corners of an l1 ball")
+    n_atoms, found = in_child(measure_lasso, options.repeat, options.quick)
+    report.text(
+        f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of two
+        columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
+        corners and is asked for every ten iterations; "looks" are gradients of single corners over
+        their number, these included."""
+    )
+    report.table(
+        ["sampled", "iterations", "looks", "seconds", "gap"],
+        [
+            [f"{share:.0%}", Repeats(run[0]), shown(Repeats(run[1]), ".0f"),
+             shown(Repeats(run[2]), ".3f"), shown(Repeats(run[3]), ".1e")]
+            for share, run in found.items()
+        ],
+    )  # fmt: skip
+    full, few = (statistics.median(found[share][1]) for share in (1.0, 0.1))
+    report.goals(("looks with a tenth of the corners over all", few / full, 1.0, "<="))
+    report.lines(
+        "Least squares in an l1 ball: gradients of corners until the gap is reached",
+        "share of the corners sampled", "looks per corner",
+        {"away steps": (list(SHARES), [statistics.median(found[s][1]) for s in SHARES])}, log="xy",
+    )  # fmt: skip
+
+
+def dual(report, options):
+    """Where they are many: the joint outputs of a structured problem."""
+    report.section("Joint outputs of a structured problem")
+    report.text(
+        f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose
+        {3}^n joint outputs are listed as atoms of one simplex. Until a gap of {DUAL_TOL:g} of the
+        objective. "asked" are calls of the oracle for one flower, or gradients of single atoms,
+        those of certificates included. Block steps and extragradient never see a joint output."""
+    )
+    rows, worst = [], {}
+    for n in (3, 5) if options.quick else (3, 5, 7):
+        n_atoms, objective, found = in_child(measure_dual, n, options.repeat, options.quick)
+        for name, (asked, seconds, gaps) in found.items():
+            gap = shown(statistics.median(gaps) / objective, ".1e")
+            rows.append([f"n = {n}, {name}", n_atoms, shown(Repeats(asked), ".0f"),
+                         shown(Repeats(seconds), ".4f"), gap])  # fmt: skip
+            worst[n, name] = statistics.median(asked)
+    report.table(["run", "atoms", "asked", "seconds", "gap"], rows)
+    last = max(n for n, _ in worst)
+    least = min(v for (n, name), v in worst.items() if n == last and "away" in name)
+    report.goals(
+        ("asked by extragradient over the best of away steps, largest n",
+         worst[last, "extragradient"] / least, 1.0, "<="),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    parts = {"ball": ball, "dual": dual}
+    raise SystemExit(main("away_steps", "Randomised away steps", ABOUT, parts))

@@ -1,0 +1,51 @@
+"""NUMBA_DISABLE_JIT=1 makes everything slower and nothing different."""
+
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+from _package import ROOT
+from _plain import all_results
+
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="belongs to dev.py test-plain"),
+]
+
+RTOL = ATOL = 1e-8
+
+# Which of two steps that are equal but for rounding is taken.
+UNDECIDED = "structured extragradient, chain | step_counts_"
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Results of the same runs in a process that compiles."""
+    file = tmp_path_factory.mktemp("compiled") / "results.npz"
+    env = os.environ | {"NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        [sys.executable, "-m", "_plain", str(file)],
+        cwd=ROOT / "tests", env=env, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return np.load(file)
+
+
+def test_results_are_those_of_compiled_kernels(compiled):
+    plain, errors = all_results()
+    assert not errors
+    assert len(plain) > 1000
+    assert set(plain) == set(compiled)
+    different = {}
+    for name, value in plain.items():
+        expected = compiled[name]
+        same = value.shape == expected.shape and np.allclose(
+            value, expected, rtol=RTOL, atol=ATOL, equal_nan=True
+        )
+        if not same and not name.startswith(UNDECIDED):
+            different[name] = (value, expected)
+    assert not different

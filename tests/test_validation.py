@@ -1,0 +1,232 @@
+"""What a number, a flag, a weight and a seed are, decided once for all estimators."""
+
+import decimal
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM
+from sklearn_fw._validation import (
+    LARGEST,
+    check_array_of_numbers,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_positive,
+    check_random_state,
+    check_sample_weight,
+    check_strength,
+    find_labels,
+)
+from sklearn_fw.optim import minimize_saga
+
+NUMBERS = [0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3)]
+STRANGE = [np.longdouble(1), Fraction(1, 3), decimal.Decimal(1), "1", None, 1j, [1.0], np.array(1.0)]
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=repr)
+def test_numbers_become_floats(value):
+    for check in (check_positive, check_not_negative, check_number, check_strength):
+        found = check(value, "tol")
+        assert type(found) is float
+        assert found == value
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=repr)
+def test_other_numbers_are_refused_by_name(value):
+    for check in (check_positive, check_not_negative, check_number, check_strength):
+        with pytest.raises(TypeError, match="tol must be"):
+            check(value, "tol")
+
+
+@pytest.mark.parametrize("value", [10**30, 10**400], ids=["large", "huge"])
+def test_integers_that_no_machine_has(value):
+    for check in (check_positive, check_number):
+        with pytest.raises(ValueError, match=r"C must be below 2\*\*63"):
+            check(value, "C")
+    with pytest.raises(ValueError, match=r"max_iter must be below 2\*\*63"):
+        check_integer(value, "max_iter", 1)
+
+
+@pytest.mark.parametrize("value", [1e-101, 1e101, 5e-324, 1e308])
+def test_strengths_have_squares_and_inverses(value):
+    with pytest.raises(ValueError, match="C must be from 1e-100 to 1e"):
+        check_strength(value, "C")
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, 0, 1, np.int64(1)], ids=repr)
+def test_flags(value):
+    assert check_flag(value, "perfect") is bool(value)
+
+
+@pytest.mark.parametrize("value", ["no", None, 2, 1.0, [], np.array([True])], ids=repr)
+def test_other_flags_are_refused_by_name(value):
+    with pytest.raises(TypeError, match="perfect must be True or False"):
+        check_flag(value, "perfect")
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 2**40, 1.5, object()], ids=repr)
+def test_seeds_are_refused_by_name(seed):
+    with pytest.raises(ValueError, match="random_state must be None, an integer from 0"):
+        check_random_state(seed)
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2"],
+        np.array(["1", 2.0], dtype=object),
+        [None, 1.0],
+        [pd.NA, 1.0],
+        [1j, 1.0],
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        np.ma.masked_equal([1.0, 2.0], 2.0),
+        [[1.0], [1.0, 2.0]],
+        [10**400],
+        object(),
+        [np.nan],
+        [-np.inf],
+    ],
+    ids=repr,
+)
+def test_arrays_of_other_things_are_refused_by_name(values):
+    with pytest.raises(ValueError, match="weights"):
+        check_array_of_numbers(values, "weights")
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u8", "?", "O", np.longdouble])
+def test_arrays_of_numbers(dtype):
+    values = np.array([[1, 0], [1, 1]]).astype(dtype)
+    assert check_array_of_numbers(values, "weights").dtype == np.float64
+    np.testing.assert_array_equal(check_array_of_numbers(values, "weights"), [[1, 0], [1, 1]])
+
+
+def test_infinity_and_nan_where_they_are_allowed():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert check_array_of_numbers([1e308, 1e308], "v")[0] == 1e308  # the sum overflows
+        assert check_array_of_numbers([np.inf, -np.inf], "v", finite=False)[0] == np.inf
+    with pytest.raises(ValueError, match="v contains NaN"):
+        check_array_of_numbers([np.inf, np.nan], "v", finite=False)
+    assert np.isnan(check_array_of_numbers([np.nan], "v", finite=None))
+
+
+@pytest.mark.parametrize("labels", [["a", 1.0], [None, 1], [[0, 1]], [np.nan, 1.0]], ids=repr)
+def test_labels_that_cannot_be_sorted(labels):
+    with pytest.raises(ValueError, match="^y "):
+        find_labels(np.array(labels, dtype=object if "a" in labels else None), "y")
+
+
+# ---- weights of samples --------------------------------------------------------------------------
+
+BAD_WEIGHTS = {
+    "sum overflows": np.full(30, 1e308),
+    "all denormal": np.full(30, 5e-324),
+    "some denormal": np.r_[np.ones(29), 5e-324],
+    "text": np.full(30, "1"),
+    "complex": np.ones(30, complex),
+    "dates": np.zeros(30, "M8[D]"),
+    "objects": np.array([None] * 30),
+    "nan": np.full(30, np.nan),
+    "masked": np.ma.masked_less(np.arange(30.0), 3),
+    "two axes": np.ones((30, 1)),
+    "longer": np.ones(31),
+    "negative": np.full(30, -1.0),
+    "zero": np.zeros(30),
+}
+
+
+def fits():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    sequences = [X[i : i + 2] for i in range(29)] + [X[:2]]
+    labels = [[i % 2, 0] for i in range(30)]
+    return {
+        "classifier": lambda w: AsagaClassifier(max_iter=2).fit(X, y, sample_weight=w),
+        "regressor": lambda w: AsagaRegressor(max_iter=2).fit(X, y, sample_weight=w),
+        "function": lambda w: minimize_saga(X, 2 * y - 1, sample_weight=w, max_iter=2),
+        "classes": lambda w: StructuredSVM(max_iter=2).fit(X, y, sample_weight=w),
+        "sequences": lambda w: StructuredSVM(max_iter=2).fit(sequences, labels, sample_weight=w),
+    }
+
+
+@pytest.mark.parametrize("fit", fits())
+@pytest.mark.parametrize("kind", BAD_WEIGHTS)
+def test_weights_that_no_fit_takes(fit, kind):
+    with pytest.raises(ValueError, match="sample_weight"):
+        fits()[fit](BAD_WEIGHTS[kind])
+
+
+def test_weights_of_any_common_scale_are_kept():
+    np.testing.assert_array_equal(check_sample_weight([0.0, 1e-99, 1.0], 3), [0.0, 1e-99, 1.0])
+    np.testing.assert_array_equal(check_sample_weight(2, 2), [2.0, 2.0])
+    with pytest.raises(ValueError, match=r"sample_weight goes from 1e\+101 to 1e\+101"):
+        check_sample_weight([10 * LARGEST], 1)
+    with pytest.raises(ValueError, match="sample_weight times class_weight goes from"):
+        AsagaClassifier(class_weight={0: 1e-300, 1: 1.0}).fit([[0.0], [1.0]], [0, 1])
+
+
+# ---- parameters of estimators --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", STRANGE[:4], ids=repr)
+@pytest.mark.parametrize(
+    "estimator, name",
+    [
+        (AsagaClassifier(), "C"), (AsagaClassifier(), "tol"), (AsagaRegressor(), "alpha"),
+        (AsagaRegressor(), "l1_ratio"), (AsagaRegressor(), "time_limit"),
+        (StructuredSVM(), "C"), (StructuredSVM(), "tol"), (StructuredSVM(), "time_limit"),
+    ],
+)  # fmt: skip
+def test_numbers_of_estimators(estimator, name, value):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
+        estimator.set_params(**{name: value}).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+
+
+@pytest.mark.parametrize("estimator", [AsagaClassifier(), AsagaRegressor(), StructuredSVM()])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("n_jobs", 2.5), ("n_jobs", "2"), ("n_jobs", [2]), ("n_jobs", np.array([1, 2])),
+        ("verbose", "yes"), ("verbose", None), ("verbose", -1), ("warm_start", "no"),
+        ("warm_start", None), ("random_state", -1), ("max_iter", True + 0.5),
+    ],
+)  # fmt: skip
+def test_other_parameters_of_estimators(estimator, name, value):
+    with pytest.raises((TypeError, ValueError), match=name):
+        type(estimator)(**{name: value}).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+
+
+@pytest.mark.parametrize("value", [1, 0.5, ["a"], "even", {0: "x"}, {0: None}], ids=repr)
+def test_class_weights(value):
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    from sklearn_fw.structured import ChainModel, MulticlassModel
+
+    with pytest.raises((TypeError, ValueError), match="class_weight"):
+        AsagaClassifier(class_weight=value).fit(X, y)
+    with pytest.raises((TypeError, ValueError), match="class_weight"):
+        StructuredSVM(MulticlassModel(class_weight=value)).fit(X, y)
+    with pytest.raises((TypeError, ValueError), match="class_weight"):
+        StructuredSVM(ChainModel(class_weight=value)).fit([X], [y])
+
+
+@pytest.mark.parametrize(
+    "X", [3.0, None, np.array(1.0), [], "x", [["a"]], [[1j]], np.full((3, 1), 1e200)], ids=repr
+)
+def test_tables_that_no_fit_takes(X):
+    for fit in (
+        AsagaClassifier().fit,
+        AsagaRegressor().fit,
+        StructuredSVM().fit,
+        StructuredSVM("multiclass").fit,
+        lambda X, y: minimize_saga(X, 2 * np.asarray(y) - 1),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"X|\[0\]|1D array"):
+            fit(X, [0, 1, 0])
