@@ -6,6 +6,8 @@ import scipy.sparse as sp
 from scipy.optimize import nnls
 
 from _linear_referees import LOSSES, SlowSaga, minimize_linear
+from sklearn_fw._kernels._jit import njit
+from sklearn_fw._kernels.lagged import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim._engines import BlockEngine, LaggedEngine, SeparableEngine
 from sklearn_fw.optim._finite_sum import FiniteSum
@@ -412,3 +414,24 @@ def test_nonnegative_least_squares():
     problem = FiniteSum(X, y, resolve_loss("squared_error", None), NonNegative().bind(6))
     best = certified(problem, "asaga")
     np.testing.assert_allclose(best.coef, nnls(X, y)[0], rtol=0, atol=1e-7)
+
+
+@njit(cache=False)
+def repeated(x, m, shift, threshold, shrink):
+    return repeat(x, m, shift, threshold, shrink)
+
+
+@pytest.mark.parametrize("m", [0, 1, 6, 7, 60, 1000])
+def test_lagged_columns_catch_up_like_the_plain_loop(m):
+    """Short gaps by repetition, long ones in closed form, for all signs and strengths."""
+    rng = np.random.default_rng(m)
+    for _ in range(200):
+        shift, threshold = rng.normal() * 10 ** rng.uniform(-3, 0, 2)
+        threshold = abs(threshold) * rng.integers(2)
+        shrink = 1.0 / (1.0 + 10 ** rng.uniform(-6, 0) * rng.integers(2))
+        start = x = rng.normal() * 10 ** rng.uniform(-2, 1)
+        for _ in range(m):
+            y = x - shift
+            x = shrink * np.sign(y) * max(abs(y) - threshold, 0.0)
+        found = repeated(start, m, shift, threshold, shrink)
+        assert found == pytest.approx(x, rel=0, abs=1e-11 * (1 + m * abs(shift)))
