@@ -116,6 +116,8 @@ def check_list(values, name, what):
 
 def check_dtype(dtype):
     """A kind of real numbers, as numpy's dtype."""
+    if dtype is None:
+        raise ValueError("dtype must be a kind of numbers such as numpy.float64, got None")
     try:
         dtype = np.dtype(dtype)
     except TypeError as error:

@@ -115,6 +115,11 @@ class CheckedOracle(BaseEstimator):
         upper_bound : float
             Bound on the score of every labelling, inf if none was given.
         """
+        if not callable(getattr(self.oracle, "argmax", None)) or isinstance(self.oracle, type):
+            raise TypeError(
+                f"oracle must be an object with a method argmax(scores, start=None), got "
+                f"{_kind(self.oracle)}"
+            )
         question = copy_of(scores)
         answer = self.oracle.argmax(question, *(() if start is None else (start,)))
         if not (isinstance(answer, tuple | list) and len(answer) == 3):
