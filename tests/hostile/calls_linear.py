@@ -1,5 +1,6 @@
 """Valid calls of linear models, their losses and penalties, and of paths."""
 
+import copy
 import functools
 
 import numpy as np
@@ -280,7 +281,8 @@ def entries():
             },
             allows={("estimator.alpha", "*"): "the path sets it"},
             variants={"X": [sparse_rows], "sample_weight": [None],
-                      "estimator": [lambda: AsagaRegressor("huber", penalty=OBJECTS[0]())]},
+                      "estimator": [lambda: AsagaRegressor(
+                "huber", penalty=OBJECTS[0](), random_state=0)]},
         ),
         *function(
             cross_validate_path,
@@ -305,7 +307,7 @@ def entries():
             {
                 "plot": {"ax": None, "curves": ("score",), "name": "path"},
                 "from_path": lambda: {
-                    "path": path(), "X": rows(), "y": two_classes(), "curves": ("score", "norm"),
+                    "path": copy.deepcopy(path()), "X": rows(), "y": two_classes(), "curves": ("score", "norm"),
                     "ax": None, "name": "path",
                 },
             },
