@@ -25,6 +25,7 @@ __all__ = [
     "check_integer",
     "check_list",
     "check_magnitude",
+    "check_moderate",
     "check_not_negative",
     "check_number",
     "check_positive",
@@ -67,6 +68,14 @@ def check_not_negative(value, name):
     """A finite real number that is not below zero, as a float."""
     check_scalar(value, name, Real, min_val=0)
     return _as_float(value, name)
+
+
+def check_moderate(value, name):
+    """A number from 0 to one of which squares can be summed."""
+    number = check_not_negative(value, name)
+    if number > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}, or sums would overflow; got {value}")
+    return number
 
 
 def check_number(value, name):

@@ -13,7 +13,7 @@ from .._validation import (
     check_data,
     check_integer,
     check_magnitude,
-    check_not_negative,
+    check_moderate,
     check_random_state,
     check_strength,
 )
@@ -200,7 +200,6 @@ class _Diagonal(_Function):
 def _check_kernel_parameters(estimator):
     """Of all kernels, whichever is in use."""
     check_integer(estimator.degree, "degree", 1)
-    if check_not_negative(estimator.coef0, "coef0") > LARGEST:
-        raise ValueError(f"coef0 must not be above {LARGEST:g}, got {estimator.coef0}")
+    check_moderate(estimator.coef0, "coef0")
     if estimator.gamma is not None:
         check_strength(estimator.gamma, "gamma")

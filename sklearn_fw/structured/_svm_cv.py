@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._threads import parallel
 from .._validation import check_integer, check_sample_weight
 from ..model_selection import regularization_path
+from ..model_selection._folds import split_folds
 from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
 from ._svm import StructuredSVM
@@ -154,7 +154,7 @@ class StructuredSVMCV(BaseEstimator):
         )
         scorer = check_scorer(like, self.scoring)
         weight = check_sample_weight(sample_weight, n_samples)
-        folds = self._split(y, groups, n_samples, is_classifier(like))
+        folds = split_folds(self.cv, y, groups, n_samples, is_classifier(like))
         options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
         self.paths_ = parallel(self.n_jobs)(
             delayed(_path_of_fold)(estimator, X, y, weight, train, self._range(weight, train),
@@ -178,26 +178,6 @@ class StructuredSVMCV(BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
-
-    def _split(self, y, groups, n_samples, classifier):
-        """The folds as pairs of index arrays."""
-        pairs = self.cv
-        if pairs is None or hasattr(pairs, "split") or not np.iterable(pairs):
-            splitter = check_cv(pairs, y if classifier else None, classifier=classifier)
-            pairs = splitter.split(np.zeros(n_samples), y, groups)
-        folds = []
-        for k, fold in enumerate(pairs):
-            try:
-                train, test = (_as_index(part, n_samples) for part in fold)
-            except (TypeError, ValueError, IndexError) as error:
-                raise ValueError(
-                    f"fold {k} of cv must be a pair (train, test) of indices of {n_samples} "
-                    f"samples: {error}"
-                ) from None
-            folds.append((train, test))
-        if not folds:
-            raise ValueError("cv has no folds: give at least one pair (train, test)")
-        return folds
 
     def _range(self, weight, train):
         """C_min and C_max of a fold, with the same lam as on all data."""
@@ -301,19 +281,3 @@ def _score_fold(path, X, y, weight, train, test, scorer, lambdas):
     """Scores on the held-out part of a fold, for every lam."""
     Cs = 1.0 / (lambdas * weight[train].sum())
     return path.score_path(take(X, test), take(y, test), scorer, at=Cs)
-
-
-def _as_index(part, n_samples):
-    """Indices of samples, from indices or from a mask."""
-    index = np.asarray(part)
-    if index.ndim != 1 or index.size == 0:
-        raise ValueError(f"got a part of shape {index.shape}, which has no sample")
-    if index.dtype == bool:
-        if len(index) != n_samples:
-            raise ValueError(f"got a mask of length {len(index)}")
-        return np.flatnonzero(index)
-    if index.dtype.kind not in "iu":
-        raise TypeError(f"got {index.dtype} indices")
-    if index.min() < -n_samples or index.max() >= n_samples:
-        raise IndexError(f"got an index of {index[np.argmax(np.abs(index))]}")
-    return index

@@ -307,8 +307,8 @@ def entries():
             {
                 "plot": {"ax": None, "curves": ("score",), "name": "path"},
                 "from_path": lambda: {
-                    "path": copy.deepcopy(path()), "X": rows(), "y": two_classes(), "curves": ("score", "norm"),
-                    "ax": None, "name": "path",
+                    "path": copy.deepcopy(path()), "X": rows(), "y": two_classes(),
+                    "curves": ("score", "norm"), "ax": None, "name": "path",
                 },
             },
         ),
