@@ -148,13 +148,12 @@ class Loss(BaseEstimator, ABC):
         self.check()
         y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
         if y.shape != x.shape:
-            try:
-                y, x = np.broadcast_arrays(y, x)
-            except ValueError:
+            if y.ndim and x.ndim:  # one number may go with all
                 raise ValueError(
                     f"y has shape {y.shape} and {NAMES[quantity]} has {x.shape}: one truth per "
                     f"number is needed"
-                ) from None
+                )
+            y, x = np.broadcast_arrays(y, x)
         # Writable even though only read: the kernels are compiled for one kind of array.
         y, x = (np.require(a, np.float64, "CW") for a in (y, x))
         out = np.empty(x.shape)

@@ -197,14 +197,14 @@ def solve_saddle_point(
             )
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
-    tol = check_not_negative(tol, "tol")
+    tol, rng = check_not_negative(tol, "tol"), check_random_state(random_state)
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
     sides = [
         Side(domain, name, variant, *begin)
         for domain, name, begin in zip((domain_x, domain_y), "xy", split_start(start, variant))
     ]
     if variant == "block":
-        run = BlockRun(function, sides, check_random_state(random_state))
+        run = BlockRun(function, sides, rng)
     else:
         run = SaddleRun(function, sides, variant, rule)
 

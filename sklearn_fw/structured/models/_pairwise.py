@@ -320,7 +320,8 @@ class PairwiseModel(StructuredModel):
         phi : ndarray of shape (size_joint_feature,)
             The feature vector.
         """
-        rows, states = self._one(x, y)
+        rows = self._stack(_singleton(x))
+        states = self._encode(_singleton(y), rows.node_start)
         matrix = _with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0

@@ -160,6 +160,7 @@ class BlockFrankWolfe(Solver):
                 raise ValueError(f"{name} must not be negative, got {value}")
             check_not_negative(value, name)
         check_flag(self.line_search, "line_search")
+        check_flag(self.batch_step, "batch_step")
         if not self.line_search and self.step != "fw":
             raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
         if not _is_flag_or_auto(self.averaging):
