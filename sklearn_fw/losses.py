@@ -206,7 +206,9 @@ class MultinomialLogLoss(Loss):
         from ._kernels import losses
 
         name = NAMES[quantity]
-        x = np.require(check_array_of_numbers(x, name, False), np.float64, "CW")
+        # Of two infinite scores none is the larger; slopes may be infinite.
+        finite = quantity != "conjugate"
+        x = np.require(check_array_of_numbers(x, name, finite), np.float64, "CW")
         if x.ndim == 0 or x.shape[-1] == 0:
             raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
         y, n_classes = check_array_of_numbers(y, "y"), x.shape[-1]
@@ -255,7 +257,7 @@ class SmoothHinge(Loss):
     @property
     def parameter(self):
         """The gamma."""
-        return self.gamma
+        return float(self.gamma)
 
     @property
     def smoothness(self):
@@ -318,7 +320,7 @@ class Huber(Loss):
     @property
     def parameter(self):
         """The delta."""
-        return self.delta
+        return float(self.delta)
 
     def check(self):
         """Raise unless delta is positive."""
@@ -347,7 +349,7 @@ class SquaredEpsilonInsensitive(Loss):
     @property
     def parameter(self):
         """The epsilon."""
-        return self.epsilon
+        return float(self.epsilon)
 
     def check(self):
         """Raise unless epsilon is zero or positive."""

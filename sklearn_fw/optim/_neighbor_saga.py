@@ -349,7 +349,7 @@ class NeighborSaga(IncrementalSolver):
                 f"solver={self.variant!r} handles penalties of single coefficients only: use "
                 "solver='asaga' for penalties of groups"
             )
-        return MemoryEngine(problem, EPSILON.get(self.variant, self.epsilon))
+        return MemoryEngine(problem, float(EPSILON.get(self.variant, self.epsilon)))
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return NeighborRun(problem, engine, self, tol=tol, rng=rng, start=start)

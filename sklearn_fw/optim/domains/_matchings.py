@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..._validation import check_flag, check_integer, check_not_negative
+from ..._validation import check_flag, check_integer, check_list, check_not_negative
 from ._base import Described
 
 
@@ -45,7 +45,8 @@ class BipartiteMatchings(Described):
     """
 
     def __init__(self, shape, perfect=True):
-        if np.shape(shape) != (2,):
+        shape = check_list(shape, "shape", "two numbers (n_rows, n_columns)")
+        if len(shape) != 2:
             raise ValueError(f"shape must be (n_rows, n_columns), got {shape}")
         self.shape = tuple(check_integer(n, "shape", 1) for n in shape)
         self.perfect = check_flag(perfect, "perfect")

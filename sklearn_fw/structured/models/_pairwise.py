@@ -365,7 +365,10 @@ class PairwiseModel(StructuredModel):
         y : object
             The output.
         """
-        labels, _, _ = self.default_oracle().argmax(self.scores(x, w))
+        scores = self.scores(x, w)
+        labels = np.empty(0, np.int32)
+        if scores.n_nodes:  # else nothing is asked
+            labels, _, _ = self.default_oracle().argmax(scores)
         return self._decode(labels, np.array([0, len(labels)]))[0]
 
     def loss_augmented_inference(self, x, y_true, w):

@@ -187,12 +187,17 @@ def find_classes(flat):
 
 def encode_labels(flat, classes, allow_unseen=False):
     """Position of every label in ``classes``, int32; -1 for unseen ones where allowed."""
+    if flat.dtype.kind == "f":
+        assert_all_finite(flat, input_name="y")
     if flat.dtype.kind in "fiub" and classes.dtype.kind in "fiub":
         states = np.minimum(np.searchsorted(classes, flat), len(classes) - 1)
         states = np.where(classes[states] == flat, states, -1).astype(np.int32)
     else:
         number = {label: k for k, label in enumerate(classes.tolist())}
-        states = np.fromiter(map(number.get, flat.tolist(), repeat(-1)), np.int32, len(flat))
+        try:
+            states = np.fromiter(map(number.get, flat.tolist(), repeat(-1)), np.int32, len(flat))
+        except TypeError as error:  # dicts, lists
+            raise ValueError(f"y must hold labels: {error}") from None
     unseen = np.flatnonzero(states < 0)
     if len(unseen):
         label = flat[unseen[0]].item() if hasattr(flat[unseen[0]], "item") else flat[unseen[0]]

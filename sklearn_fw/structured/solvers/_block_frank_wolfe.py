@@ -376,7 +376,7 @@ class _BlockMethod:
 
     def _known_enough(self):
         """Known gaps that make it likely that the real ones are small enough, too."""
-        return self.settings.early_exit * self.blocks.gap_limit(self.tol)
+        return float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
 
     def _order(self):
         from ..._kernels.block_rules import BY_GAP, BY_MAX_GAP
