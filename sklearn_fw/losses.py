@@ -13,6 +13,7 @@ from ._validation import (
     LARGEST,
     check_array_of_numbers,
     check_choice,
+    check_magnitude,
     check_not_negative,
     check_positive,
 )
@@ -147,6 +148,7 @@ class Loss(BaseEstimator, ABC):
 
         self.check()
         y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
+        check_magnitude(y, "y")
         if y.shape != x.shape:
             if y.ndim and x.ndim:  # one number may go with all
                 raise ValueError(

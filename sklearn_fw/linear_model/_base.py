@@ -78,7 +78,11 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         starts = self._starts(problems)
         rng = check_random_state(self.random_state)
         tasks = FitTasks(
-            self, X, y, max_subtasks=self.max_iter * len(problems), sample_weight=sample_weight
+            self,
+            X,
+            y,
+            max_subtasks=settings["max_iter"] * len(problems),
+            sample_weight=sample_weight,
         )
 
         def end(runs):

@@ -22,10 +22,12 @@ def check_bound(bound, name, n_features):
 
 def check_groups(groups, n_features):
     """Block of every feature, numbered from 0 without gaps; -1 for none."""
-    try:
-        groups = check_list(groups, "groups", "lists of feature numbers, or one label per feature")
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    if not _is_list(groups):
+        raise ValueError(
+            "groups must be a list of lists of feature numbers, or one label per feature; "
+            f"got {groups!r}"
+        )
+    groups = list(groups)
     if groups and not any(map(_is_list, groups)):
         labels = _check_labels(np.asarray(groups), n_features)
     else:

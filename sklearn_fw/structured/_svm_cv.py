@@ -301,8 +301,6 @@ def _check_groups(groups, n_samples):
     groups = np.asarray(groups)
     if groups.shape != (n_samples,):
         raise ValueError(f"groups must have shape ({n_samples},), got {groups.shape}")
-    if groups.dtype.kind == "O" and any(g is None or g != g for g in groups.tolist()):
-        raise ValueError("groups has missing labels: name the group of every sample")
     find_labels(groups, "groups")
     return groups
 

@@ -219,7 +219,7 @@ def of_svm():
                 "X": table(), "y": classes(), "sample_weight": np.linspace(0.5, 2.0, 12),
                 "groups": np.repeat([0, 1, 2, 3], 3),
             },
-            variants={"mode": ["heuristic"], "estimator": [None], "sample_weight": [None]},
+            variants={"mode": ["heuristic"], "sample_weight": [None]},
             allows={
                 ("estimator.C", "*"): "the path sets it",
                 ("groups", "dates"): "labels of any kind",

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..._validation import check_flag, check_integer, check_list, check_not_negative
+from ..._validation import check_flag, check_integer, check_not_negative
 from ._base import Described
 
 
@@ -45,10 +45,11 @@ class BipartiteMatchings(Described):
     """
 
     def __init__(self, shape, perfect=True):
-        shape = check_list(shape, "shape", "two numbers (n_rows, n_columns)")
-        if len(shape) != 2:
-            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}")
-        self.shape = tuple(check_integer(n, "shape", 1) for n in shape)
+        try:
+            n_rows, n_columns = shape
+        except (TypeError, ValueError):
+            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
+        self.shape = check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
         self.perfect = check_flag(perfect, "perfect")
         self.size = self.shape[0] * self.shape[1]
 

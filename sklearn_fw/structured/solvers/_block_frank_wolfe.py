@@ -249,7 +249,7 @@ class _BlockMethod:
         if self.check_first:
             self._warm_start(warm, lam)
         self.passes_since_check, self.n_passes = 0, 0
-        self.until_check = settings.gap_check
+        self.until_check = int(settings.gap_check)
         self.last = None  # certificate of the point of the moment
         self.corners = None  # certificate whose answers await a batch step
         self.warned = False  # of a negative gap
@@ -360,7 +360,7 @@ class _BlockMethod:
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
         from ..._kernels.block_rules import VISITS
 
-        stop = blocks.counts[VISITS] + self.settings.gap_check * n
+        stop = blocks.counts[VISITS] + int(self.settings.gap_check) * n
         first = np.isinf(gaps[0])
         while blocks.counts[VISITS] < stop:
             active = np.flatnonzero(gaps)
@@ -434,7 +434,7 @@ class _BlockMethod:
         Known gaps are those of the iterate; nothing but a certificate tells that the average is
         good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
         """
-        limit, most = self.blocks.gap_limit(self.tol), self.settings.gap_check
+        limit, most = self.blocks.gap_limit(self.tol), int(self.settings.gap_check)
         if self.settings.averaging != "auto" or not 0.0 < gap < 2.0 * limit:
             return most
         return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))

@@ -221,7 +221,7 @@ class Extragradient(Solver):
             blocks.restore(warm)
         start = None
         if self.radius is None and self.first_passes and not np.any(blocks.v):
-            start = _make_first_passes(blocks, lam, bounds, self.first_passes)
+            start = _make_first_passes(blocks, lam, bounds, int(self.first_passes))
         polytopes = blocks.polytopes()
         name = polytopes.resolve(self.z_geometry)
         geometry = Entropy if name == "entropy" else Euclidean
