@@ -283,18 +283,26 @@ def _check_targets(y, numeric):
 def find_labels(y, name):
     """Sorted distinct labels of a vector."""
     try:
-        labels, n_dims = np.unique(np.asarray(y)), np.ndim(y)
+        values = np.asarray(y)
+        is_missing = values.dtype.kind == "O" and any(map(_is_missing, values.ravel().tolist()))
+        labels = values if is_missing else np.unique(values)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name} mixes labels that cannot be sorted: use one type of label"
         ) from None
-    if n_dims != 1 or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels))):
+    if (
+        is_missing
+        or values.ndim != 1
+        or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels)))
+    ):
         raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
     return labels
 
 
 def _is_missing(label):
-    return label is None or type(label).__name__ in ("NAType", "NaTType")
+    if label is None or (isinstance(label, float) and label != label):
+        return True
+    return type(label).__name__ in ("NAType", "NaTType")
 
 
 @contextmanager

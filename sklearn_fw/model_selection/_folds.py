@@ -28,7 +28,7 @@ def split_folds(cv, y, groups, n_samples, classifier):
         Training and test samples.
     """
     if isinstance(cv, str | bytes | type):  # texts have a method split, too
-        raise TypeError(
+        raise ValueError(
             f"cv must be an integer, a splitter object, pairs (train, test) or None, got {cv!r:.60}"
         )
     if cv is None or hasattr(cv, "split") or not np.iterable(cv):

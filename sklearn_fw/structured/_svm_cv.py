@@ -7,14 +7,14 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._threads import parallel
-from .._validation import check_integer, check_sample_weight
+from .._validation import check_integer, check_sample_weight, check_strength, find_labels
 from ..model_selection import regularization_path
 from ..model_selection._folds import split_folds
 from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
 from ._svm import StructuredSVM
 from .models._resolve import resolve_model
-from .solvers import resolve_solver
+from .solvers import has_radius, resolve_solver
 
 __all__ = ["StructuredSVMCV"]
 
@@ -140,13 +140,17 @@ class StructuredSVMCV(BaseEstimator):
         estimator = StructuredSVM() if self.estimator is None else self.estimator
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
-        if getattr(resolve_solver(estimator.solver), "radius", None) is not None:
+        if has_radius(resolve_solver(estimator.solver)):
             raise ValueError(
                 f"StructuredSVMCV chooses C, which solver={estimator.solver!r} does not use: "
                 f"choose its radius by score_path of a regularization_path, or by GridSearchCV "
                 f"over solver__radius"
             )
         check_integer(self.n_values, "n_values", 1)
+        ends = {
+            name: None if value is None else check_strength(value, name)
+            for name, value in (("C_min", self.C_min), ("C_max", self.C_max))
+        }
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
         like = clone(estimator).set_params(
@@ -154,10 +158,11 @@ class StructuredSVMCV(BaseEstimator):
         )
         scorer = check_scorer(like, self.scoring)
         weight = check_sample_weight(sample_weight, n_samples)
+        groups = _check_groups(groups, n_samples)
         folds = split_folds(self.cv, y, groups, n_samples, is_classifier(like))
         options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
         self.paths_ = parallel(self.n_jobs)(
-            delayed(_path_of_fold)(estimator, X, y, weight, train, self._range(weight, train),
+            delayed(_path_of_fold)(estimator, X, y, weight, train, _range(ends, weight, train),
                                    options)
             for train, _ in folds
         )  # fmt: skip
@@ -179,14 +184,6 @@ class StructuredSVMCV(BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def _range(self, weight, train):
-        """C_min and C_max of a fold, with the same lam as on all data."""
-        factor = weight.sum() / weight[train].sum()
-        return {
-            name: None if value is None else value * factor
-            for name, value in (("C_min", self.C_min), ("C_max", self.C_max))
-        }
-
     def _lambdas(self, total):
         """The values to judge: between the ends that all paths have in common."""
         high = min(path.lambdas_[0] for path in self.paths_)
@@ -195,7 +192,7 @@ class StructuredSVMCV(BaseEstimator):
             min(path.lambdas_[-1] for path in self.paths_),
         )
         if self.C_max is not None:
-            low = max(low, 1.0 / (self.C_max * total))
+            low = max(low, 1.0 / (float(self.C_max) * total))
         return np.geomspace(high, min(low, high), self.n_values)
 
     def predict(self, X):
@@ -268,6 +265,23 @@ class StructuredSVMCV(BaseEstimator):
     def __sklearn_tags__(self):
         inner = StructuredSVM() if self.estimator is None else self.estimator
         return inner.__sklearn_tags__()
+
+
+def _range(ends, weight, train):
+    """C_min and C_max of a fold, with the same lam as on all data."""
+    factor = weight.sum() / weight[train].sum()
+    return {name: None if value is None else value * factor for name, value in ends.items()}
+
+
+def _check_groups(groups, n_samples):
+    """One label per sample, of which none is missing."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_samples,):
+        raise ValueError(f"groups must have shape ({n_samples},), got {groups.shape}")
+    find_labels(groups, "groups")
+    return groups
 
 
 def _path_of_fold(estimator, X, y, weight, train, ends, options):

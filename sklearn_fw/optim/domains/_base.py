@@ -117,3 +117,11 @@ class Projectable(Described):
         ndarray of shape (size,)
             Its projection.
         """
+
+
+def check_domain(domain, name):
+    """Refuse what is no domain."""
+    if isinstance(domain, type) or not callable(getattr(domain, "lmo", None)):
+        raise ValueError(
+            f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
+        )
