@@ -234,6 +234,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _name_classes(self, y, classes, first):
         """Fix the labels in the first part of a fit by parts, and compare them in the others."""
         check_classification_targets(y)
+        find_labels(y, "y")
         if first and classes is None:
             classes = getattr(self, "classes_", None)  # of an earlier fit
         if first and classes is None:

@@ -13,7 +13,7 @@ from ..._validation import (
 )
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ...projections._vectors import BEYOND
-from ._base import Described, Projectable, check_domain
+from ._base import Described, Projectable, is_domain
 
 
 class Simplex(Projectable):
@@ -333,7 +333,8 @@ class Product(Projectable):
         for domain in domains:
             if not hasattr(domain, "size"):
                 raise ValueError(f"{domain!r} has no size: derive it from Domain and set one")
-            check_domain(domain, repr(domain))
+            if not is_domain(domain):
+                raise ValueError(f"{domain!r} is no domain: it has no method lmo(gradient)")
             check_integer(domain.size, "the size of a domain", 1)
         self.domains = domains
         ends = np.cumsum([0] + [domain.size for domain in domains]).tolist()

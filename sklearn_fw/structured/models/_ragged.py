@@ -39,7 +39,7 @@ def stack_rows(X, n_features=None):
     """
     if isinstance(X, Packed):
         check_sparse(X.values, "X.values")
-        X = X.compact()
+        X = Packed.compact(X)
         matrix, row_start = X.values, np.array(X.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
@@ -126,7 +126,7 @@ def stack_labels(y, node_start=None):
     With ``node_start`` given, lengths must agree with it.
     """
     if isinstance(y, Packed):
-        y = y.compact()
+        y = Packed.compact(y)
         flat, starts = np.asarray(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
         items = [np.asarray(item) for item in check_list(y, "y", "label sequences")]
