@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._validation import (
     check_array_of_numbers,
     check_integer,
-    check_not_negative,
     check_number,
     check_positive,
     check_random_state,
+    check_strength,
 )
 from ..model_selection import RegularizationPath
 from ..optim._incremental import Start
@@ -194,9 +194,9 @@ def _check_grid(grid, name):
     values = np.unique(values)
     if not values.size:
         raise ValueError(f"{name}s must hold at least one value")
-    check = check_positive if name == "C" else check_not_negative
     for value in values:
-        check(value, f"every one of {name}s")
+        if name == "C" or value != 0.0:
+            check_strength(value, f"every one of {name}s")
     return values if name == "C" else values[::-1]
 
 

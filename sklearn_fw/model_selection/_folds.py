@@ -45,7 +45,7 @@ def split_folds(cv, y, groups, n_samples, classifier):
             ) from None
         folds.append((train, test))
     if not folds:
-        raise ValueError("cv has no folds: give at least one pair (train, test)")
+        raise ValueError("cv has no folds: cv must give at least one pair (train, test)")
     return folds
 
 
