@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import (
+    LARGEST,
     check_array_of_numbers,
     check_integer,
+    check_not_negative,
     check_number,
     check_positive,
     check_random_state,
-    check_strength,
 )
 from ..model_selection import RegularizationPath
 from ..optim._incremental import Start
@@ -188,15 +189,17 @@ def _has_strength(penalty):
 
 def _check_grid(grid, name):
     """Values of a grid that was given, from strong to weak regularization."""
-    values = check_array_of_numbers(grid, f"{name}s")
+    values = check_array_of_numbers(grid, f"every one of {name}s")
     if values.ndim != 1:
         raise ValueError(f"{name}s must be an array of shape (n_values,), got {values.shape}")
     values = np.unique(values)
     if not values.size:
         raise ValueError(f"{name}s must hold at least one value")
+    check = check_positive if name == "C" else check_not_negative
     for value in values:
-        if name == "C" or value != 0.0:
-            check_strength(value, f"every one of {name}s")
+        check(value, f"every one of {name}s")
+        if name == "C" and value < LARGEST**-2:  # the inverse is multiplied with other numbers
+            raise ValueError(f"every one of Cs must be at least {LARGEST**-2:g}, got {value}")
     return values if name == "C" else values[::-1]
 
 
