@@ -148,7 +148,8 @@ def entries():
             variants={"X": [sparse_rows], "y": [None], "method": ["lsh", "rp_tree", "auto"]},
             aliases={"method": ("neighbors", "parents")}, infinite=True,
             allows={
-                ("y", damage): "labels of any kind" for damage in ("dates", "half", "complex_entries")
+                ("y", damage): "labels of any kind"
+                for damage in ("dates", "half", "complex_entries")
             },
         ),
         *build(
