@@ -225,7 +225,10 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _part_problems(self, X, y, weight, total_weight):
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
-        codes = np.searchsorted(self.classes_, y)
+        try:
+            codes = np.searchsorted(self.classes_, y)
+        except TypeError:
+            raise ValueError(f"y has labels of another type than classes {self.classes_}") from None
         unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
         if unknown.any():
             raise ValueError(f"y has the label {y[unknown].tolist()[0]!r}, which is not in classes")

@@ -8,6 +8,7 @@ from .._validation import (
     check_choice,
     check_magnitude,
     check_not_negative,
+    check_sample_weight,
     check_strength,
 )
 from ..losses import resolve_loss
@@ -252,6 +253,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         """
         y = check_array_of_numbers(y, "y")
         check_magnitude(y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
         return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):

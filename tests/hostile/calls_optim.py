@@ -147,7 +147,10 @@ def entries():
             },
             variants={"X": [sparse_rows], "y": [None], "method": ["lsh", "rp_tree", "auto"]},
             aliases={"method": ("neighbors", "parents")}, infinite=True,
-            allows={("y", "dates"): "labels of any kind"},
+            allows={
+                ("y", damage): "labels of any kind"
+                for damage in ("dates", "half", "complex_entries")
+            },
         ),
         *build(
             optim.NeighborGraph,

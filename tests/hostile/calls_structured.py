@@ -370,8 +370,13 @@ def of_models():
             model, functools.partial(copy.deepcopy, made), arguments,
             aliases={"scores": ("unary", "edges", "pairwise"), "y": ("y_true",)},
             infinite=True,  # -inf forbids a state
-            allows={("scores.pairwise", "*"): "single nodes have none"}
-            if kind == "multiclass" else {},
+            allows={
+                "multiclass": {("scores.pairwise", "*"): "single nodes have none"},
+                "matching": {
+                    (z, "nothing_inside"): "fits an input without pairs"
+                    for z in ("z", "s", "p", "theta")
+                },
+            }.get(kind, {}),
         )  # fmt: skip
     return found
 

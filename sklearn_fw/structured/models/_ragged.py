@@ -99,6 +99,7 @@ def _is_plain(item):
         item.format == "csr"
         and item.indices.dtype.kind == "i"
         and item.indptr.shape == (item.shape[0] + 1,)
+        and item.indptr[0] == 0
         and item.indptr[-1] == len(item.indices) == len(item.data)
     )
 
