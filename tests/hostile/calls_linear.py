@@ -279,7 +279,7 @@ def entries():
                 "X": rows(), "y": targets(), "sample_weight": weights(), "n_values": 3,
                 "ratio": 0.1,
             },
-            allows={("estimator.alpha", "*"): "the path sets it"},
+            allows={("estimator.alpha", "*"): "the path sets it"}, aliases={"X": ("feature",)},
             variants={"X": [sparse_rows], "sample_weight": [None],
                       "estimator": [lambda: AsagaRegressor(
                 "huber", penalty=OBJECTS[0](), random_state=0)]},
@@ -291,7 +291,7 @@ def entries():
                 "y": two_classes(), "sample_weight": weights(), "cv": 2, "scoring": "accuracy",
                 "n_jobs": 1, "Cs": np.array([0.1, 1.0]),
             },
-            allows={("estimator.C", "*"): "the path sets it"},
+            allows={("estimator.C", "*"): "the path sets it", ("Cs", "none"): "makes a grid"},
         ),
         *build(
             RegularizationPathDisplay,
