@@ -244,6 +244,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             raise ValueError("classes must be given in the first call of partial_fit")
         if first:
             self.classes_ = find_labels(classes, "classes")
+            check_classification_targets(self.classes_)
             if self.classes_.size < 2:
                 raise ValueError(f"classes must name at least two labels, got {self.classes_}")
         elif classes is not None and not np.array_equal(

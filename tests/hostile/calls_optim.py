@@ -86,7 +86,7 @@ def of_domains():
         }  # fmt: skip
         if hasattr(cls, "project"):
             arguments["project"] = {"x": x}
-        found += build(cls, given)
+        found += build(cls, given, allows={("lower", "no_axis"): "one bound for all"})
         found += methods(cls, functools.partial(cls, **params), arguments)
     x, gradient = np.full(6, 1 / 3), np.array([1.0, -2.0, 0.5, 1.0, 0.0, -1.0])
     product = {"first": domains.Simplex(3), "second": domains.Simplex(3)}

@@ -222,7 +222,8 @@ def of_svm():
             variants={"mode": ["heuristic"], "sample_weight": [None]},
             allows={
                 ("estimator.C", "*"): "the path sets it",
-                ("groups", "dates"): "labels of any kind",
+                **{("groups", damage): "labels of any kind"
+                   for damage in ("dates", "half", "complex_entries")},
                 **{(end, "float32"): "another number, and another path"
                    for end in ("C_min", "C_max", "eps", "kappa")},
             },

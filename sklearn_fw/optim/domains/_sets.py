@@ -352,7 +352,7 @@ class Product(Projectable):
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         parts = zip(self.domains, self.blocks)
-        return all(domain.contains(x[block], tol) for domain, block in parts)
+        return all(domain.contains(x[block].copy(), tol) for domain, block in parts)
 
     def project(self, x):
         return self._join("project", self._vector(x, "x"))
@@ -362,8 +362,11 @@ class Product(Projectable):
 
     def _join(self, method, x):
         parts = zip(self.domains, self.blocks)
+        # Copies, since a domain of the user may write to what it gets.
         answers = [
-            check_array_of_numbers(getattr(domain, method)(x[block]), f"{method} of {domain!r}")
+            check_array_of_numbers(
+                getattr(domain, method)(x[block].copy()), f"{method} of {domain!r}"
+            )
             for domain, block in parts
         ]
         for answer, domain in zip(answers, self.domains, strict=True):
