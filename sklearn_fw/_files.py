@@ -75,7 +75,7 @@ def read_bytes(source, member=None, *, name="source"):
     """
     if member is not None and not isinstance(member, str):
         raise TypeError(f"member must be the name of a file in a zip archive, got {_kind(member)}")
-    if hasattr(source, "read"):
+    if hasattr(source, "read") and not isinstance(source, type):
         if member is not None:
             raise ValueError(
                 f"member={member!r} goes with the path of a zip archive: open it there"

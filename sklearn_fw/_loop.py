@@ -73,7 +73,7 @@ def drive(
             if value is not None and not math.isfinite(value):
                 raise FloatingPointError(
                     f"{name} became {value} in iteration {n_iter}: check the scale of X, "
-                    f"sample_weight and C"
+                    f"sample_weight and C, and the step_size where one was set"
                 )
             if value is not None:
                 history.setdefault(name, []).append(value)

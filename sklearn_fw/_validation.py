@@ -25,6 +25,7 @@ __all__ = [
     "check_integer",
     "check_list",
     "check_magnitude",
+    "check_moderate",
     "check_not_negative",
     "check_number",
     "check_positive",
@@ -67,6 +68,14 @@ def check_not_negative(value, name):
     """A finite real number that is not below zero, as a float."""
     check_scalar(value, name, Real, min_val=0)
     return _as_float(value, name)
+
+
+def check_moderate(value, name):
+    """A number from 0 to one of which squares can be summed."""
+    number = check_not_negative(value, name)
+    if number > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}, or sums would overflow; got {value}")
+    return number
 
 
 def check_number(value, name):
@@ -116,6 +125,8 @@ def check_list(values, name, what):
 
 def check_dtype(dtype):
     """A kind of real numbers, as numpy's dtype."""
+    if dtype is None:
+        raise ValueError("dtype must be a kind of numbers such as numpy.float64, got None")
     try:
         dtype = np.dtype(dtype)
     except TypeError as error:
@@ -272,18 +283,26 @@ def _check_targets(y, numeric):
 def find_labels(y, name):
     """Sorted distinct labels of a vector."""
     try:
-        labels, n_dims = np.unique(np.asarray(y)), np.ndim(y)
+        values = np.asarray(y)
+        is_missing = values.dtype.kind == "O" and any(map(_is_missing, values.ravel().tolist()))
+        labels = values if is_missing else np.unique(values)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name} mixes labels that cannot be sorted: use one type of label"
         ) from None
-    if n_dims != 1 or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels))):
+    if (
+        is_missing
+        or values.ndim != 1
+        or (labels.dtype.kind == "f" and not np.all(np.isfinite(labels)))
+    ):
         raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
     return labels
 
 
 def _is_missing(label):
-    return label is None or type(label).__name__ in ("NAType", "NaTType")
+    if label is None or (isinstance(label, float) and label != label):
+        return True
+    return type(label).__name__ in ("NAType", "NaTType")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from ._validation import (
     LARGEST,
     check_array_of_numbers,
     check_choice,
+    check_magnitude,
     check_not_negative,
     check_positive,
 )
@@ -147,14 +148,14 @@ class Loss(BaseEstimator, ABC):
 
         self.check()
         y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
+        check_magnitude(y, "y")
         if y.shape != x.shape:
-            try:
-                y, x = np.broadcast_arrays(y, x)
-            except ValueError:
+            if y.ndim and x.ndim:  # one number may go with all
                 raise ValueError(
                     f"y has shape {y.shape} and {NAMES[quantity]} has {x.shape}: one truth per "
                     f"number is needed"
-                ) from None
+                )
+            y, x = np.broadcast_arrays(y, x)
         # Writable even though only read: the kernels are compiled for one kind of array.
         y, x = (np.require(a, np.float64, "CW") for a in (y, x))
         out = np.empty(x.shape)
@@ -207,7 +208,9 @@ class MultinomialLogLoss(Loss):
         from ._kernels import losses
 
         name = NAMES[quantity]
-        x = np.require(check_array_of_numbers(x, name, False), np.float64, "CW")
+        # Of two infinite scores none is the larger; slopes may be infinite.
+        finite = quantity != "conjugate"
+        x = np.require(check_array_of_numbers(x, name, finite), np.float64, "CW")
         if x.ndim == 0 or x.shape[-1] == 0:
             raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
         y, n_classes = check_array_of_numbers(y, "y"), x.shape[-1]
@@ -256,7 +259,7 @@ class SmoothHinge(Loss):
     @property
     def parameter(self):
         """The gamma."""
-        return self.gamma
+        return float(self.gamma)
 
     @property
     def smoothness(self):
@@ -319,7 +322,7 @@ class Huber(Loss):
     @property
     def parameter(self):
         """The delta."""
-        return self.delta
+        return float(self.delta)
 
     def check(self):
         """Raise unless delta is positive."""
@@ -348,7 +351,7 @@ class SquaredEpsilonInsensitive(Loss):
     @property
     def parameter(self):
         """The epsilon."""
-        return self.epsilon
+        return float(self.epsilon)
 
     def check(self):
         """Raise unless epsilon is zero or positive."""

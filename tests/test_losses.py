@@ -191,7 +191,9 @@ def test_shapes_and_broadcasting():
     loss = SquaredError()
     assert loss.value(1.0, 3.0) == 2.0
     assert np.isscalar(loss.value(1.0, 3.0))
-    assert loss.value([[0.0], [1.0]], [1.0, 2.0, 3.0]).shape == (2, 3)
+    assert loss.value([[0.0], [1.0]], 2.0).shape == (2, 1)
+    with pytest.raises(ValueError, match=r"y has shape .* one truth per number"):
+        loss.value([[0.0], [1.0]], [1.0, 2.0, 3.0])
     assert loss.derivative([], []).shape == (0,)
     z = np.arange(8.0)[::2]
     z.flags.writeable = False

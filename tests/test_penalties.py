@@ -478,7 +478,7 @@ GROUP_ERRORS = [
     ([[[0]]], "groups[0] must be a list of feature numbers"),
     ([0, 1, 1], "groups has 3 labels, expected one for each of the 5 features; use negative"),
     ([0.0, 1, 1, 0, 0], "groups must hold integer labels, got float64"),
-    ("sqrt", "groups must hold integer labels"),
+    ("sqrt", "groups must be a list of lists of feature numbers"),
     ([-1] * 5, "groups has no group: leave out the penalty, or name some features"),
     ([], "groups has no group"),
     (3, "groups must be a list of lists of feature numbers, or one label per feature; got 3"),

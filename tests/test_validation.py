@@ -22,12 +22,14 @@ from sklearn_fw._validation import (
     check_strength,
     find_labels,
 )
-from sklearn_fw.optim import minimize_saga
+from sklearn_fw.losses import Huber, SmoothHinge
+from sklearn_fw.optim import Hogwild, minimize_saga
 
-NUMBERS = [0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3)]
+NUMBERS = [
+    0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3),
+    np.longdouble(1.5), Fraction(1, 4), 2**70,
+]  # fmt: skip
 STRANGE = [
-    np.longdouble(1),
-    Fraction(1, 3),
     decimal.Decimal(1),
     "1",
     None,
@@ -52,11 +54,24 @@ def test_other_numbers_are_refused_by_name(value):
             check(value, "tol")
 
 
+BEYOND = [10**400, Fraction(10**400, 3), np.finfo(np.longdouble).max]
+
+
+@pytest.mark.parametrize("value", BEYOND, ids=["integer", "fraction", "longdouble"])
+def test_numbers_that_no_float_holds(value):
+    for check in (check_positive, check_not_negative, check_number, check_strength):
+        with pytest.raises(ValueError, match="C must be finite"):
+            check(value, "C")
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 10**400), np.longdouble("1e-4000")], ids=repr)
+def test_positive_numbers_that_become_zero(value):
+    with pytest.raises(ValueError, match="tol must be positive"):
+        check_positive(value, "tol")
+
+
 @pytest.mark.parametrize("value", [10**30, 10**400], ids=["large", "huge"])
 def test_integers_that_no_machine_has(value):
-    for check in (check_positive, check_number):
-        with pytest.raises(ValueError, match=r"C must be below 2\*\*63"):
-            check(value, "C")
     with pytest.raises(ValueError, match=r"max_iter must be below 2\*\*63"):
         check_integer(value, "max_iter", 1)
 
@@ -184,7 +199,7 @@ def test_weights_of_any_common_scale_are_kept():
 # ---- parameters of estimators --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", STRANGE[:4], ids=repr)
+@pytest.mark.parametrize("value", STRANGE[:2], ids=repr)
 @pytest.mark.parametrize(
     "estimator, name",
     [
@@ -196,6 +211,22 @@ def test_weights_of_any_common_scale_are_kept():
 def test_numbers_of_estimators(estimator, name, value):
     with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         estimator.set_params(**{name: value}).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+
+
+@pytest.mark.parametrize("kind", [np.longdouble, Fraction])
+def test_all_kinds_of_real_numbers_do_the_same(kind):
+    X, y = np.arange(12.0).reshape(6, 2) % 5 / 4, [0, 1, 1, 0, 1, 0]
+    half = kind(1) / 2
+    for make in (
+        lambda h: AsagaClassifier(C=h, tol=h / 8, l1_ratio=h, time_limit=h * 40, random_state=0),
+        lambda h: AsagaRegressor(Huber(h), alpha=h, random_state=0),
+        lambda h: AsagaClassifier(
+            SmoothHinge(h), solver=Hogwild(decay=h), tol=0, max_iter=3, random_state=0
+        ),
+        lambda h: StructuredSVM(C=h, tol=h / 8, time_limit=h * 40, random_state=0),
+    ):
+        expected, found = (make(h).fit(X, y) for h in (0.5, half))
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("estimator", [AsagaClassifier(), AsagaRegressor(), StructuredSVM()])

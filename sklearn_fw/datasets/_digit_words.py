@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_scalar
 
-from .._validation import check_flag, check_not_negative, check_random_state
+from .._validation import check_flag, check_moderate, check_random_state
 
 __all__ = ["make_digit_words"]
 
@@ -117,7 +117,7 @@ def make_digit_words(
     n_train = int(check_scalar(n_train, "n_train", Integral, min_val=1, max_val=MOST_WORDS))
     n_test = int(check_scalar(n_test, "n_test", Integral, min_val=1, max_val=MOST_WORDS))
     n_valid = int(check_scalar(n_valid, "n_valid", Integral, min_val=0, max_val=MOST_WORDS))
-    noise = check_not_negative(noise, "noise")
+    noise = check_moderate(noise, "noise")
     min_length = int(
         check_scalar(min_length, "min_length", Integral, min_val=1, max_val=LONGEST_WORD)
     )

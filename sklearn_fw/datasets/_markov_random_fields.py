@@ -10,10 +10,9 @@ from sklearn.utils import Bunch, check_scalar
 
 from .._files import damage, read_text
 from .._validation import (
-    LARGEST,
     check_choice,
     check_flag,
-    check_not_negative,
+    check_moderate,
     check_random_state,
 )
 from ..inference import PairwiseMRF
@@ -265,7 +264,7 @@ def make_ising_rbm(n_visible=20, n_hidden=20, *, coupling=1.0, field=1.0, random
     """
     n_visible = _check_size(n_visible, "n_visible", MOST_SPINS)
     n_hidden = _check_size(n_hidden, "n_hidden", MOST_SPINS)
-    coupling, field = _check_strength(coupling, "coupling"), _check_strength(field, "field")
+    coupling, field = check_moderate(coupling, "coupling"), check_moderate(field, "field")
     rng = check_random_state(random_state)
     edges = np.argwhere(np.ones((n_visible, n_hidden))) + [0, n_visible]
     h = field * rng.normal(size=n_visible + n_hidden)
@@ -439,7 +438,7 @@ def make_digit_inpainting(patch=4, n_test=100, *, random_state=0):
 
 def _uniform_ising(n_variables, edges, field, couplings, random_state):
     lowest, coupling = couplings
-    coupling, field = _check_strength(coupling, "coupling"), _check_strength(field, "field")
+    coupling, field = check_moderate(coupling, "coupling"), check_moderate(field, "field")
     rng = check_random_state(random_state)
     h = field * rng.uniform(-1, 1, size=n_variables)
     J = coupling * rng.uniform(lowest, 1, size=len(edges))
@@ -455,13 +454,6 @@ def _check_shape(shape):
 
 def _check_size(value, name, most):
     return int(check_scalar(value, name, Integral, min_val=1, max_val=most))
-
-
-def _check_strength(value, name):
-    value = check_not_negative(value, name)
-    if value > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}, or sums would overflow; got {value}")
-    return value
 
 
 def _grid_edges(n_rows, n_columns, offsets):

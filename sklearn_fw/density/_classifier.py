@@ -7,14 +7,14 @@ from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_sample_weight
+from .._validation import check_sample_weight, check_strength
 from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
 from ._label_scores import label_log_probability, left_out_label_scores
 from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
 from ._model import block_rows, make_model
 from ._posterior import ExactPosterior
-from ._resolve import check_moderate, check_parameters, check_rows, log_volume, resolve_kernel
+from ._resolve import check_parameters, check_rows, log_volume, resolve_kernel
 from ._student_t import KernelStudentTDensity
 
 __all__ = ["KernelStudentTClassifier"]
@@ -126,8 +126,8 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
         self : KernelStudentTClassifier
             The fitted classifier.
         """
-        check_moderate(self.label_length_scale, "label_length_scale")
-        check_moderate(self.temperature, "temperature")
+        check_strength(self.label_length_scale, "label_length_scale")
+        check_strength(self.temperature, "temperature")
         X, y = check_rows(self, X, y)
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(X))

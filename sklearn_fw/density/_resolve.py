@@ -13,15 +13,14 @@ from .._validation import (
     check_data,
     check_integer,
     check_magnitude,
-    check_not_negative,
-    check_positive,
+    check_moderate,
     check_random_state,
+    check_strength,
 )
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
 
 __all__ = [
-    "check_moderate",
     "check_parameters",
     "check_rows",
     "log_volume",
@@ -35,8 +34,8 @@ NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
 
 def check_parameters(estimator):
     """Refuse values out of range, before any data are looked at."""
-    check_moderate(estimator.sigma0, "sigma0")
-    check_moderate(estimator.alpha, "alpha")
+    check_strength(estimator.sigma0, "sigma0")
+    check_strength(estimator.alpha, "alpha")
     _check_beta(estimator.beta)
     _check_kernel_parameters(estimator)
     check_random_state(estimator.random_state)
@@ -69,15 +68,7 @@ def _check_beta(beta):
         return
     if not isinstance(beta, Real) or beta < 0 or beta != beta:
         raise ValueError(f"beta must be a number not below 0, got {beta!r}")
-    check_moderate(beta, "beta")
-
-
-def check_moderate(value, name):
-    """A positive number of which products and quotients of squares are numbers too."""
-    number = check_positive(value, name)
-    if not 1.0 / LARGEST <= number <= LARGEST:
-        raise ValueError(f"{name} must be between {1 / LARGEST:g} and {LARGEST:g}, got {value}")
-    return number
+    check_strength(beta, "beta")
 
 
 def check_rows(estimator, X, *y, **options):
@@ -209,7 +200,6 @@ class _Diagonal(_Function):
 def _check_kernel_parameters(estimator):
     """Of all kernels, whichever is in use."""
     check_integer(estimator.degree, "degree", 1)
-    if check_not_negative(estimator.coef0, "coef0") > LARGEST:
-        raise ValueError(f"coef0 must not be above {LARGEST:g}, got {estimator.coef0}")
+    check_moderate(estimator.coef0, "coef0")
     if estimator.gamma is not None:
-        check_moderate(estimator.gamma, "gamma")
+        check_strength(estimator.gamma, "gamma")

@@ -255,7 +255,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             posterior = ExactPosterior(K, noise)
         elif self.max_rank is not None:
             self.X_fit_ = X
-            posterior = LowRankPosterior(self.kernel_, X, noise, self.max_rank)
+            posterior = LowRankPosterior(self.kernel_, X, noise, int(self.max_rank))
         else:
             self.X_fit_ = X
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)

@@ -15,6 +15,7 @@ from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_cal
 from .._result import Status
 from .._threads import count_workers
 from .._validation import (
+    LARGEST,
     check_data,
     check_flag,
     check_integer,
@@ -77,7 +78,11 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         starts = self._starts(problems)
         rng = check_random_state(self.random_state)
         tasks = FitTasks(
-            self, X, y, max_subtasks=self.max_iter * len(problems), sample_weight=sample_weight
+            self,
+            X,
+            y,
+            max_subtasks=settings["max_iter"] * len(problems),
+            sample_weight=sample_weight,
         )
 
         def end(runs):
@@ -256,7 +261,15 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
         # In the type of X, which would be converted otherwise.
         coef = coef.astype(X.dtype, copy=False)
-        return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below says more
+            scores = safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+        largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
+        if not largest <= LARGEST:  # nor NaN
+            raise ValueError(
+                f"X has entries that are too large: scores reach {largest:.3g}; scale X as it was "
+                f"scaled for fit"
+            )
+        return scores
 
     def sparsify(self):
         """Store ``coef_`` as a CSR matrix: less memory when most coefficients are zero.

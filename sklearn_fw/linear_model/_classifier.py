@@ -225,7 +225,10 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _part_problems(self, X, y, weight, total_weight):
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
-        codes = np.searchsorted(self.classes_, y)
+        try:
+            codes = np.searchsorted(self.classes_, y)
+        except TypeError:
+            raise ValueError(f"y has labels of another type than classes {self.classes_}") from None
         unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
         if unknown.any():
             raise ValueError(f"y has the label {y[unknown].tolist()[0]!r}, which is not in classes")
@@ -234,12 +237,14 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     def _name_classes(self, y, classes, first):
         """Fix the labels in the first part of a fit by parts, and compare them in the others."""
         check_classification_targets(y)
+        find_labels(y, "y")
         if first and classes is None:
             classes = getattr(self, "classes_", None)  # of an earlier fit
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit")
         if first:
             self.classes_ = find_labels(classes, "classes")
+            check_classification_targets(self.classes_)
             if self.classes_.size < 2:
                 raise ValueError(f"classes must name at least two labels, got {self.classes_}")
         elif classes is not None and not np.array_equal(

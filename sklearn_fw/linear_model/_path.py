@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import (
+    LARGEST,
     check_array_of_numbers,
     check_integer,
     check_not_negative,
@@ -188,7 +189,7 @@ def _has_strength(penalty):
 
 def _check_grid(grid, name):
     """Values of a grid that was given, from strong to weak regularization."""
-    values = check_array_of_numbers(grid, f"{name}s")
+    values = check_array_of_numbers(grid, f"every one of {name}s")
     if values.ndim != 1:
         raise ValueError(f"{name}s must be an array of shape (n_values,), got {values.shape}")
     values = np.unique(values)
@@ -197,6 +198,8 @@ def _check_grid(grid, name):
     check = check_positive if name == "C" else check_not_negative
     for value in values:
         check(value, f"every one of {name}s")
+        if name == "C" and value < LARGEST**-2:  # the inverse is multiplied with other numbers
+            raise ValueError(f"every one of Cs must be at least {LARGEST**-2:g}, got {value}")
     return values if name == "C" else values[::-1]
 
 

@@ -3,7 +3,14 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._validation import check_choice, check_magnitude, check_not_negative, check_strength
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_magnitude,
+    check_not_negative,
+    check_sample_weight,
+    check_strength,
+)
 from ..losses import resolve_loss
 from ._alpha import automatic_strength
 from ._base import AsagaModel
@@ -226,6 +233,29 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         """
         scores = self._scores(X)
         return scores.ravel() if self._one_target else scores
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        y = check_array_of_numbers(y, "y")
+        check_magnitude(y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
+        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

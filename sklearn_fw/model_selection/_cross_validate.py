@@ -2,12 +2,12 @@
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing, indexable
 from sklearn.utils.parallel import delayed
 
 from .._threads import parallel
 from .._validation import check_sample_weight
+from ._folds import split_folds
 from ._path import regularization_path
 
 __all__ = ["cross_validate_path"]
@@ -77,10 +77,7 @@ def cross_validate_path(
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, len(y))
     options[path.grid_option] = path.values_
-    folds = check_cv(cv, y, classifier=is_classifier(estimator))
-    splits = list(folds.split(X, y))
-    if not splits:
-        raise ValueError("cv must give at least one split into training and test parts")
+    splits = split_folds(cv, y, None, len(y), is_classifier(estimator))
     scores = parallel(n_jobs)(
         delayed(_score_fold)(estimator, X, y, sample_weight, *fold, scoring, options)
         for fold in splits

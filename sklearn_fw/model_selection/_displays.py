@@ -151,13 +151,14 @@ class RegularizationPathDisplay:
             raise ValueError("X and y come together: pass both or none")
         if not isinstance(path, RegularizationPath):
             raise TypeError(f"path must come from regularization_path, got {path!r}")
-        values, coefs, gaps, breakpoints = path.values_, path.coefs_, path.gaps_, None
+        values, coefs, gaps, breakpoints = path.values_.copy(), path.coefs_, path.gaps_, None
         if hasattr(path, "gap_at"):
             breakpoints, values = values, _values_between(path)
             coefs, gaps = (path.coef_at(value) for value in values), path.gap_at(values)
+        scores = None if X is None else path.score_path(X, y, at=values.copy())
         display = cls(
             values,
-            scores=None if X is None else path.score_path(X, y, at=values),
+            scores=scores if scores is None else _check_scores(scores, path, len(values)),
             norms=[np.linalg.norm(coef) for coef in coefs],  # one at a time: they can be large
             gaps=None if np.isnan(gaps).all() else gaps,
             coefs=None if path.grid_option is None else path.coefs_,
@@ -263,6 +264,15 @@ class RegularizationPathDisplay:
         elif curve in ("norm", "gap"):
             panel.set_yscale("log", nonpositive="mask")
         return lines if curve == "coef" else lines[0]
+
+
+def _check_scores(scores, path, n_values):
+    """Scores that can be drawn: those of a class of the user may be anything."""
+    what = f"what score_path of {type(path).__name__} returned"
+    scores = check_array_of_numbers(scores, what)
+    if scores.shape != (n_values,):
+        raise ValueError(f"{what} must have shape ({n_values},), got {scores.shape}")
+    return scores
 
 
 def _values_between(path):

@@ -380,7 +380,7 @@ class SvrgRun(Run):
     def step(self):
         """Steps on as many rows as the settings say, then a snapshot."""
         n = self.problem.active.size
-        left = max(1, round(self.settings.n_inner * n))
+        left = max(1, round(float(self.settings.n_inner) * n))
         while left > 0:
             length = left
             if self.settings.loopless:
@@ -401,7 +401,7 @@ class HogwildRun(Run):
 
     def step(self):
         """An epoch and an exact certificate."""
-        shrink = 1.0 + self.settings.decay * self.epochs
+        shrink = 1.0 + float(self.settings.decay) * self.epochs
         gamma = self.gamma[0] / shrink, self.gamma[1] / shrink
         self.engine.set_step(gamma, self.engine.metric, self.engine.center)
         self.advance(self.draw(), refresh=False)

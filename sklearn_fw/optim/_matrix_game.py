@@ -15,8 +15,9 @@ from .._validation import (
     check_table,
     check_time_limit,
 )
-from ._saddle_point import ask, check_answer, check_domain, outcome, split_start, start_of
+from ._saddle_point import ask, check_answer, outcome, split_start, start_of
 from .domains import Simplex
+from .domains._base import check_domain
 
 __all__ = ["solve_matrix_game"]
 

@@ -55,7 +55,7 @@ def memorization_rate(K, q, n, a):
     except ValueError:
         raise ValueError(f"K and a must fit together, got shapes {K.shape} and {a.shape}") from None
     fresh = (1.0 - a) / (1.0 - a / 2.0)  # held back by the age of the memory
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return q / n * np.minimum(fresh, a / K)[()]
 
 

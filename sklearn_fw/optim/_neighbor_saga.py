@@ -92,7 +92,7 @@ class NeighborRun(SagaRun):
     def __init__(self, problem, engine, settings, *, tol, rng, start=None):
         super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
         self.n_epochs, self.stale, self.lowest = 0, 0, np.inf
-        self.q = min(settings.n_neighbors, problem.active.size)
+        self.q = min(int(settings.n_neighbors), problem.active.size)
         self.random = settings.variant == "q_saga"
         if self.random:
             self.ring_seed = rng.randint(2**32, size=1, dtype=np.uint64)
@@ -305,7 +305,7 @@ class NeighborSaga(IncrementalSolver):
         mu, n = engine.problem.penalty.l2 / engine.n_rows, engine.n_rows
         if metric is not None:  # of the penalty in the coordinates of the steps
             mu *= float(metric.min(initial=np.inf))
-        q = min(self.n_neighbors, n)
+        q = min(int(self.n_neighbors), n)
         if mu <= 0.0 and self.step_size in ("paper", "capped"):
             raise ValueError(
                 f"step_size={self.step_size!r} needs a ridge penalty: take 'universal', or an "
@@ -349,7 +349,7 @@ class NeighborSaga(IncrementalSolver):
                 f"solver={self.variant!r} handles penalties of single coefficients only: use "
                 "solver='asaga' for penalties of groups"
             )
-        return MemoryEngine(problem, EPSILON.get(self.variant, self.epsilon))
+        return MemoryEngine(problem, float(EPSILON.get(self.variant, self.epsilon)))
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return NeighborRun(problem, engine, self, tol=tol, rng=rng, start=start)

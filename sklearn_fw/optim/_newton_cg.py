@@ -217,7 +217,7 @@ class NewtonCGRun(PlainRun):
         first = size = np.vdot(rest, solved)
         # The decrement of Newton's method, as a share of the objective, tells how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
-        accuracy = self.settings.forcing * min(1.0, nearness)
+        accuracy = float(self.settings.forcing) * min(1.0, nearness)
         for _ in range(ITERATIONS):
             product = hessian.times(move)
             curvature = np.vdot(move, product)

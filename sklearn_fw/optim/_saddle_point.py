@@ -14,17 +14,18 @@ from .._validation import (
     check_array_of_numbers,
     check_choice,
     check_integer,
+    check_magnitude,
     check_not_negative,
     check_random_state,
     check_time_limit,
 )
 from ._active_set import ActiveSet
 from ._saddle_steps import StepState, resolve_step_size
+from .domains._base import check_domain
 
 __all__ = [
     "ask",
     "check_answer",
-    "check_domain",
     "outcome",
     "solve_saddle_point",
     "split_start",
@@ -197,14 +198,14 @@ def solve_saddle_point(
             )
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
-    tol = check_not_negative(tol, "tol")
+    tol, rng = check_not_negative(tol, "tol"), check_random_state(random_state)
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
     sides = [
         Side(domain, name, variant, *begin)
         for domain, name, begin in zip((domain_x, domain_y), "xy", split_start(start, variant))
     ]
     if variant == "block":
-        run = BlockRun(function, sides, check_random_state(random_state))
+        run = BlockRun(function, sides, rng)
     else:
         run = SaddleRun(function, sides, variant, rule)
 
@@ -236,14 +237,6 @@ def solve_saddle_point(
     )  # fmt: skip
 
 
-def check_domain(domain, name):
-    """Refuse what is no domain."""
-    if not callable(getattr(domain, "lmo", None)):
-        raise ValueError(
-            f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
-        )
-
-
 def start_of(domain, name, point=None):
     """A point to start from, as a new array."""
     given = point is not None
@@ -254,6 +247,7 @@ def start_of(domain, name, point=None):
     point = np.array(
         check_array_of_numbers(point if given else domain.start(), f"the start of {name}")
     )
+    check_magnitude(point, f"the start of {name}")
     size = getattr(domain, "size", point.size)
     if not isinstance(size, Integral) or size < 1:
         raise ValueError(f"the size of domain_{name} must be a positive integer, got {size!r}")
@@ -319,9 +313,13 @@ def split_start(start, variant="fw"):
         start = start.x_last, start.y_last
     elif start is None:
         start = None, None
-    elif not (isinstance(start, (tuple, list)) and len(start) == 2):
+    elif not (isinstance(start, (tuple, list)) and len(start) == 2 and not _has_none(start)):
         raise ValueError(f"start must be (x, y), an earlier result or None; got {start!r}")
     return tuple((point, None) for point in start)
+
+
+def _has_none(pair):
+    return any(point is None for point in pair)
 
 
 class Side:

@@ -193,6 +193,8 @@ def _complete(constants, domain_x, domain_y):
 
 def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
     """A function `StepState` -> step, from what the user wrote."""
+    if not (constants is None or isinstance(constants, SaddleConstants)):
+        raise ValueError(f"constants must be None or a SaddleConstants; got {constants!r}")
     if isinstance(step_size, str) and step_size == "line_search":
         raise ValueError(
             "step_size='line_search' is not offered: on saddle functions a line search does not "

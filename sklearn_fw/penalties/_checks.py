@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_choice
+from .._validation import check_array_of_numbers, check_choice, check_list
 
 __all__ = ["check_bound", "check_group_weights", "check_groups"]
 
@@ -22,14 +22,13 @@ def check_bound(bound, name, n_features):
 
 def check_groups(groups, n_features):
     """Block of every feature, numbered from 0 without gaps; -1 for none."""
-    try:
-        first = next(iter(groups), ())
-    except TypeError:
+    if not _is_list(groups):
         raise ValueError(
             "groups must be a list of lists of feature numbers, or one label per feature; "
             f"got {groups!r}"
-        ) from None
-    if np.ndim(first) == 0:
+        )
+    groups = list(groups)
+    if groups and not any(map(_is_list, groups)):
         labels = _check_labels(np.asarray(groups), n_features)
     else:
         labels = np.full(n_features, -1)
@@ -47,6 +46,14 @@ def check_groups(groups, n_features):
     return labels
 
 
+def _is_list(group):
+    try:
+        check_list(group, "", "")
+    except TypeError:
+        return False
+    return True
+
+
 def _check_labels(labels, n_features):
     if labels.dtype.kind not in "iu":
         raise ValueError(f"groups must hold integer labels, got {labels.dtype}")
@@ -61,10 +68,10 @@ def _check_labels(labels, n_features):
 
 
 def _check_members(group, block, n_features):
-    members = np.asarray(group)
-    if members.size == 0:
+    members = np.asarray(group) if _is_list(group) and not any(map(_is_list, group)) else None
+    if members is not None and members.size == 0:
         raise ValueError(f"groups[{block}] is empty: leave it out")
-    if members.ndim != 1 or members.dtype.kind not in "iu":
+    if members is None or members.ndim != 1 or members.dtype.kind not in "iu":
         raise ValueError(f"groups[{block}] must be a list of feature numbers, got {group!r}")
     outside = members[(members < 0) | (members >= n_features)]
     if outside.size:

@@ -352,7 +352,7 @@ def resolve_penalty(penalty, l1_ratio=0.5):
     penalty : "elasticnet", Penalty or None
         None stands for no penalty.
     l1_ratio : float, default=0.5
-        Used by "elasticnet" only, see `ElasticNet`.
+        Between 0 and 1, see `ElasticNet`; other penalties do not use it.
 
     Returns
     -------
@@ -370,14 +370,15 @@ def resolve_penalty(penalty, l1_ratio=0.5):
     >>> resolve_penalty("elasticnet", 0.9)
     ElasticNet(l1_ratio=0.9)
     """
+    # An error now is better than one after the data have been prepared, or none.
+    elastic_net = ElasticNet(l1_ratio)
+    elastic_net.bind(1)
     if isinstance(penalty, Penalty):
         return penalty
     if penalty is None:
         return Box(-np.inf, np.inf)
     if isinstance(penalty, str) and penalty == "elasticnet":
-        resolved = ElasticNet(l1_ratio)
-        resolved.bind(1)  # an error now is better than one after the data have been prepared
-        return resolved
+        return elastic_net
     raise ValueError(
         "penalty must be 'elasticnet', None or an object of sklearn_fw.penalties such as "
         f"L1() or GroupLasso(groups); got {penalty!r}"

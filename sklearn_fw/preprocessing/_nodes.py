@@ -129,7 +129,8 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
         transformer, nodes = self._clone(), _Nodes(X, self.part)
         params = self._node_params("fit", params, nodes)
         with _named(transformer), _target_for(y, nodes) as target:
-            self.transformer_ = transformer.fit(nodes.stacked, target, **params)
+            transformer.fit(nodes.stacked, target, **params)
+        self.transformer_ = transformer
         return self
 
     def fit_transform(self, X, y=None, **params):
@@ -156,7 +157,8 @@ class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=Non
             if hasattr(transformer, "fit_transform"):
                 out = transformer.fit_transform(nodes.stacked, target, **params)
             else:
-                out = transformer.fit(nodes.stacked, target, **params).transform(nodes.stacked)
+                transformer.fit(nodes.stacked, target, **params)
+                out = transformer.transform(nodes.stacked)
         self.transformer_ = transformer
         return nodes.split(out, transformer)
 

@@ -7,6 +7,11 @@ from .._validation import check_array_of_numbers, check_positive
 __all__ = ["project_box", "project_l1_ball", "project_l2_ball", "project_simplex"]
 
 
+# Sums of the largest numbers may be infinite on the way: comparisons come out right.
+BEYOND = {"over": "ignore", "invalid": "ignore"}
+
+
+@np.errstate(**BEYOND)
 def project_simplex(v, radius=1.0):
     """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector.
 
@@ -48,6 +53,7 @@ def project_simplex(v, radius=1.0):
     return np.maximum(v - np.take_along_axis(thresholds, last, axis=-1), 0.0)
 
 
+@np.errstate(**BEYOND)
 def project_l1_ball(v, radius=1.0):
     """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_array_of_numbers, check_sparse
+from .._validation import check_array_of_numbers, check_magnitude, check_sparse
 from .models._base import missing_methods
 
 
@@ -72,12 +72,13 @@ class CheckedModel:
 
     def features(self, i, x, y):
         """Joint features of sample i with an output."""
-        phi = self.model.joint_feature(x, y)
+        phi = self._call("joint_feature", i, x, y)
         if sp.issparse(phi):
             phi = sp.coo_array(check_sparse(phi, f"joint_feature of sample {i}"))
             phi.data = check_array_of_numbers(phi.data, f"joint_feature of sample {i}")
         else:
             phi = check_array_of_numbers(phi, f"joint_feature of sample {i}")
+        check_magnitude(phi.data if sp.issparse(phi) else phi, f"joint_feature of sample {i}")
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
         if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
@@ -99,7 +100,7 @@ class CheckedModel:
 
     def loss_between(self, i, y_true, y):
         """Task loss of an output of sample i."""
-        loss = self.model.loss(y_true, y)
+        loss = self._call("loss", i, y_true, y)
         if isinstance(loss, np.ndarray) and loss.size == 1:
             loss = loss.item()
         if not isinstance(loss, Real) or not 0.0 <= loss < np.inf:
@@ -111,9 +112,9 @@ class CheckedModel:
         self.n_weights = len(w)
         return self.features(i, x, y).dot(w)
 
-    def predict(self, x, w):
-        """The output of highest score."""
-        return self.model.inference(x, _read_only(w))
+    def predict(self, i, x, w):
+        """The output of highest score of sample i."""
+        return self._call("inference", i, x, _read_only(w))
 
     def key(self, y):
         """A hashable that tells outputs apart."""
@@ -143,9 +144,9 @@ class CheckedModel:
     def ask(self, sample, w, keyed, augmented=True):
         """The `Answer` of the oracle at w."""
         if augmented:
-            y = self.model.loss_augmented_inference(sample.x, sample.y, _read_only(w))
+            y = self._call("loss_augmented_inference", sample.i, sample.x, sample.y, _read_only(w))
         else:
-            y = self.predict(sample.x, w)
+            y = self.predict(sample.i, sample.x, w)
         phi, true = self.features(sample.i, sample.x, y), sample.phi
         indices = union(true.indices, phi.indices)
         values = np.zeros(len(indices))
@@ -154,6 +155,14 @@ class CheckedModel:
         kept = values != 0.0
         psi = SparseVector(indices[kept], values[kept])
         return Answer(psi, self.loss(sample, y), self.key(y) if keyed else None)
+
+    def _call(self, method, i, *args):
+        """What a method of the model answers; its errors go on as they are, with a note."""
+        try:
+            return getattr(self.model, method)(*args)
+        except Exception as error:
+            error.add_note(f"raised by {self._name(method)} for sample {i}")
+            raise
 
     def _name(self, what):
         return f"{what} of {type(self.model).__name__}"

@@ -19,7 +19,7 @@ from .._validation import (
 from ..model_selection import RegularizationPath
 from ._path_pieces import Breakpoint, Piece
 from ._path_walk import Walk
-from .solvers import BlockFrankWolfe, resolve_solver
+from .solvers import BlockFrankWolfe, begin, resolve_solver
 
 __all__ = ["StructuredPath", "structured_path"]
 
@@ -282,8 +282,12 @@ def structured_path(
     scale = 1.0 / fitted.lam_
     max_iter = fitted._most_passes(blocks)
     eps = EPS * blocks.max_loss if eps is None else eps
-    method = fitted.solver_.start(
-        blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
+    method = begin(
+        fitted.solver_,
+        blocks,
+        lam=1.0,
+        tol=kappa * eps,
+        rng=check_random_state(estimator.random_state),
     )
     lam_min = WEAKEST if C_max is None else 1.0 / (C_max * scale)
     lam_start, hinge_at_zero = _start(blocks, kappa * eps)

@@ -12,6 +12,7 @@ from ..model_selection import RegularizationPath
 from ._path import CALLER, EPS, KAPPA, TOUCH, check_walk
 from ._path_walk import Walk
 from ._radius_pieces import BallPiece, Lines
+from .solvers import begin
 
 __all__ = ["RadiusPath", "radius_path"]
 
@@ -234,8 +235,12 @@ def radius_path(
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     max_iter = fitted._most_passes(blocks)
     eps = EPS * blocks.max_loss if eps is None else eps
-    method = fitted.solver_.start(
-        blocks, lam=1.0, tol=kappa * eps, rng=check_random_state(estimator.random_state)
+    method = begin(
+        fitted.solver_,
+        blocks,
+        lam=1.0,
+        tol=kappa * eps,
+        rng=check_random_state(estimator.random_state),
     )
     method = _Method(method, kappa * eps)
     start, natural = method.radii_at_zero()

@@ -9,7 +9,7 @@ from ._choice_of_c import most_passes
 from ._items import weighted_samples
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
-from .solvers import BlockFrankWolfe, Perceptron, suitable_solver, with_bounds_of
+from .solvers import BlockFrankWolfe, Perceptron, begin, suitable_solver, with_bounds_of
 
 # The bound is good enough when so much of it at most is owed to the dual variables found.
 ACCURACY = 0.1
@@ -27,7 +27,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
         max_iter = most_passes(blocks)
     max_iter = check_integer(max_iter, "max_iter", 1)
     solver = _solver_for(svm, blocks)
-    method = solver.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
+    method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     w = svm._dense_coef()
     hinge, _ = blocks.ask(w)
     if not blocks.certified:

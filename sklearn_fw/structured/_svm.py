@@ -32,7 +32,14 @@ from ._radius_path import radius_path
 from .models import ChainModel, MulticlassModel, MultilabelModel
 from .models._pairwise import has_parts
 from .models._resolve import resolve_model
-from .solvers import Perceptron, resolve_solver, suitable_solver, with_bounds_of
+from .solvers import (
+    Perceptron,
+    begin,
+    has_radius,
+    resolve_solver,
+    suitable_solver,
+    with_bounds_of,
+)
 
 __all__ = ["StructuredSVM"]
 
@@ -261,7 +268,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         max_iter = self._most_passes(blocks)
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        if getattr(self.solver_, "radius", None) is not None and not is_auto(self.C):
+        if has_radius(self.solver_) and not is_auto(self.C):
             warnings.warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
@@ -269,7 +276,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
                 stacklevel=CALLER - 1,
             )
         blocks.relative_tol = True
-        method = self.solver_.start(blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
+        method = begin(self.solver_, blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
         status, n_iter, history = drive(
             method,
@@ -323,7 +330,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
-        unused = isinstance(self.solver_, Perceptron) or getattr(self.solver_, "radius", None)
+        unused = isinstance(self.solver_, Perceptron) or has_radius(self.solver_)
         if unused or not has_parts(self.model_):
             return (OF_PARTS if has_parts(self.model_) else OF_BLACK_BOX) * natural_C(blocks)
         return choose_C(
@@ -353,7 +360,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        bounds_norm = getattr(resolve_solver(self.solver), "radius", None) is not None
+        bounds_norm = has_radius(resolve_solver(self.solver))
         make = radius_path if bounds_norm else structured_path
         return make(self, X, y, sample_weight=sample_weight, **options)
 
@@ -430,7 +437,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             return self.model_._predict(X, self.coef_, self._own_oracle())
         coef = self._dense_coef()
         model = CheckedModel(self.model_)
-        return collect([model.predict(x, coef) for x in X]), None
+        return collect([model.predict(i, x, coef) for i, x in enumerate(X)]), None
 
     def predict(self, X):
         """Outputs of highest score.

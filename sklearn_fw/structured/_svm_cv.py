@@ -2,19 +2,19 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._threads import parallel
-from .._validation import check_integer, check_sample_weight
+from .._validation import check_integer, check_sample_weight, check_strength, find_labels
 from ..model_selection import regularization_path
+from ..model_selection._folds import split_folds
 from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
 from ._svm import StructuredSVM
 from .models._resolve import resolve_model
-from .solvers import resolve_solver
+from .solvers import has_radius, resolve_solver
 
 __all__ = ["StructuredSVMCV"]
 
@@ -140,13 +140,17 @@ class StructuredSVMCV(BaseEstimator):
         estimator = StructuredSVM() if self.estimator is None else self.estimator
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
-        if getattr(resolve_solver(estimator.solver), "radius", None) is not None:
+        if has_radius(resolve_solver(estimator.solver)):
             raise ValueError(
                 f"StructuredSVMCV chooses C, which solver={estimator.solver!r} does not use: "
                 f"choose its radius by score_path of a regularization_path, or by GridSearchCV "
                 f"over solver__radius"
             )
         check_integer(self.n_values, "n_values", 1)
+        ends = {
+            name: None if value is None else check_strength(value, name)
+            for name, value in (("C_min", self.C_min), ("C_max", self.C_max))
+        }
         n_samples = length_of(X, "X")
         # "auto" becomes what it means for these outputs before scikit-learn looks at them.
         like = clone(estimator).set_params(
@@ -154,10 +158,11 @@ class StructuredSVMCV(BaseEstimator):
         )
         scorer = check_scorer(like, self.scoring)
         weight = check_sample_weight(sample_weight, n_samples)
-        folds = self._split(y, groups, n_samples, is_classifier(like))
+        groups = _check_groups(groups, n_samples)
+        folds = split_folds(self.cv, y, groups, n_samples, is_classifier(like))
         options = {"eps": self.eps, "kappa": self.kappa, "mode": self.mode}
         self.paths_ = parallel(self.n_jobs)(
-            delayed(_path_of_fold)(estimator, X, y, weight, train, self._range(weight, train),
+            delayed(_path_of_fold)(estimator, X, y, weight, train, _range(ends, weight, train),
                                    options)
             for train, _ in folds
         )  # fmt: skip
@@ -179,34 +184,6 @@ class StructuredSVMCV(BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def _split(self, y, groups, n_samples, classifier):
-        """The folds as pairs of index arrays."""
-        pairs = self.cv
-        if pairs is None or hasattr(pairs, "split") or not np.iterable(pairs):
-            splitter = check_cv(pairs, y if classifier else None, classifier=classifier)
-            pairs = splitter.split(np.zeros(n_samples), y, groups)
-        folds = []
-        for k, fold in enumerate(pairs):
-            try:
-                train, test = (_as_index(part, n_samples) for part in fold)
-            except (TypeError, ValueError, IndexError) as error:
-                raise ValueError(
-                    f"fold {k} of cv must be a pair (train, test) of indices of {n_samples} "
-                    f"samples: {error}"
-                ) from None
-            folds.append((train, test))
-        if not folds:
-            raise ValueError("cv has no folds: give at least one pair (train, test)")
-        return folds
-
-    def _range(self, weight, train):
-        """C_min and C_max of a fold, with the same lam as on all data."""
-        factor = weight.sum() / weight[train].sum()
-        return {
-            name: None if value is None else value * factor
-            for name, value in (("C_min", self.C_min), ("C_max", self.C_max))
-        }
-
     def _lambdas(self, total):
         """The values to judge: between the ends that all paths have in common."""
         high = min(path.lambdas_[0] for path in self.paths_)
@@ -215,7 +192,7 @@ class StructuredSVMCV(BaseEstimator):
             min(path.lambdas_[-1] for path in self.paths_),
         )
         if self.C_max is not None:
-            low = max(low, 1.0 / (self.C_max * total))
+            low = max(low, 1.0 / (float(self.C_max) * total))
         return np.geomspace(high, min(low, high), self.n_values)
 
     def predict(self, X):
@@ -290,6 +267,23 @@ class StructuredSVMCV(BaseEstimator):
         return inner.__sklearn_tags__()
 
 
+def _range(ends, weight, train):
+    """C_min and C_max of a fold, with the same lam as on all data."""
+    factor = weight.sum() / weight[train].sum()
+    return {name: None if value is None else value * factor for name, value in ends.items()}
+
+
+def _check_groups(groups, n_samples):
+    """One label per sample, of which none is missing."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_samples,):
+        raise ValueError(f"groups must have shape ({n_samples},), got {groups.shape}")
+    find_labels(groups, "groups")
+    return groups
+
+
 def _path_of_fold(estimator, X, y, weight, train, ends, options):
     """Path on the training part of a fold."""
     return regularization_path(
@@ -301,19 +295,3 @@ def _score_fold(path, X, y, weight, train, test, scorer, lambdas):
     """Scores on the held-out part of a fold, for every lam."""
     Cs = 1.0 / (lambdas * weight[train].sum())
     return path.score_path(take(X, test), take(y, test), scorer, at=Cs)
-
-
-def _as_index(part, n_samples):
-    """Indices of samples, from indices or from a mask."""
-    index = np.asarray(part)
-    if index.ndim != 1 or index.size == 0:
-        raise ValueError(f"got a part of shape {index.shape}, which has no sample")
-    if index.dtype == bool:
-        if len(index) != n_samples:
-            raise ValueError(f"got a mask of length {len(index)}")
-        return np.flatnonzero(index)
-    if index.dtype.kind not in "iu":
-        raise TypeError(f"got {index.dtype} indices")
-    if index.min() < -n_samples or index.max() >= n_samples:
-        raise IndexError(f"got an index of {index[np.argmax(np.abs(index))]}")
-    return index

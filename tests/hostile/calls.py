@@ -31,8 +31,9 @@ class Call:
     argument, which the fuzzer mixes in. ``docs`` are the objects whose docstrings say what types
     arguments may have. ``aliases`` are words besides the argument's name that a message may use.
     ``allows`` names damages that are fine although no docstring says so, as
-    {(argument, damage): reason}; "*" stands for any. ``raises`` are documented errors of other
-    kinds, and ``infinite`` says that infinity is a documented answer.
+    {(argument, damage): reason}; "*" stands for any, and "X.#.#" as an argument for any entry of an
+    entry of X. ``raises`` are documented errors of other kinds, and ``infinite`` says that infinity
+    is a documented answer.
     """
 
     name: str

@@ -198,7 +198,11 @@ def of_estimator(cls, params):
         cls, lambda: copy.deepcopy({**params, **FITTED}),
         lambda: {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)},
         variants=ESTIMATOR_VARIANTS,
-        allows={("edges", "nothing_inside"): "no edges", **MISSING},
+        allows={
+            ("edges", "nothing_inside"): "no edges",
+            ("oracle.max_table_size", "*"): "not asked where the bound of a learned field is known",
+            **MISSING,
+        },
         raises=(MemoryError,),  # a million states are what was asked for
     )  # fmt: skip
     fitted = functools.partial(cls(edges="tree").fit, states())
@@ -265,7 +269,7 @@ def of_field():
                 ("flat", "all_nan"): "a view of any numbers",
             },
             aliases={
-                "labels": ("start",), "path": ("graph",), "J": ("h",),
+                "labels": ("start", "state"), "path": ("graph",), "J": ("h",),
                 "graph": ("unary", "pairwise", "node"),
                 "unary": ("node",), "pairwise": ("edge",), "evidence": ("observed",),
             },
@@ -278,7 +282,7 @@ def of_scores():
     given = {"unary": scores.unary, "pairwise": scores.pairwise, "edges": scores.edges}
     return [
         *build(
-            PairwiseScores, lambda: dict(given),
+            PairwiseScores, lambda: dict(given), infinite=True,
             aliases={"unary": ("scores",), "pairwise": ("scores",)},
         ),
         *methods(

@@ -1,5 +1,6 @@
 """Valid calls of linear models, their losses and penalties, and of paths."""
 
+import copy
 import functools
 
 import numpy as np
@@ -278,9 +279,10 @@ def entries():
                 "X": rows(), "y": targets(), "sample_weight": weights(), "n_values": 3,
                 "ratio": 0.1,
             },
-            allows={("estimator.alpha", "*"): "the path sets it"},
+            allows={("estimator.alpha", "*"): "the path sets it"}, aliases={"X": ("feature",)},
             variants={"X": [sparse_rows], "sample_weight": [None],
-                      "estimator": [lambda: AsagaRegressor("huber", penalty=OBJECTS[0]())]},
+                      "estimator": [lambda: AsagaRegressor(
+                "huber", penalty=OBJECTS[0](), random_state=0)]},
         ),
         *function(
             cross_validate_path,
@@ -289,7 +291,7 @@ def entries():
                 "y": two_classes(), "sample_weight": weights(), "cv": 2, "scoring": "accuracy",
                 "n_jobs": 1, "Cs": np.array([0.1, 1.0]),
             },
-            allows={("estimator.C", "*"): "the path sets it"},
+            allows={("estimator.C", "*"): "the path sets it", ("Cs", "none"): "makes a grid"},
         ),
         *build(
             RegularizationPathDisplay,
@@ -305,8 +307,8 @@ def entries():
             {
                 "plot": {"ax": None, "curves": ("score",), "name": "path"},
                 "from_path": lambda: {
-                    "path": path(), "X": rows(), "y": two_classes(), "curves": ("score", "norm"),
-                    "ax": None, "name": "path",
+                    "path": copy.deepcopy(path()), "X": rows(), "y": two_classes(),
+                    "curves": ("score", "norm"), "ax": None, "name": "path",
                 },
             },
         ),

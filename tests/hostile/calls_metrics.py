@@ -63,12 +63,16 @@ ANY_LABELS = {
     for damage in (
         "complex_entries", "object_text", "object_thing", "half", "kind", "thing", "dates",
     )
-} | {("zero_division", "nan"): "as in scikit-learn"}  # fmt: skip
+} | {
+    ("zero_division", "nan"): "as in scikit-learn", ("y_true.#.#", "capitals"): "another type",
+    ("y_pred.#.#", "capitals"): "another type", ("sample_weight", "none"): "no weights",
+}  # fmt: skip
 NODES = {"X": ("samples", "nodes")}
 INNER = {
     ("X", damage): "StandardScaler takes what it can use of it"
     for damage in ("nan", "object_none", "object_nan", "all_nan", "huge", "huge_entry", "missing")
 }
+WORDS = {("X.#.#.#", damage): "any word" for damage in ("text", "capitals")}
 UNUSED = {("input_features", "*"): "not used; the custom of scikit-learn has it"}
 SCORER = {
     "raises": (AttributeError,),  # of scikit-learn, for what is no estimator
@@ -129,7 +133,10 @@ def entries():
             name="metrics.phrase_f1_scorer", **SCORER,
             allows={("X", "*"): "the estimator takes anything", **ANY_LABELS},
         ),
-        *fitting(preprocessing.TokenFeatures, lambda: dict(token), lambda: {"X": sentences()}),
+        *fitting(
+            preprocessing.TokenFeatures, lambda: dict(token), lambda: {"X": sentences()},
+            allows=WORDS,
+        ),
         *methods(
             preprocessing.TokenFeatures,
             lambda: preprocessing.TokenFeatures(fields=("w", "pos")).fit(sentences()),
@@ -137,10 +144,11 @@ def entries():
                 "transform": {"X": sentences()}, "fit_transform": {"X": sentences()},
                 "get_feature_names_out": {"input_features": None},
             },
-            aliases={"X": ("token", "field")}, allows=UNUSED,
+            aliases={"X": ("token", "field")}, allows=UNUSED | WORDS,
         ),
         *fitting(
-            preprocessing.ChunkingFeatures, lambda: dict(chunking), lambda: {"X": sentences()}
+            preprocessing.ChunkingFeatures, lambda: dict(chunking), lambda: {"X": sentences()},
+            allows=WORDS,
         ),
         *methods(
             preprocessing.ChunkingFeatures,
@@ -149,7 +157,7 @@ def entries():
                 "transform": {"X": sentences()}, "fit_transform": {"X": sentences()},
                 "get_feature_names_out": {"input_features": None},
             },
-            aliases={"X": ("token", "field")}, allows=UNUSED,
+            aliases={"X": ("token", "field")}, allows=UNUSED | WORDS,
         ),
         *fitting(
             preprocessing.NodeTransformer,

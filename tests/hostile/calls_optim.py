@@ -86,7 +86,7 @@ def of_domains():
         }  # fmt: skip
         if hasattr(cls, "project"):
             arguments["project"] = {"x": x}
-        found += build(cls, given)
+        found += build(cls, given, allows={("lower", "no_axis"): "one bound for all"})
         found += methods(cls, functools.partial(cls, **params), arguments)
     x, gradient = np.full(6, 1 / 3), np.array([1.0, -2.0, 0.5, 1.0, 0.0, -1.0])
     product = {"first": domains.Simplex(3), "second": domains.Simplex(3)}
@@ -147,7 +147,10 @@ def entries():
             },
             variants={"X": [sparse_rows], "y": [None], "method": ["lsh", "rp_tree", "auto"]},
             aliases={"method": ("neighbors", "parents")}, infinite=True,
-            allows={("y", "dates"): "labels of any kind"},
+            allows={
+                ("y", damage): "labels of any kind"
+                for damage in ("dates", "half", "complex_entries")
+            },
         ),
         *build(
             optim.NeighborGraph,
@@ -200,7 +203,9 @@ def entries():
             aliases={"domain_x": ("lmo",), "domain_y": ("lmo",), "function": ("gradient", "value")},
         ),
         *of_domains(),
-        *function(projections.project_box, lambda: {"v": v, "lower": 0.0, "upper": np.ones(3)}),
+        *function(projections.project_box, lambda: {"v": v, "lower": 0.0, "upper": np.ones(3)},
+            allows={("upper", "no_axis"): "one bound for all"},
+        ),
         *function(projections.project_l1_ball, lambda: {"v": v, "radius": 1.0}),
         *function(projections.project_l2_ball, lambda: {"v": v, "radius": 1.0}),
         *function(projections.project_simplex, lambda: {"v": v, "radius": 1.0}),

@@ -168,6 +168,13 @@ def svm_of(kind, **more):
         aliases={
             "oracle": ("labels", "function", "argmax"),
             "model": ("joint_feature", "loss", "inference", "loss_augmented_inference"),
+            # Data that a model of the user takes as they are: it says what is wrong with them.
+            **({"X": ("sample",), "y": ("sample",)} if kind == "own" else {}),
+        },
+        allows={
+            ("model", "user_spoils_arguments"): (
+                "inputs are the user's own, to be changed: the fit says that the oracle is wrong"
+            ),
         },
     )
     suffix = "" if kind == "chain" else f" ({kind})"
@@ -193,6 +200,7 @@ def of_svm():
         *methods(
             StructuredSVM, lambda: fitted("chain"), given,
             variants={"X": [lambda: words(sp.csr_array)[:3]]},
+            allows={("y", "half"): "a label as any other, which fit has not seen"},
         ),
         *methods(
             StructuredSVM, lambda: fitted("multiclass"), {"decision_function": {"X": table()[:3]}},
@@ -211,7 +219,14 @@ def of_svm():
                 "X": table(), "y": classes(), "sample_weight": np.linspace(0.5, 2.0, 12),
                 "groups": np.repeat([0, 1, 2, 3], 3),
             },
-            variants={"mode": ["heuristic"], "estimator": [None], "sample_weight": [None]},
+            variants={"mode": ["heuristic"], "sample_weight": [None]},
+            allows={
+                ("estimator.C", "*"): "the path sets it",
+                **{("groups", damage): "labels of any kind"
+                   for damage in ("dates", "half", "complex_entries")},
+                **{(end, "float32"): "another number, and another path"
+                   for end in ("C_min", "C_max", "eps", "kappa")},
+            },
             slow=True,
         ),
         *methods(
@@ -223,6 +238,7 @@ def of_svm():
                 **{n: {"X": X} for n in ("predict", "predict_marginals", "score_samples")},
                 "score": {"X": X, "y": y},
             },
+            allows={("y", "half"): "a label as any other, which fit has not seen"},
         ),
     ]  # fmt: skip
 
@@ -318,6 +334,7 @@ def of_models():
         found += fitting(
             model, functools.partial(copy.deepcopy, settings),
             functools.partial(lambda X, y: {"X": X(), "y": y()}, X, y), method="initialize",
+            allows={("y", "half"): "a label as any other"} if kind == "chain" else {},
         )  # fmt: skip
         made = model(**settings).initialize(X(), y())
         size = getattr(made, "size_joint_feature", None) or len(made.joint_feature(X()[0], y()[0]))
@@ -354,6 +371,13 @@ def of_models():
             model, functools.partial(copy.deepcopy, made), arguments,
             aliases={"scores": ("unary", "edges", "pairwise"), "y": ("y_true",)},
             infinite=True,  # -inf forbids a state
+            allows={
+                "multiclass": {("scores.pairwise", "*"): "single nodes have none"},
+                "matching": {
+                    (z, "nothing_inside"): "fits an input without pairs"
+                    for z in ("z", "s", "p", "theta")
+                },
+            }.get(kind, {}),
         )  # fmt: skip
     return found
 

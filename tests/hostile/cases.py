@@ -88,8 +88,14 @@ class Case:
 
 def level_of(call, argument, path, damage, owner, value):
     """The level of a damage here: a documented value is no rubbish."""
-    place = ".".join([argument, *path])
-    for key in ((argument, damage.name), (place, "*"), (argument, "*"), ("*", "*")):
+    place = ".".join([argument, *("#" if part.isdigit() else part for part in path)])
+    for key in (
+        (argument, damage.name),
+        (place, damage.name),
+        (place, "*"),
+        (argument, "*"),
+        ("*", "*"),
+    ):
         if key in call.allows:
             return "free"
     if isinstance(owner, BaseEstimator) and any(

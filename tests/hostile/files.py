@@ -29,7 +29,7 @@ def clear():
     """Delete what was copied for damaged calls, and what calls wrote."""
     if Path.cwd().name.startswith(WORKPLACE):
         for path in Path.cwd().iterdir():
-            path.unlink()
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     if _FOLDERS:
         for path in Path(_FOLDERS[0].name).iterdir():
             shutil.rmtree(path, ignore_errors=True)

@@ -91,6 +91,8 @@ def _of_error(error, names, user_code, raises):
         return Verdict("refused" if user_code else "raw error", str(error))
     if _has_cause(error, users.UserCodeError):
         return Verdict("user error changed", describe(error))
+    if any(_mentions(note, name) for note in getattr(error, "__notes__", ()) for name in names):
+        return Verdict("refused")  # by user code, as it is, and a note says where
     kinds = (
         ValueError,
         TypeError,

@@ -333,3 +333,34 @@ def test_a_failing_fit_can_be_repeated():
         model.fit(with_entry(np.nan), y)
     np.testing.assert_array_equal(model.coef_, coef)
     assert model.fit(X, y).converged_
+
+
+@pytest.mark.parametrize("far", [1e105, 1.7e308])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("model", [AsagaClassifier(), AsagaRegressor()], ids=["labels", "numbers"])
+def test_rows_that_give_scores_beyond_all_numbers(model, make, far):
+    X, _, z = data()
+    model.fit(make(X), z > 0)
+    X[3] = far
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            with pytest.raises(ValueError, match="X has entries that are too large: scores reach"):
+                getattr(model, method)(make(X))
+
+
+def test_scores_of_dates():
+    X, _, z = data()
+    model = AsagaRegressor().fit(X, z)
+    with pytest.raises(ValueError, match="y must hold real numbers"):
+        model.score(X, np.full(N, np.datetime64("2020-01-01")))
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.score(X, z, np.full(N, 1e308))
+
+
+def test_labels_of_parts():
+    X, y, _ = data()
+    with pytest.raises(ValueError, match="Unknown label type"):
+        AsagaClassifier("log_loss", solver="asaga").partial_fit(X, y == "a", classes=[0.0, 0.5])
+    model = AsagaClassifier(solver="asaga").partial_fit(X, y == "a", classes=[False, True])
+    with pytest.raises(ValueError, match="y has"):
+        model.partial_fit(X, y)

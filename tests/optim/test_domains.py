@@ -352,3 +352,33 @@ def test_hulls_of_all_sizes(scale, rng):
 def test_errors(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
+
+
+def test_factors_cannot_write_to_what_a_product_is_given():
+    class Writes(Simplex):
+        def lmo(self, gradient):
+            vertex = super().lmo(gradient)
+            gradient[...] = 7.0
+            return vertex
+
+        def project(self, x):
+            return self.lmo(x)
+
+        def contains(self, x, tol=1e-9):
+            return bool(self.lmo(x).any())
+
+    x = np.array([1.0, -2.0, 0.5, -1.0])
+    product = Product(Writes(2), Writes(2))
+    np.testing.assert_array_equal(product.lmo(x), [0.0, 1.0, 0.0, 1.0])
+    assert product.contains(x)
+    product.project(x)
+    np.testing.assert_array_equal(x, [1.0, -2.0, 0.5, -1.0])
+
+
+@pytest.mark.parametrize("domain", [Simplex(3), L1Ball(3), L2Ball(3), Product(Simplex(3))])
+def test_points_of_which_sums_overflow(domain):
+    far = np.array([1.7e308, 1.7e308, -1.7e308])
+    assert not domain.contains(far)
+    near = domain.project(far)
+    assert domain.contains(near)
+    np.testing.assert_allclose(near[0], near[1])

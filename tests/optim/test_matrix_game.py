@@ -356,7 +356,7 @@ TURN = np.roll(np.eye(3), 1, axis=0)
             ),
             "the lmo of domain_x returned a point that is worse than the current one by 1",
         ),
-        (options(domain_x=Wrong(lambda g: np.full(3, np.nan))), "than the current one by nan"),
+        (options(domain_x=Wrong(lambda g: np.full(3, np.nan))), "domain_x returned must be finite"),
         (
             lambda: solve_matrix_game(LinearOperator((3, 3), matvec=TURN.dot, rmatvec=TURN.dot)),
             "payoff must be finite, and its rmatvec the product with its transpose",

@@ -17,7 +17,7 @@ from sklearn_fw.inference import (
     Viterbi,
     resolve_oracle,
 )
-from sklearn_fw.structured import ChainModel, EnumeratedModel, MatchingModel
+from sklearn_fw.structured import BlockFrankWolfe, ChainModel, EnumeratedModel, MatchingModel
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}",
@@ -249,6 +249,24 @@ class Model(EnumeratedModel):
 def test_answers_of_models(name, function, message):
     with pytest.raises((TypeError, ValueError), match=message):
         StructuredSVM(Model(name, function), solver="bcpfw", max_iter=3).fit(*candidates())
+
+
+def test_errors_of_models_say_where():
+    X, y = candidates()
+    svm = StructuredSVM(Model("joint_feature", lambda x, y: {}["lost"]))
+    with pytest.raises(KeyError, match="lost") as caught:
+        svm.fit(X, y)
+    assert caught.value.__notes__ == ["raised by joint_feature of Model for sample 0"]
+
+
+@pytest.mark.parametrize("method", [None, "no such thing", 1.0, ()], ids=repr)
+def test_solvers_that_start_nothing(method):
+    class Starter(BlockFrankWolfe):
+        def start(self, blocks, **options):
+            return method
+
+    with pytest.raises(TypeError, match="start of the solver Starter must return a method object"):
+        StructuredSVM(EnumeratedModel(), solver=Starter()).fit(*candidates())
 
 
 def test_features_out_of_range():

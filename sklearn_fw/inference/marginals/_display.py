@@ -161,7 +161,8 @@ class MarginalsDisplay:
                     f"shape must be two integers with {len(values)} pixels, one per variable, got "
                     f"{shape}"
                 )
-            if check_integer(state, "state", 0) >= values.shape[1]:
+            state = check_integer(state, "state", 0)
+            if state >= values.shape[1]:
                 raise ValueError(f"state must be 0 to {values.shape[1] - 1}, got {state}")
             values = values[:, state].reshape(shape)
         self.figure_, self.ax_ = new_figure(self, ax)

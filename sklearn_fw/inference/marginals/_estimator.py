@@ -18,7 +18,7 @@ from ..._validation import (
 )
 from .._scores import is_forest
 from ._forest_rows import ForestRows
-from ._learning import learn_mrf
+from ._learning import check_learning, learn_mrf
 from ._mrf import SOFT, PairwiseMRF
 
 __all__ = ["Inference", "MarginalsEstimator"]
@@ -77,6 +77,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         learned = None
         check_random_state(getattr(self, "random_state", None))
         check_flag(getattr(self, "warm_start", False), "warm_start")
+        check_learning(self.edges, self.pseudocount, self.n_states)
         if isinstance(X, str | os.PathLike):
             X = PairwiseMRF.from_uai(X)
         if isinstance(X, PairwiseMRF):

@@ -1,18 +1,17 @@
 """Random fields learned from tables of states, in closed form."""
 
 from itertools import combinations
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import LARGEST, check_not_negative
-from .._scores import as_array, is_forest
+from ..._validation import check_not_negative, check_strength
+from .._scores import as_array, integers, is_forest
 from ._forest_rows import ForestRows
 from ._mrf import PairwiseMRF, check_edges
 from ._spanning_trees import matrix_tree_edge_probabilities, maximum_spanning_tree_vertex
 
-__all__ = ["LearnedMRF", "learn_mrf"]
+__all__ = ["LearnedMRF", "check_learning", "learn_mrf"]
 
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
 # random completions of each row for graphs with cycles.
@@ -35,6 +34,15 @@ class LearnedMRF(NamedTuple):
 MOST_STATES, MOST_ENTRIES = 2**20, 2**28
 
 
+def check_learning(edges, pseudocount, n_states):
+    """The parameters of learning, before it is known whether X is a table."""
+    if check_not_negative(pseudocount, "pseudocount") == 0:
+        raise ValueError("pseudocount must be positive: potentials would be -inf for unseen pairs")
+    check_strength(pseudocount, "pseudocount")
+    _given_states(n_states)
+    _given_edges(edges)
+
+
 def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     """Potentials that maximise the tree-reweighted likelihood of the rows of ``X``.
 
@@ -47,14 +55,10 @@ def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     entries that are there, among ``edges``. A graph with cycles is then learned in closed form from
     random completions of the rows by that forest.
     """
+    pseudocount = check_strength(pseudocount, "pseudocount")
     states = _states(X)[sample_weight > 0]
     sample_weight = sample_weight[sample_weight > 0]
     n_states = _numbers_of_states(states, n_states)
-    pseudocount = check_not_negative(pseudocount, "pseudocount")
-    if pseudocount == 0:
-        raise ValueError("pseudocount must be positive: potentials would be -inf for unseen pairs")
-    if not 1 / LARGEST <= pseudocount <= LARGEST:
-        raise ValueError(f"pseudocount must be from {1 / LARGEST:g} to {LARGEST:g}")
     pairs = _pairs(edges, states.shape[1])
     n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
     if n_entries > MOST_ENTRIES:
@@ -208,17 +212,28 @@ def _states(X):
     return np.where(missing, -1, states)
 
 
+def _given_states(n_states):
+    """None for "auto", else an array of integers, without axes for one of all columns."""
+    if isinstance(n_states, str) and n_states == "auto":
+        return None
+    given = as_array(n_states, "n_states")
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise ValueError(
+            f"n_states must be 'auto', an integer or one integer per column, got {n_states!r}"
+        )
+    return given
+
+
 def _numbers_of_states(states, n_states):
     seen = states.max(axis=0) + 1
-    if isinstance(n_states, str) and n_states == "auto":
+    n_states = _given_states(n_states)
+    if n_states is None:
         return seen
-    if isinstance(n_states, Integral):
+    if n_states.ndim == 0:
         n_states = np.full(len(seen), n_states)
-    n_states = as_array(n_states, "n_states")
-    if n_states.shape != seen.shape or n_states.dtype.kind not in "iu":
+    if n_states.shape != seen.shape:
         raise ValueError(
-            f"n_states must be 'auto', an integer or one integer per column ({len(seen)}), got "
-            f"{n_states!r}"
+            f"n_states must be one integer per column, {len(seen)} of them, got {n_states!r}"
         )
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
@@ -228,18 +243,26 @@ def _numbers_of_states(states, n_states):
     return n_states.astype(np.int64)
 
 
-def _pairs(edges, n_variables):
+def _given_edges(edges):
+    """A name, or an array of integers of which nothing else is known."""
     if isinstance(edges, str):
         if edges not in ("complete", "tree"):
             raise ValueError(
                 f"edges must be 'complete', 'tree', an array of shape (n_edges, 2) or a networkx "
                 f"graph; got {edges!r}"
             )
-        return np.array(list(combinations(range(n_variables), 2)), np.int64).reshape(-1, 2)
+        return edges
     if edges is None:
         raise ValueError("edges must be 'complete', 'tree', an array or a graph; [] means none")
     if hasattr(edges, "edges"):
         edges = list(edges.edges())
+    return integers(edges, "edges", 2)
+
+
+def _pairs(edges, n_variables):
+    edges = _given_edges(edges)
+    if isinstance(edges, str):
+        return np.array(list(combinations(range(n_variables), 2)), np.int64).reshape(-1, 2)
     pairs = check_edges(edges, n_variables)
     # In the order of first appearance, as the random field has them.
     pairs = np.sort(pairs, axis=1)

@@ -142,8 +142,11 @@ def save_uai(mrf, path):
     if not isinstance(mrf, PairwiseMRF):
         raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
     path = check_path(path)
-    blocks = [(f"1 {i}", block) for i, block in enumerate(mrf.unary)]
-    blocks += [(f"2 {i} {j}", block) for (i, j), block in zip(mrf.edges.tolist(), mrf.pairwise)]
+    # As the class has them, whatever a subclass says.
+    unary = PairwiseMRF.node_blocks(mrf, mrf.theta)
+    pairwise = PairwiseMRF.edge_blocks(mrf, mrf.theta)
+    blocks = [(f"1 {i}", block) for i, block in enumerate(unary)]
+    blocks += [(f"2 {i} {j}", block) for (i, j), block in zip(mrf.edges.tolist(), pairwise)]
     if mrf.constant:
         blocks.append(("0", np.array([mrf.constant])))
     scopes, tables = [], []

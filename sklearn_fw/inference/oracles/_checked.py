@@ -36,6 +36,12 @@ def checked(oracle):
     return CheckedOracle(oracle) if is_foreign(oracle) else oracle
 
 
+def can_be_asked(oracle):
+    """Whether an object has the method of an oracle; arrays and classes have one of its name."""
+    is_other = isinstance(oracle, type) or hasattr(oracle, "dtype")
+    return callable(getattr(oracle, "argmax", None)) and not is_other
+
+
 def name_of(oracle):
     """The class of an oracle, for messages."""
     return type(getattr(oracle, "oracle", oracle)).__name__
@@ -115,6 +121,11 @@ class CheckedOracle(BaseEstimator):
         upper_bound : float
             Bound on the score of every labelling, inf if none was given.
         """
+        if not can_be_asked(self.oracle):
+            raise TypeError(
+                f"oracle must be an object with a method argmax(scores, start=None), got "
+                f"{_kind(self.oracle)}"
+            )
         question = copy_of(scores)
         answer = self.oracle.argmax(question, *(() if start is None else (start,)))
         if not (isinstance(answer, tuple | list) and len(answer) == 3):

@@ -6,7 +6,7 @@ from ._best_of import BestOf
 from ._branch_and_bound import BranchAndBound
 from ._callable import CallableOracle
 from ._chain import Viterbi
-from ._checked import checked
+from ._checked import can_be_asked, checked
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._graph_cut import GraphCut
@@ -90,8 +90,7 @@ def resolve_oracle(oracle, *, default=None):
         return ORACLES[oracle]()
     if isinstance(oracle, type):
         raise TypeError(f"oracle is the class {oracle.__name__}, pass an object of that class")
-    # Arrays have a method argmax as well.
-    if callable(getattr(oracle, "argmax", None)) and not hasattr(oracle, "dtype"):
+    if can_be_asked(oracle):
         return clone(oracle) if hasattr(oracle, "get_params") else oracle
     if callable(oracle):
         return CallableOracle(oracle)

@@ -117,3 +117,16 @@ class Projectable(Described):
         ndarray of shape (size,)
             Its projection.
         """
+
+
+def is_domain(domain):
+    """Whether an object, which is no class, can be asked for vertices."""
+    return callable(getattr(domain, "lmo", None)) and not isinstance(domain, type)
+
+
+def check_domain(domain, name):
+    """Refuse what is no domain."""
+    if not is_domain(domain):
+        raise ValueError(
+            f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
+        )

@@ -45,9 +45,11 @@ class BipartiteMatchings(Described):
     """
 
     def __init__(self, shape, perfect=True):
-        if np.shape(shape) != (2,):
-            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}")
-        self.shape = tuple(check_integer(n, "shape", 1) for n in shape)
+        try:
+            n_rows, n_columns = shape
+        except (TypeError, ValueError):
+            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
+        self.shape = check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
         self.perfect = check_flag(perfect, "perfect")
         self.size = self.shape[0] * self.shape[1]
 

@@ -12,7 +12,8 @@ from ..._validation import (
     check_positive,
 )
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
-from ._base import Described, Projectable
+from ...projections._vectors import BEYOND
+from ._base import Described, Projectable, is_domain
 
 
 class Simplex(Projectable):
@@ -57,6 +58,7 @@ class Simplex(Projectable):
         vertex[np.argmin(self._vector(gradient, "gradient"))] = self.radius
         return vertex
 
+    @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         return bool(x.min() >= -tol and abs(x.sum() - self.radius) <= tol)
@@ -108,6 +110,7 @@ class L1Ball(Projectable):
         vertex[largest] = -self.radius if gradient[largest] > 0.0 else self.radius
         return vertex
 
+    @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         return bool(np.abs(x).sum() <= self.radius + tol)
@@ -170,6 +173,7 @@ class L2Ball(Projectable):
         gradient = gradient / largest  # squares neither overflow nor vanish
         return gradient * (-self.radius / np.linalg.norm(gradient))
 
+    @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         return bool(np.linalg.norm(x) <= self.radius + tol)
@@ -329,7 +333,7 @@ class Product(Projectable):
         for domain in domains:
             if not hasattr(domain, "size"):
                 raise ValueError(f"{domain!r} has no size: derive it from Domain and set one")
-            if not callable(getattr(domain, "lmo", None)):
+            if not is_domain(domain):
                 raise ValueError(f"{domain!r} is no domain: it has no method lmo(gradient)")
             check_integer(domain.size, "the size of a domain", 1)
         self.domains = domains
@@ -348,7 +352,7 @@ class Product(Projectable):
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         parts = zip(self.domains, self.blocks)
-        return all(domain.contains(x[block], tol) for domain, block in parts)
+        return all(domain.contains(x[block].copy(), tol) for domain, block in parts)
 
     def project(self, x):
         return self._join("project", self._vector(x, "x"))
@@ -358,8 +362,11 @@ class Product(Projectable):
 
     def _join(self, method, x):
         parts = zip(self.domains, self.blocks)
+        # Copies, since a domain of the user may write to what it gets.
         answers = [
-            check_array_of_numbers(getattr(domain, method)(x[block]), f"{method} of {domain!r}")
+            check_array_of_numbers(
+                getattr(domain, method)(x[block].copy()), f"{method} of {domain!r}"
+            )
             for domain, block in parts
         ]
         for answer, domain in zip(answers, self.domains, strict=True):

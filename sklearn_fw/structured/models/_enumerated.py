@@ -1,6 +1,6 @@
 """Candidates with given features: reranking, and the referee of every solver."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -122,7 +122,12 @@ class EnumeratedModel(StructuredModel):
             The cost.
         """
         if callable(self.task_loss):
-            return float(self.task_loss(y_true, y))
+            loss = self.task_loss(y_true, y)
+            if isinstance(loss, np.ndarray) and loss.size == 1:
+                loss = loss.item()
+            if not isinstance(loss, Real):
+                raise TypeError(f"task_loss must return a number, got {loss!r}")
+            return float(loss)
         for name, value in (("y_true", y_true), ("y", y)):
             if not isinstance(value, Integral):
                 raise ValueError(f"{name} must be the number of a candidate, got {value!r}")

@@ -12,6 +12,8 @@ def links_of(y, name, shape=None):
     """
     if _is_list(y):
         try:
+            if bytes in map(type, y):  # two bytes are no pair
+                raise TypeError
             pairs = np.array(sorted({(j, k) for j, k in y}))
         except (TypeError, ValueError):
             pairs = np.empty(0)

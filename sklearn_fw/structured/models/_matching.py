@@ -127,7 +127,10 @@ class MatchingModel(MatchingPolytope, StructuredModel):
             check_strength(getattr(self, name), name)
         check_flag(self.normalize, "normalize")
         check_flag(self.perfect, "perfect")
-        first = self._table(check_list(X, "X", "arrays of features of pairs")[0], "X[0]")
+        X = check_list(X, "X", "arrays of features of pairs")
+        if not X:
+            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+        first = self._table(X[0], "X[0]")
         if first.ndim != 3 or first.shape[2] == 0:
             raise ValueError(
                 f"X[0] must have shape (n_rows, n_columns, n_features), got {first.shape}: "

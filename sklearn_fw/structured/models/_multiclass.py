@@ -1,6 +1,7 @@
 """One label per sample."""
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._validation import check_array_of_numbers, check_flag, find_labels
@@ -151,6 +152,8 @@ class MulticlassModel(PairwiseModel):
         scores : ndarray of shape (n_samples, n_classes)
             Class scores.
         """
+        if not sp.issparse(w):
+            w = check_array_of_numbers(w, "w")
         return self._node_scores(self._stack(X), w)
 
     def _arrange(self, marginals, node_start):

@@ -320,7 +320,8 @@ class PairwiseModel(StructuredModel):
         phi : ndarray of shape (size_joint_feature,)
             The feature vector.
         """
-        rows, states = self._one(x, y)
+        rows = self._stack(_singleton(x))
+        states = self._encode(_singleton(y), rows.node_start)
         matrix = _with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
@@ -364,7 +365,10 @@ class PairwiseModel(StructuredModel):
         y : object
             The output.
         """
-        labels, _, _ = self.default_oracle().argmax(self.scores(x, w))
+        scores = self.scores(x, w)
+        labels = np.empty(0, np.int32)
+        if scores.n_nodes:  # else nothing is asked
+            labels, _, _ = self.default_oracle().argmax(scores)
         return self._decode(labels, np.array([0, len(labels)]))[0]
 
     def loss_augmented_inference(self, x, y_true, w):

@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite
 from ..._packed import Packed
 from ..._validation import check_list, check_magnitude, check_not_negative, check_sparse
 
+KEPT = (np.float64, np.float32)  # all other numbers become the former
 NEEDS_NUMBERS = (
     "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
     "tokens put a transformer of sklearn_fw.preprocessing first, as in "
@@ -38,7 +39,7 @@ def stack_rows(X, n_features=None):
     """
     if isinstance(X, Packed):
         check_sparse(X.values, "X.values")
-        X = X.compact()
+        X = Packed.compact(X)
         matrix, row_start = X.values, np.array(X.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
@@ -53,13 +54,14 @@ def stack_rows(X, n_features=None):
         matrix = check_sparse(matrix, "X")
     if len(row_start) == 1:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    if matrix.dtype not in KEPT:
+        with np.errstate(over="ignore"):  # the check below sees what no float64 can hold
+            matrix = matrix.astype(np.float64)
     values = matrix.data if sp.issparse(matrix) else matrix
     # The exact check costs more than the rest for a short sequence.
-    if values.dtype.kind == "f" and not np.isfinite(values.sum()):
+    if not np.isfinite(values.sum()):
         assert_all_finite(values, input_name="X")
     check_magnitude(values, "X")
-    if not sp.issparse(matrix) and matrix.dtype.kind != "f":
-        matrix = matrix.astype(np.float64)
     return matrix, row_start
 
 
@@ -97,6 +99,7 @@ def _is_plain(item):
         item.format == "csr"
         and item.indices.dtype.kind == "i"
         and item.indptr.shape == (item.shape[0] + 1,)
+        and item.indptr[0] == 0
         and item.indptr[-1] == len(item.indices) == len(item.data)
     )
 
@@ -124,7 +127,7 @@ def stack_labels(y, node_start=None):
     With ``node_start`` given, lengths must agree with it.
     """
     if isinstance(y, Packed):
-        y = y.compact()
+        y = Packed.compact(y)
         flat, starts = np.asarray(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
         items = [np.asarray(item) for item in check_list(y, "y", "label sequences")]
@@ -185,12 +188,17 @@ def find_classes(flat):
 
 def encode_labels(flat, classes, allow_unseen=False):
     """Position of every label in ``classes``, int32; -1 for unseen ones where allowed."""
+    if flat.dtype.kind == "f":
+        assert_all_finite(flat, input_name="y")
     if flat.dtype.kind in "fiub" and classes.dtype.kind in "fiub":
         states = np.minimum(np.searchsorted(classes, flat), len(classes) - 1)
         states = np.where(classes[states] == flat, states, -1).astype(np.int32)
     else:
         number = {label: k for k, label in enumerate(classes.tolist())}
-        states = np.fromiter(map(number.get, flat.tolist(), repeat(-1)), np.int32, len(flat))
+        try:
+            states = np.fromiter(map(number.get, flat.tolist(), repeat(-1)), np.int32, len(flat))
+        except TypeError as error:  # dicts, lists
+            raise ValueError(f"y must hold labels: {error}") from None
     unseen = np.flatnonzero(states < 0)
     if len(unseen):
         label = flat[unseen[0]].item() if hasattr(flat[unseen[0]], "item") else flat[unseen[0]]

@@ -1,7 +1,7 @@
 """Solvers of the structured SVM; each is an object whose parameters are grid keys."""
 
 from ..._validation import resolve_named
-from ._base import Solver, with_bounds_of
+from ._base import Solver, begin, has_radius, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
 from ._extragradient import Extragradient
 from ._frank_wolfe import FrankWolfe
@@ -16,6 +16,8 @@ __all__ = [
     "SaddlePointFrankWolfe",
     "Solver",
     "Subgradient",
+    "begin",
+    "has_radius",
     "resolve_solver",
     "suitable_solver",
     "with_bounds_of",

@@ -33,6 +33,24 @@ class Solver(BaseEstimator):
         """Begin on `Blocks`; ``warm`` is what a previous method exported."""
 
 
+def begin(solver, blocks, **options):
+    """What `Solver.start` returns, which has to be a method object."""
+    method = solver.start(blocks, **options)
+    needed = ("step", "certify", "solution", "weights")
+    missing = [name for name in needed if not callable(getattr(method, name, None))]
+    if missing or isinstance(method, type):
+        raise TypeError(
+            f"start of the solver {type(solver).__name__} must return a method object with "
+            f"{', '.join(needed)}; got {method!r}"
+        )
+    return method
+
+
+def has_radius(solver):
+    """Whether a solver bounds the norm of the weights in place of the penalty."""
+    return getattr(solver, "radius", None) is not None
+
+
 def check_bounds(lower, upper, n_weights):
     """Box as two full vectors, or None when both sides are None."""
     if lower is None and upper is None:

@@ -160,6 +160,7 @@ class BlockFrankWolfe(Solver):
                 raise ValueError(f"{name} must not be negative, got {value}")
             check_not_negative(value, name)
         check_flag(self.line_search, "line_search")
+        check_flag(self.batch_step, "batch_step")
         if not self.line_search and self.step != "fw":
             raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
         if not _is_flag_or_auto(self.averaging):
@@ -248,7 +249,7 @@ class _BlockMethod:
         if self.check_first:
             self._warm_start(warm, lam)
         self.passes_since_check, self.n_passes = 0, 0
-        self.until_check = settings.gap_check
+        self.until_check = int(settings.gap_check)
         self.last = None  # certificate of the point of the moment
         self.corners = None  # certificate whose answers await a batch step
         self.warned = False  # of a negative gap
@@ -359,7 +360,7 @@ class _BlockMethod:
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
         from ..._kernels.block_rules import VISITS
 
-        stop = blocks.counts[VISITS] + self.settings.gap_check * n
+        stop = blocks.counts[VISITS] + int(self.settings.gap_check) * n
         first = np.isinf(gaps[0])
         while blocks.counts[VISITS] < stop:
             active = np.flatnonzero(gaps)
@@ -375,7 +376,7 @@ class _BlockMethod:
 
     def _known_enough(self):
         """Known gaps that make it likely that the real ones are small enough, too."""
-        return self.settings.early_exit * self.blocks.gap_limit(self.tol)
+        return float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
 
     def _order(self):
         from ..._kernels.block_rules import BY_GAP, BY_MAX_GAP
@@ -433,7 +434,7 @@ class _BlockMethod:
         Known gaps are those of the iterate; nothing but a certificate tells that the average is
         good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
         """
-        limit, most = self.blocks.gap_limit(self.tol), self.settings.gap_check
+        limit, most = self.blocks.gap_limit(self.tol), int(self.settings.gap_check)
         if self.settings.averaging != "auto" or not 0.0 < gap < 2.0 * limit:
             return most
         return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))

@@ -11,6 +11,7 @@ from ..._validation import (
     check_integer,
     check_not_negative,
     check_positive,
+    check_strength,
 )
 from ._base import Solution, Solver, check_bounds
 from ._block_frank_wolfe import numbers
@@ -168,7 +169,7 @@ class Extragradient(Solver):
         if not 0 <= check_not_negative(self.cut, "cut") < 1:
             raise ValueError(f"cut must be a fraction below 1, got {self.cut}")
         if self.radius is not None:
-            check_positive(self.radius, "radius")
+            check_strength(self.radius, "radius")
             if self.lower_bounds is not None or self.upper_bounds is not None:
                 raise ValueError(
                     "radius and lower_bounds or upper_bounds exclude each other: set radius=None"
@@ -220,7 +221,7 @@ class Extragradient(Solver):
             blocks.restore(warm)
         start = None
         if self.radius is None and self.first_passes and not np.any(blocks.v):
-            start = _make_first_passes(blocks, lam, bounds, self.first_passes)
+            start = _make_first_passes(blocks, lam, bounds, int(self.first_passes))
         polytopes = blocks.polytopes()
         name = polytopes.resolve(self.z_geometry)
         geometry = Entropy if name == "entropy" else Euclidean
@@ -330,7 +331,7 @@ class _Method:
         if balance == "auto":
             balance = np.sqrt(self.d_w / outputs.diameter) if outputs.diameter > 0.0 else 1.0
         if isinstance(settings.step_size, Real):
-            step = settings.step_size
+            step = float(settings.step_size)
         else:  # so that sqrt(eta_w eta_z) L + lam eta_w = 1
             step = 1.0 / (self.lipschitz + space.lam * balance)
         self.eta_w, self.eta_z = step * balance, step / balance
@@ -456,7 +457,7 @@ class _Method:
             return numbers(self, blocks, self.gap)
         w, psi, loss, *z = self.average.values
         if self.settings.cut:
-            w = np.where(np.abs(w) < self.settings.cut * np.abs(w).max(initial=0.0), 0.0, w)
+            w = np.where(np.abs(w) < float(self.settings.cut) * np.abs(w).max(initial=0.0), 0.0, w)
         hinge, _ = blocks.ask(w)
         primal = float(0.5 * space.lam * (w @ w) + hinge)
         dual = space.dual(psi, loss)

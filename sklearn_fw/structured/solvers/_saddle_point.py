@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_choice, check_flag, check_integer, check_positive
+from ..._validation import check_choice, check_flag, check_integer, check_strength
 from ._base import Solution, Solver
 from ._block_frank_wolfe import numbers
 
@@ -103,7 +103,7 @@ class SaddlePointFrankWolfe(Solver):
         method : object
             For the loop driver.
         """
-        check_positive(self.radius, "radius")
+        check_strength(self.radius, "radius")
         check_choice(self.norm, "norm", {"l1", "l2"})
         check_flag(self.block, "block")
         known = isinstance(self.step_size, str)
