@@ -179,7 +179,7 @@ def run_note(measured):
     changed = outdated(measured)
     if changed:
         programs = ", ".join(f"``{name}``" for name in changed)
-        note += f" **Older than its program: {programs} changed since.**"
+        note += f" **Older than its program:** {programs} changed since."
     return note
 
 
