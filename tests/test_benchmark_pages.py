@@ -176,7 +176,7 @@ def test_a_page_says_when_its_program_is_newer(toy):
     assert "Older than its program" not in toy.page()
     (toy.folder / "toy.py").write_text("import _helper  # changed\n")
     first, second = toy.page().split("Second\n")
-    assert "**Older than its program: ``toy.py`` changed since.**" in " ".join(first.split())
+    assert "**Older than its program:** ``toy.py`` changed since." in " ".join(first.split())
     assert "Older than its program" not in second
     (toy.folder / "_helper.py").unlink()
     first, second = toy.page().split("Second\n")

@@ -28,9 +28,10 @@ def written(cell):
     value = number(cell)
     if value is None:
         return "--"
-    if isinstance(cell, dict) and "style" in cell:
-        return format(value, cell["style"])
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float) and not (isinstance(cell, dict) and "style" in cell):
+        return str(value)
+    text = format(value, cell.get("style", ".4g") if isinstance(cell, dict) else ".4g")
+    return f"{float(text):.0f}" if text.endswith(("e+02", "e+03", "e+04")) else text
 
 
 def table_lines(table):
@@ -179,7 +180,7 @@ def run_note(measured):
     changed = outdated(measured)
     if changed:
         programs = ", ".join(f"``{name}``" for name in changed)
-        note += f" **Older than its program: {programs} changed since.**"
+        note += f" **Older than its program:** {programs} changed since."
     return note
 
 
