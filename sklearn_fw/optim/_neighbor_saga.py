@@ -184,11 +184,10 @@ class NeighborRun(SagaRun):
         """
         problem = self.problem
         how = {"method": self.settings.neighbors, "random_state": rng}
-        if problem.penalty.l2 <= 0.0:
-            return neighbor_graph(X, None, self.q, **how)
         objective = problem.origin()[2] * problem.total_weight
-        largest = np.sqrt(2.0 * objective / problem.penalty.l2)
-        column = (y / max(largest, np.finfo(float).tiny))[:, None]
+        if problem.penalty.l2 <= 0.0 or objective <= 0.0:  # or nothing is lost at zero
+            return neighbor_graph(X, None, self.q, **how)
+        column = (y / np.sqrt(2.0 * objective / problem.penalty.l2))[:, None]
         wide = sp.hstack([X, column], "csr") if sp.issparse(X) else np.hstack([X, column])
         # The search sees one column more, the distances do not.
         return graph_of_parents(X, None, neighbor_graph(wide, None, self.q, **how).parents)
@@ -330,7 +329,8 @@ class NeighborSaga(IncrementalSolver):
         check_integer(self.n_neighbors, "n_neighbors", 1)
         if not (isinstance(self.epsilon, Real) and self.epsilon >= 0.0):
             raise ValueError(f"epsilon must be a number that is not negative, got {self.epsilon!r}")
-        check_not_negative(self.epsilon, "epsilon")
+        if self.epsilon != np.inf:  # which shares always
+            check_not_negative(self.epsilon, "epsilon")
         if isinstance(self.neighbors, str):
             check_choice(self.neighbors, "neighbors", METHODS)
         if isinstance(self.switch_to_saga, str):

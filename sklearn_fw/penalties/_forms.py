@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_magnitude, check_not_negative
+from .._validation import check_array_of_numbers, check_not_negative
 
 __all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "SimplexForm"]
 
@@ -348,7 +348,6 @@ class PythonForm(BlockForm):
 def _point(w, name, n_features):
     """Coefficients or slopes, (n_features,) or (n_features, n_outputs)."""
     w = check_array_of_numbers(w, name)
-    check_magnitude(w, name)
     if w.ndim not in (1, 2) or n_features not in (None, len(w)):
         n = "n_features" if n_features is None else n_features
         raise ValueError(f"{name} must have shape ({n},) or ({n}, n_outputs), got {w.shape}")

@@ -79,7 +79,7 @@ def test_it_is_an_oracle_with_parameters():
     [
         (False, [[0.0, np.nan]], r"scores must hold finite numbers or -inf, got NaN or \+inf"),
         (True, [[np.inf]], r"scores must hold finite numbers or -inf, got NaN or \+inf"),
-        (False, [["a"]], "scores must be an array of numbers"),
+        (False, [["a"]], "scores must hold real numbers only"),
         (False, [1.0, 2.0], r"scores must have shape \(n_rows, n_columns\), got \(2,\)"),
         (True, [[1.0, 2.0]], r"as many rows as columns, got scores of shape \(1, 2\): set perfect"),
     ],

@@ -350,8 +350,8 @@ def test_gradient_is_that_of_the_objective(rng):
     [
         (np.full(9, 0.5), [1.0], r"mu must have shape \(8,\), as mrf.theta, got \(9,\)"),
         (np.full(3, 0.5), [1.0], "mu must have shape"),
-        (np.full(8, np.nan), [1.0], "mu must hold finite numbers"),
-        (np.full(8, -0.1), [1.0], "mu must hold finite numbers that are not negative"),
+        (np.full(8, np.nan), [1.0], "mu must be finite, got NaN"),
+        (np.full(8, -0.1), [1.0], "mu must hold probabilities, from 0 to 1"),
         (np.full(8, 0.5), [1.0, 1.0], r"rho must have shape \(n_edges,\) = \(1,\), got \(2,\)"),
     ],
 )

@@ -206,7 +206,7 @@ def test_tol_is_relative_to_the_objective(solver):
     assert np.all(shares > 0.05)
 
 
-@pytest.mark.parametrize("tol", [0.5, np.inf])
+@pytest.mark.parametrize("tol", [0.5, 1e300])
 def test_a_large_gap_is_never_called_convergence(tol):
     svm = fit(problem("chain"), "fw", tol=tol, relative=True)
     assert svm.dual_gap_ > 0.1 * svm.objective_
