@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from .._validation import check_not_negative
+from .._validation import check_flag, check_moderate, check_number
 
 __all__ = ["overlap_step"]
 
@@ -65,11 +65,14 @@ def overlap_step(overlap, sparsity, kappa=np.inf, *, composite=False):
     >>> round(1 / a, 1)
     44.8
     """
-    overlap = check_not_negative(overlap, "overlap")
+    overlap = check_moderate(overlap, "overlap")
+    sparsity = check_number(sparsity, "sparsity")
     if not 0.0 < sparsity <= 1.0:
         raise ValueError(f"sparsity must be in (0, 1], got {sparsity}")
+    kappa = np.inf if kappa == np.inf else check_number(kappa, "kappa")
     if not kappa >= 1.0:
         raise ValueError(f"kappa must be at least 1, got {kappa}")
+    composite = check_flag(composite, "composite")
     root = np.sqrt(sparsity)
     xi = np.sqrt(1.0 + min(1.0 / root, overlap) / (8.0 * kappa))
     a = 1.0 / (32.0 * (1.0 + overlap * root) * xi)

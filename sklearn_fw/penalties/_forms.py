@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_not_negative
+from .._validation import check_array_of_numbers, check_magnitude, check_not_negative
 
 __all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "SimplexForm"]
 
@@ -43,7 +43,10 @@ class SeparableForm:
         lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
         if np.any((w < lower) | (w > upper)):
             return np.inf
-        return float(self.l1 * np.abs(w).sum() + 0.5 * self.l2 * np.square(w).sum())
+        with np.errstate(over="ignore"):  # infinity is what it comes to
+            first = self.l1 * np.abs(w).sum() if self.l1 > 0.0 else 0.0
+            second = 0.5 * self.l2 * np.square(w).sum() if self.l2 > 0.0 else 0.0
+            return float(first + second)
 
     def prox(self, w, step):
         w = _point(w, "w", self.n_features)
@@ -121,7 +124,8 @@ class BlockForm:
         return np.bincount(self.labels + 1, weights=u, minlength=self.weights.size + 1)[1:]
 
     def _norms(self, u):
-        return np.sqrt(self._sums(u * u))
+        with np.errstate(over="ignore"):
+            return np.sqrt(self._sums(u * u))
 
     def _largest(self, u):
         u = u.max(axis=1) if u.ndim == 2 else u
@@ -143,6 +147,12 @@ class BlockForm:
 
     def _point(self, w, name="w"):
         return _point(w, name, self.labels.size)
+
+    def _moved(self, w):
+        """A point for a prox, which divides by norms."""
+        w = self._point(w)
+        check_magnitude(w, "w")
+        return w
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,12 +177,14 @@ class GroupLassoForm(BlockForm):
 
     def value(self, w):
         w = self._point(w)
-        squares = self._sums(w * w)
-        value = self.lg * self.weights @ np.sqrt(squares) + 0.5 * self.l2 * squares.sum()
-        return float(value + self.l1 * self._sums(np.abs(w)).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self._sums(w * w)
+            value = self.lg * self.weights @ np.sqrt(squares) + 0.5 * self.l2 * squares.sum()
+            value += self.l1 * self._sums(np.abs(w)).sum()
+        return np.inf if np.isnan(value) else float(value)  # zero times what overflowed
 
     def prox(self, w, step):
-        w, steps = self._point(w), self._steps(step)
+        w, steps = self._moved(w), self._steps(step)
         x = _soft(w, self._spread(np.broadcast_to(steps * self.l1, self.weights.shape), 0.0, w))
         norm, threshold = self._norms(x), steps * self.lg * self.weights
         shrink = np.zeros_like(norm)
@@ -224,7 +236,7 @@ class L2BallForm(BlockForm):
         return 0.0 if np.all(norm <= self.radius * (1.0 + FEASIBILITY)) else np.inf
 
     def prox(self, w, step):
-        w, _ = self._point(w), self._steps(step)
+        w, _ = self._moved(w), self._steps(step)
         return w * self._spread(self.radius / np.maximum(self._norms(w), self.radius), 1.0, w)
 
     def _conjugate(self, v):
@@ -249,7 +261,7 @@ class SimplexForm(BlockForm):
     def prox(self, w, step):
         # Michelot's method, all blocks at once: what lies below the threshold of a set can not be
         # in the support, so the sets shrink until nothing lies below.
-        w, _ = self._point(w), self._steps(step)
+        w, _ = self._moved(w), self._steps(step)
         x = w - self._spread(self._largest(w), 0.0, w)
         support, size = np.ones(w.shape, bool), 0
         while size != np.count_nonzero(support):

@@ -140,6 +140,11 @@ def entries():
                       "delay": [0, np.arange(3)]},
         ),
         *function(
+            optim.overlap_step,
+            lambda: {"overlap": 3.0, "sparsity": 0.1, "kappa": 5.0, "composite": False},
+            variants={"composite": [True]},
+        ),
+        *function(
             optim.neighbor_graph,
             lambda: {
                 "X": rows(), "y": two_classes(), "n_neighbors": 3, "method": "exact",
