@@ -18,7 +18,7 @@ from .._validation import (
 )
 from ..model_selection import RegularizationPath
 from ._path_pieces import Breakpoint, Piece
-from ._path_walk import Walk
+from ._path_walk import Walk, on_path
 from .solvers import BlockFrankWolfe, begin, resolve_solver
 
 __all__ = ["StructuredPath", "structured_path"]
@@ -212,18 +212,8 @@ class StructuredPath(RegularizationPath):
         return fitted
 
     def _check_C(self, C):
-        Cs = np.atleast_1d(check_array_of_numbers(C, "C", finite=None))
-        if Cs.ndim != 1:
-            raise ValueError(f"C must be a number or one-dimensional, got shape {Cs.shape}")
-        for value in Cs:
-            check_strength(value, "C")
-            if value * (1 + TOUCH) < self.C_start_ or self.C_end_ * (1 + TOUCH) < value:
-                raise ValueError(
-                    f"the path holds from C = {self.C_start_:.6g} to {self.C_end_:.6g} "
-                    f"({self.terminated_by_}), got C = {value:.6g}: compute it with a "
-                    + ("smaller C_min" if value < self.C_start_ else "larger C_max")
-                )
-        return Cs
+        Cs = check_array_of_numbers(C, "C", finite=None)
+        return on_path(self, Cs, check_strength, self.C_start_, TOUCH)
 
     def _piece_of(self, Cs):
         """Number of the breakpoint at or below each value, -1 below the first."""

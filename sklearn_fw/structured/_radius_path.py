@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from .._validation import check_array_of_numbers, check_positive, check_time_limit
 from ..model_selection import RegularizationPath
 from ._path import CALLER, EPS, KAPPA, TOUCH, check_walk
-from ._path_walk import Walk
+from ._path_walk import Walk, on_path
 from ._radius_pieces import BallPiece, Lines
 from .solvers import begin
 
@@ -194,18 +194,8 @@ class RadiusPath(RegularizationPath):
         return fitted
 
     def _check_radius(self, radius):
-        radii = np.atleast_1d(check_array_of_numbers(radius, "radius"))
-        if radii.ndim != 1:
-            raise ValueError(f"radius must be a number or one-dimensional, got shape {radii.shape}")
-        for value in radii:
-            check_positive(value, "radius")
-            if value * (1 + TOUCH) < self.radius_start_ or self.end_ * (1 + TOUCH) < value:
-                raise ValueError(
-                    f"the path holds from radius = {self.radius_start_:.6g} to {self.end_:.6g} "
-                    f"({self.terminated_by_}), got radius = {value:.6g}: compute it with a "
-                    + ("smaller radius_min" if value < self.radius_start_ else "larger radius_max")
-                )
-        return radii
+        radii = check_array_of_numbers(radius, "radius")
+        return on_path(self, radii, check_positive, self.radius_start_, TOUCH)
 
 
 def radius_path(
