@@ -10,7 +10,7 @@ from _linear_problems import TEXTS, load_data, make_objective, reference, save_d
 from _linear_race import TARGETS, race
 from _report import Clock, Repeats, Skip, in_child, main, shown
 
-CAP = 20.0  # wall seconds of all runs of a contender
+CAP = 10.0  # wall seconds of all runs of a contender
 RACES = [
     (data, problem)
     for data in ("generator", "20news", "a9a", "covtype")
@@ -37,7 +37,7 @@ and the first that reaches it, bisection goes on until they are a factor of 1.2 
 (tolerance) apart. Then the runs that reach a target first are repeated, and what is shown is the
 median of three. Data are in the form that the contender works on before the clock starts ("prepare"
 is that time), and everything has been compiled on a tiny problem; copt compiles in every call,
-which is measured on two rows and taken off. A contender has 20 wall seconds for all its runs but
+which is measured on two rows and taken off. A contender has 10 wall seconds for all its runs but
 the repeated ones; ``--`` was not reached in them.
 """
 
