@@ -3,6 +3,9 @@
 import importlib.util
 import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -81,6 +84,35 @@ def test_extras_stage(dev, calls):
     names = must_run.removeprefix("--must-run=").split(",")
     assert set(names) <= set(extras)
     assert {"test-extras", "distributed", "toulbar2", "torch", "docs"} == set(names)
+
+
+SKIPS = """
+import pytest
+
+@pytest.mark.parametrize("reason", [
+    "needs the extra 'here'", "needs the extra 'elsewhere'", "this machine lacks CUDA", "not today",
+])
+def test_skips(reason):
+    pytest.skip(reason)
+
+@pytest.mark.xfail(strict=True, reason="known")
+def test_fails():
+    raise ValueError
+"""
+
+
+def test_skips_that_must_run(tmp_path):
+    """Where extras are installed a skip is a failure, but for what the machine or another lacks."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_skips.py").write_text(SKIPS, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_skips.py"]
+    for option, status, counts in (
+        (["--must-run=here,other"], 1, "2 failed, 2 skipped, 1 xfailed"),
+        ([], 0, "4 skipped, 1 xfailed"),
+    ):
+        run = subprocess.run([*command, *option], cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == status, run.stdout
+        assert counts in run.stdout
 
 
 def test_plain_stage(dev, calls):
