@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.svm import LinearSVC
 
+from .displays import ConvergenceDisplay
 from .metrics import node_accuracy, sequence_accuracy
-from .structured import ChainModel, ConvergenceDisplay, StructuredSVM
+from .structured import ChainModel, StructuredSVM
 
 __all__ = ["GRID", "Single", "Tuned", "draw", "make_chain", "make_single", "tune", "warm_up"]
 

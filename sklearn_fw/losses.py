@@ -63,7 +63,7 @@ class Loss(BaseEstimator, ABC):
     @property
     def code(self):
         """Integer by which compiled code knows the loss."""
-        from ._kernels import losses
+        from ._kernels.common import losses
 
         return getattr(losses, self._code_name)
 
@@ -144,7 +144,7 @@ class Loss(BaseEstimator, ABC):
         """Do the work of `curvature`."""
 
     def _apply(self, quantity, y, x):
-        from ._kernels import losses
+        from ._kernels.common import losses
 
         self.check()
         y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
@@ -205,7 +205,7 @@ class MultinomialLogLoss(Loss):
         return slope * (1.0 - slope)
 
     def _apply(self, quantity, y, x):
-        from ._kernels import losses
+        from ._kernels.common import losses
 
         name = NAMES[quantity]
         # Of two infinite scores none is the larger; slopes may be infinite.

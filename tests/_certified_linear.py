@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from _linear_referees import LOSSES
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.optim import minimize_saga
-from sklearn_fw.optim._solvers import SOLVERS
+from sklearn_fw.optim._incremental._solvers import SOLVERS
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
 
 SHARE = 1e-9

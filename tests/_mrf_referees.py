@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from sklearn_fw.inference import PairwiseMRF
+from sklearn_fw.random_fields import PairwiseMRF
 
 
 def random_mrf(rng, n_states=(2, 3, 2, 4), density=0.7, scale=1.0):

@@ -13,18 +13,15 @@ from sklearn.base import clone
 from _random_scores import random_scores
 from _registry import CASES, iris, numbers, sequences
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM, losses, regularization_path
-from sklearn_fw.inference import (
-    Assignment,
-    matrix_tree_edge_probabilities,
-    resolve_oracle,
-    sampled_edge_probabilities,
-)
-from sklearn_fw.inference.oracles._resolve import ORACLES
-from sklearn_fw.optim import simulate_async, solve_matrix_game
-from sklearn_fw.optim._solvers import SOLVERS as LINEAR
+from sklearn_fw.inference import Assignment, resolve_oracle
+from sklearn_fw.inference._oracles._resolve import ORACLES
+from sklearn_fw.optim import solve_matrix_game
+from sklearn_fw.optim._incremental._solvers import SOLVERS as LINEAR
+from sklearn_fw.optim.experimental import simulate_async
 from sklearn_fw.penalties import BlockSeparable, GroupLasso
+from sklearn_fw.random_fields import matrix_tree_edge_probabilities, sampled_edge_probabilities
 from sklearn_fw.structured import BlockFrankWolfe, MatchingModel
-from sklearn_fw.structured.solvers import SOLVERS as STRUCTURED
+from sklearn_fw.structured._solvers import SOLVERS as STRUCTURED
 
 LOSSES = sorted(set(losses.__all__) - {"Loss", "resolve_loss"})
 ON_THREADS = ("asaga", "hogwild", "svrg", "sdca", "asyspcd")

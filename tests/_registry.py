@@ -27,7 +27,9 @@ from sklearn_fw.density import (
     KernelStudentTDensity,
     RelativeNoveltyDetector,
 )
-from sklearn_fw.inference import (
+from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
+from sklearn_fw.penalties import GroupLasso
+from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
@@ -35,8 +37,6 @@ from sklearn_fw.inference import (
     TRBPMarginals,
     TRWMarginals,
 )
-from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
-from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, StructuredSVM
 
 

@@ -30,6 +30,7 @@ ROOMS = [
     "optim",
     "inference",
     "model_selection",
+    "random_fields",
     "structured",
     "linear_model",
     "density",
@@ -43,6 +44,7 @@ ROOMS = [
     "metrics",
     "preprocessing",
     "datasets",
+    "displays",
     "utils",
     "_demo",
     "__main__",
@@ -57,7 +59,7 @@ LAZY_EXCEPTIONS = {
 PRIVATE_SKLEARN = {"_safe_indexing"}
 PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data"}
 
-MAX_LINES = 600
+MAX_LINES = 500
 KERNEL_ARGUMENTS = 14  # more than this is reported, much more is refused
 
 

@@ -18,7 +18,7 @@ from sklearn_fw.datasets import (
     load_ocr_letters,
     load_word_alignment,
 )
-from sklearn_fw.inference import (
+from sklearn_fw.random_fields import (
     PairwiseMRF,
     load_uai,
     read_uai_evidence,

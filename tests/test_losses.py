@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
-from sklearn_fw._kernels import losses as kernels
 from sklearn_fw._kernels._jit import njit
+from sklearn_fw._kernels.common import losses as kernels
 from sklearn_fw.losses import (
     Huber,
     LogLoss,

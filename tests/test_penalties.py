@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
-from sklearn_fw._kernels import prox as kernels
 from sklearn_fw._kernels._jit import njit
+from sklearn_fw._kernels.common import prox as kernels
 from sklearn_fw.penalties import (
     L1,
     L2,

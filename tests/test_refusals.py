@@ -18,12 +18,7 @@ from sklearn_fw.inference import (
     BranchAndBound,
     Elimination,
     Enumeration,
-    ExactMarginals,
     IteratedLocalSearch,
-    PairwiseMRF,
-    PerturbAndMAPMarginals,
-    trw_gradient,
-    trw_objective,
 )
 from sklearn_fw.metrics import (
     SCORERS,
@@ -41,6 +36,13 @@ from sklearn_fw.preprocessing import (
     NodeTransformer,
     TokenFeatures,
     crfsuite_chunking_attributes,
+)
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    PairwiseMRF,
+    PerturbAndMAPMarginals,
+    trw_gradient,
+    trw_objective,
 )
 
 TAGS = [["B-NP", "O"], ["O"]]

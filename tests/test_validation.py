@@ -23,7 +23,8 @@ from sklearn_fw._validation import (
     find_labels,
 )
 from sklearn_fw.losses import Huber, SmoothHinge
-from sklearn_fw.optim import Hogwild, minimize_saga
+from sklearn_fw.optim import minimize_saga
+from sklearn_fw.optim.experimental import Hogwild
 
 NUMBERS = [
     0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), np.int8(1), np.uint64(3),

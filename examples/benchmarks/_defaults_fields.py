@@ -95,14 +95,14 @@ def marginal_rows(quick):
 
 def loopy_bp():
     """One peer."""
-    from sklearn_fw.inference import LoopyBPMarginals
+    from sklearn_fw.random_fields import LoopyBPMarginals
 
     return LoopyBPMarginals(time_limit=SECONDS)
 
 
 def trbp():
     """The other."""
-    from sklearn_fw.inference import TRBPMarginals
+    from sklearn_fw.random_fields import TRBPMarginals
 
     return TRBPMarginals(time_limit=SECONDS)
 
@@ -112,7 +112,7 @@ PEERS = {"loopy BP": loopy_bp, "TRBP": trbp}
 
 def marginal_candidates(limit, quick):
     """Makers of estimators by name."""
-    from sklearn_fw.inference import TRWMarginals
+    from sklearn_fw.random_fields import TRWMarginals
 
     time_limit = {} if limit is None else {"time_limit": limit}
     found = {
@@ -132,7 +132,7 @@ def marginal_candidates(limit, quick):
 def marginal_sets(quick):
     """Name, fields and time limit."""
     from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-    from sklearn_fw.inference import PairwiseMRF
+    from sklearn_fw.random_fields import PairwiseMRF
 
     n = 2 if quick else 6
     for kind in ("grids_5x5", "cliques"):
@@ -226,7 +226,7 @@ def map_rows(quick):
 def map_sets(quick):
     """Name, field and the values of labellings that came with it."""
     from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-    from sklearn_fw.inference import PairwiseMRF
+    from sklearn_fw.random_fields import PairwiseMRF
 
     for n in (12, 30) if quick else (12, 18, 30, 50):
         yield f"mixed grid, {n} x {n}", make_ising_grid((n, n), random_state=1), []
@@ -242,7 +242,7 @@ def map_sets(quick):
     for name in names:
         mrf = competition("MAP", name)
         if mrf is not None:
-            from sklearn_fw.inference import read_uai_solution
+            from sklearn_fw.random_fields import read_uai_solution
 
             labels = read_uai_solution(folder() / "uai" / "MAP" / f"{name}.uai.MAP")
             yield f"UAI {name}", mrf, [float(mrf.score(labels[None])[0])]
@@ -357,7 +357,7 @@ def published(kind):
 
 def competition(task, name):
     """A model of the UAI competition with its evidence, or None."""
-    from sklearn_fw.inference import PairwiseMRF
+    from sklearn_fw.random_fields import PairwiseMRF
 
     path = folder() / "uai" / task / f"{name}.uai.gz"
     if not path.exists():

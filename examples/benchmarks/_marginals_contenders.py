@@ -75,7 +75,7 @@ CALLS_TO_ONE = {
 
 def contender(name):
     """A fresh estimator."""
-    from sklearn_fw.inference import (
+    from sklearn_fw.random_fields import (
         ExactMarginals,
         LoopyBPMarginals,
         MeanFieldMarginals,
@@ -169,7 +169,7 @@ def measure(name, set_names, quick, repeat):
 
 
 def measure_one(estimator, coupling, mrf, log_partition, marginals, repeat):
-    from sklearn_fw.inference import ExactMarginals
+    from sklearn_fw.random_fields import ExactMarginals
 
     exact = ExactMarginals().fit(mrf)
     if marginals is None:

@@ -27,7 +27,7 @@ def graph(name):
 
 
 def ours(mrf):
-    from sklearn_fw.inference import ExactMarginals
+    from sklearn_fw.random_fields import ExactMarginals
 
     with Clock() as clock:
         exact = ExactMarginals().fit(mrf)

@@ -85,7 +85,8 @@ def frank_wolfe(side, kind):
 
     That score is at most log Z.
     """
-    from sklearn_fw.inference import TRWS, TRWMarginals
+    from sklearn_fw.inference import TRWS
+    from sklearn_fw.random_fields import TRWMarginals
 
     quietly(TRWMarginals("trws", n_rho_iter=1).fit, grid(3, kind))
     mrf = grid(side, kind)
@@ -115,7 +116,7 @@ def frank_wolfe(side, kind):
 
 
 def message_passing(side, kind):
-    from sklearn_fw.inference import TRBPMarginals
+    from sklearn_fw.random_fields import TRBPMarginals
 
     quietly(TRBPMarginals().fit, grid(3, kind))
     mrf = grid(side, kind)

@@ -153,7 +153,7 @@ def extragradient(report, options):
 
 def measure_prox(kind, size, repeat, **settings):
     """CPU seconds of extragradient iterations without certificate, and prox steps in one."""
-    from sklearn_fw._kernels.block_rules import CALLS
+    from sklearn_fw._kernels.structured.block_rules import CALLS
     from sklearn_fw.structured import ChainModel, Extragradient, MatchingModel, StructuredSVM
 
     if kind == "letters":

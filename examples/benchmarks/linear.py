@@ -89,12 +89,12 @@ def memory(folder, problem):
 
 def recording(folder, problem, n_epochs=10):
     """Share of the time of a fit that goes into rows of the history."""
-    from sklearn_fw.optim import _incremental
+    from sklearn_fw.optim._incremental import _saga
 
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))
     spent = []
-    estimate = _incremental.SagaRun._estimate
+    estimate = _saga.SagaRun._estimate
 
     def timed(run, concave):
         with Clock() as clock:
@@ -103,12 +103,12 @@ def recording(folder, problem, n_epochs=10):
         return row
 
     asaga_model((X, y), objective, 1)
-    _incremental.SagaRun._estimate = timed
+    _saga.SagaRun._estimate = timed
     try:
         with Clock() as clock:
             asaga_model((X, y), objective, n_epochs)
     finally:
-        _incremental.SagaRun._estimate = estimate
+        _saga.SagaRun._estimate = estimate
     return sum(spent) / clock.cpu
 
 
@@ -151,14 +151,14 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
 def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
     """Epochs until (F - F*)/F* <= target in the emulator of asynchrony, for every delay.
 
-    ``sklearn_fw.optim.simulate_async(X, y, alpha=, l1_ratio=, delay=, n_epochs=, tol=,
+    ``sklearn_fw.optim.experimental.simulate_async(X, y, alpha=, l1_ratio=, delay=, n_epochs=, tol=,
     random_state=)`` does the updates of ``AsagaClassifier(solver="asaga")`` in one thread, where
     every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0 is the
     sequential method. It is called with growing ``n_epochs``, each time from zero. The iterations
     of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
     workers as the delay allows divide the time by their number.
     """
-    from sklearn_fw.optim import simulate_async
+    from sklearn_fw.optim.experimental import simulate_async
 
     X, y = load_data(folder)
     objective = make_objective(problem, len(y))

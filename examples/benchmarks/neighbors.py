@@ -96,7 +96,7 @@ def rows_of(name, loss, quick):
 
 def solver_of(method, step_size, **settings):
     """The solver as in the theory."""
-    from sklearn_fw.optim import Hogwild, NeighborSaga
+    from sklearn_fw.optim.experimental import Hogwild, NeighborSaga
 
     kind, own = METHODS[method]
     plain = {"sampling": "uniform", "conditioning": None} | own
@@ -159,7 +159,8 @@ def measure_rules(name, alpha, loss, method, names, repeat, quick):
     """For each rule sub-optimalities after five epochs; neighbours are searched once."""
     import warnings
 
-    from sklearn_fw.optim import minimize_saga, neighbor_graph
+    from sklearn_fw.optim import minimize_saga
+    from sklearn_fw.optim.experimental import neighbor_graph
 
     warnings.simplefilter("ignore")
     X, y = rows_of(name, loss, quick)

@@ -67,7 +67,7 @@ def problem(name):
 def measure_calls(name):
     """For every oracle seconds, value and bound, or why it refuses."""
     from sklearn_fw.datasets import make_ising_grid
-    from sklearn_fw.inference.oracles._resolve import resolve_oracle
+    from sklearn_fw.inference._oracles._resolve import resolve_oracle
 
     scores, found = problem(name), {}
     tiny = make_ising_grid((2, 2), coupling=1.0, attractive=True, random_state=0).scores()
@@ -136,7 +136,8 @@ def measure_fits(make, shape, coupling, n_grids):
 
 def by_oracle(name):
     """TRWMarginals with an oracle, or message passing."""
-    from sklearn_fw.inference import BranchAndBound, TRBPMarginals, TRWMarginals
+    from sklearn_fw.inference import BranchAndBound
+    from sklearn_fw.random_fields import TRBPMarginals, TRWMarginals
 
     if name == "TRBPMarginals":
         return TRBPMarginals()
@@ -147,7 +148,7 @@ def by_oracle(name):
 
 def by_setting(name):
     """TRWMarginals with settings."""
-    from sklearn_fw.inference import TRWMarginals
+    from sklearn_fw.random_fields import TRWMarginals
 
     return TRWMarginals("elimination", **SETTINGS[name])
 

@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-from sklearn_fw.inference import (
+from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MarginalsDisplay,

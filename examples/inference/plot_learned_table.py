@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from sklearn_fw import TRWMarginals
-from sklearn_fw.inference import edge_mutual_information
+from sklearn_fw.random_fields import edge_mutual_information
 
 patients = load_diabetes(scaled=False)
 table = np.column_stack([patients.data, patients.target])

@@ -21,7 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_digit_words
-from sklearn_fw.structured import BlockFrankWolfe, ConvergenceDisplay
+from sklearn_fw.displays import ConvergenceDisplay
+from sklearn_fw.structured import BlockFrankWolfe
 
 words = make_digit_words(n_train=600, n_test=300, random_state=0)
 X, y = words.X_train, words.y_train

@@ -21,7 +21,8 @@ from sklearn.model_selection import PredefinedSplit
 
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.datasets import make_digit_words
-from sklearn_fw.structured import RegularizationPathDisplay, StructuredSVMCV
+from sklearn_fw.model_selection import RegularizationPathDisplay
+from sklearn_fw.structured import StructuredSVMCV
 
 words = make_digit_words(n_train=150, n_test=400, random_state=0)
 X, y = words.X_train, words.y_train

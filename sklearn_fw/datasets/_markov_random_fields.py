@@ -15,7 +15,7 @@ from .._validation import (
     check_moderate,
     check_random_state,
 )
-from ..inference import PairwiseMRF
+from ..random_fields import PairwiseMRF
 from ._files import Origin, find_file
 
 # So large a complete graph, or grid, still fits into memory.

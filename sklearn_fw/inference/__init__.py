@@ -1,4 +1,4 @@
-"""Oracles, which find the best labelling of a graph with scores, and marginals inferred with them.
+"""Oracles, which find the best labelling of a graph with scores.
 
 An oracle is any object with the method
 
@@ -38,29 +38,7 @@ and a function ``scores -> labels`` is turned into one by `resolve_oracle`. Deri
 """
 
 from ._deadline import time_left
-from ._scores import PairwiseScores
-from .marginals import (
-    ExactMarginals,
-    LoopyBPMarginals,
-    MAPResult,
-    MarginalsDisplay,
-    MeanFieldMarginals,
-    PairwiseMRF,
-    PerturbAndMAPMarginals,
-    TRBPMarginals,
-    TRWMarginals,
-    edge_mutual_information,
-    load_uai,
-    matrix_tree_edge_probabilities,
-    maximum_spanning_tree_vertex,
-    read_uai_evidence,
-    read_uai_solution,
-    sampled_edge_probabilities,
-    save_uai,
-    trw_gradient,
-    trw_objective,
-)
-from .oracles import (
+from ._oracles import (
     ICM,
     MILP,
     QPBO,
@@ -80,6 +58,7 @@ from .oracles import (
     Viterbi,
     resolve_oracle,
 )
+from ._scores import PairwiseScores
 
 __all__ = [
     "ICM",
@@ -93,32 +72,13 @@ __all__ = [
     "CheckedOracle",
     "Elimination",
     "Enumeration",
-    "ExactMarginals",
     "GraphCut",
     "IteratedLocalSearch",
     "LPRelaxation",
-    "LoopyBPMarginals",
-    "MAPResult",
-    "MarginalsDisplay",
-    "MeanFieldMarginals",
-    "PairwiseMRF",
     "PairwiseScores",
-    "PerturbAndMAPMarginals",
-    "TRBPMarginals",
-    "TRWMarginals",
     "Toulbar2",
     "TreeMaxProduct",
     "Viterbi",
-    "edge_mutual_information",
-    "load_uai",
-    "matrix_tree_edge_probabilities",
-    "maximum_spanning_tree_vertex",
-    "read_uai_evidence",
-    "read_uai_solution",
     "resolve_oracle",
-    "sampled_edge_probabilities",
-    "save_uai",
     "time_left",
-    "trw_gradient",
-    "trw_objective",
 ]

@@ -14,7 +14,7 @@ LARGEST_SUM = 2.0**1018
 @functools.cache
 def kernels():
     """The compiled loops on trees; numba is loaded at the first question, not at import."""
-    from .._kernels import tree
+    from .._kernels.graphs import tree
 
     return tree
 

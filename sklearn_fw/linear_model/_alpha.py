@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..optim._auto import DENSE, SPARSE
-from ..optim._curvature import Curvature
-from ..optim._newton_cg import is_ridge
+from ..optim._incremental._auto import DENSE, SPARSE
+from ..optim._incremental._curvature import Curvature
+from ..optim._incremental._newton_cg import is_ridge
 
 __all__ = ["automatic_strength"]
 

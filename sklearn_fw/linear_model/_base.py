@@ -24,11 +24,12 @@ from .._validation import (
     check_sample_weight,
     check_time_limit,
 )
-from ..optim._auto import Auto, choose_solver
-from ..optim._finite_sum import FiniteSum
-from ..optim._incremental import Asaga, Start
-from ..optim._minimize_saga import ROWS, check_rows, convergence_advice, solve
-from ..optim._solvers import resolve_incremental_solver
+from ..optim._incremental._auto import Auto, choose_solver
+from ..optim._incremental._finite_sum import FiniteSum
+from ..optim._incremental._minimize_saga import ROWS, check_rows, convergence_advice, solve
+from ..optim._incremental._run import Start
+from ..optim._incremental._saga import Asaga
+from ..optim._incremental._solvers import resolve_incremental_solver
 from ..penalties import resolve_penalty
 from ._path import linear_path
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from .._threads import count_workers
 from .._validation import check_random_state
-from ..optim._incremental import Seen, Start
-from ..optim._solvers import resolve_incremental_solver
+from ..optim._incremental._run import Seen, Start
+from ..optim._incremental._solvers import resolve_incremental_solver
 
 __all__ = ["partial_fit"]
 

@@ -18,7 +18,7 @@ from .._validation import (
     check_random_state,
 )
 from ..model_selection import RegularizationPath
-from ..optim._incremental import Start
+from ..optim._incremental._run import Start
 
 __all__ = ["LinearPath", "linear_path"]
 

@@ -70,7 +70,7 @@ class RegularizationPathDisplay:
 
     See Also
     --------
-    sklearn_fw.structured.ConvergenceDisplay : The curve of one fit.
+    sklearn_fw.displays.ConvergenceDisplay : The curve of one fit.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class BlockForm:
 
     @property
     def code(self):
-        from .._kernels import prox
+        from .._kernels.common import prox
 
         return getattr(prox, self._code_name)
 

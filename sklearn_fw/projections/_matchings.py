@@ -27,7 +27,7 @@ TURN_STEPS = 20
 
 @functools.cache
 def _kernel():
-    from .._kernels.matching import project
+    from .._kernels.graphs.matching import project
 
     return project
 

@@ -1,16 +1,6 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
-from ..model_selection import (
-    RegularizationPath,
-    RegularizationPathDisplay,
-    regularization_path,
-)
-from ._displays import ConvergenceDisplay
-from ._path import StructuredPath
-from ._radius_path import RadiusPath
-from ._svm import StructuredSVM
-from ._svm_cv import StructuredSVMCV
-from .models import (
+from ._models import (
     ChainModel,
     EnumeratedModel,
     MatchingModel,
@@ -18,7 +8,9 @@ from .models import (
     MultilabelModel,
     StructuredModel,
 )
-from .solvers import (
+from ._paths._path import StructuredPath
+from ._paths._radius_path import RadiusPath
+from ._solvers import (
     BlockFrankWolfe,
     Extragradient,
     FrankWolfe,
@@ -26,11 +18,12 @@ from .solvers import (
     SaddlePointFrankWolfe,
     Subgradient,
 )
+from ._svm import StructuredSVM
+from ._svm_cv import StructuredSVMCV
 
 __all__ = [
     "BlockFrankWolfe",
     "ChainModel",
-    "ConvergenceDisplay",
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",
@@ -39,13 +32,10 @@ __all__ = [
     "MultilabelModel",
     "Perceptron",
     "RadiusPath",
-    "RegularizationPath",
-    "RegularizationPathDisplay",
     "SaddlePointFrankWolfe",
     "StructuredModel",
     "StructuredPath",
     "StructuredSVM",
     "StructuredSVMCV",
     "Subgradient",
-    "regularization_path",
 ]

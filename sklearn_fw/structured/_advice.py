@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._result import Status
 from ._choice_of_c import FACTORS, natural_C
-from .models._pairwise import has_parts
-from .solvers import BlockFrankWolfe
+from ._models._pairwise import has_parts
+from ._solvers import BlockFrankWolfe
 
 LARGE_C = 50.0  # times the natural one
 UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
@@ -17,7 +17,7 @@ FAR = 0.5  # of the objective
 
 def warn_of_oracle(blocks, stacklevel):
     """A RuntimeWarning when the oracle turned out not to be exact."""
-    from .._kernels.block_rules import WORSE
+    from .._kernels.structured.block_rules import WORSE
 
     n_worse = blocks.counts[WORSE]
     faults = []

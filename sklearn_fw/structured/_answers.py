@@ -9,11 +9,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_sample_weight
-from ..inference.oracles._checked import checked
+from ..inference._oracles._checked import checked
 from ._items import length_of
+from ._models import MulticlassModel
+from ._models._pairwise import has_parts
 from ._suboptimality import suboptimality
-from .models import MulticlassModel
-from .models._pairwise import has_parts
 
 # Temperatures are looked for within this factor around that at which scores differ by one.
 WIDEST = 1e4

@@ -12,7 +12,7 @@ import numpy as np
 from .._loop import drive
 from .._validation import check_random_state
 from ._items import length_of, take
-from .solvers import suitable_solver
+from ._solvers import suitable_solver
 
 # In natural units. Small values regularise more, and are preferred in doubt.
 FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)

@@ -1,8 +1,8 @@
 """Parameters of parts that are given by name: ``set_params(solver__sampling="perm")``."""
 
-from ..inference.oracles._resolve import ORACLES
-from .models._resolve import MODELS
-from .solvers import SOLVERS
+from ..inference._oracles._resolve import ORACLES
+from ._models._resolve import MODELS
+from ._solvers import SOLVERS
 
 MAKERS = {"model": MODELS, "oracle": ORACLES, "solver": SOLVERS}
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from .._loop import drive
 from .._validation import check_data, check_integer
-from ..inference.oracles._checked import checked
+from ..inference._oracles._checked import checked
 from ._choice_of_c import most_passes
 from ._items import weighted_samples
-from .models import ChainModel, MulticlassModel, MultilabelModel
-from .models._pairwise import has_parts
-from .solvers import BlockFrankWolfe, Perceptron, begin, suitable_solver, with_bounds_of
+from ._models import ChainModel, MulticlassModel, MultilabelModel
+from ._models._pairwise import has_parts
+from ._solvers import BlockFrankWolfe, Perceptron, begin, suitable_solver, with_bounds_of
 
 # The bound is good enough when so much of it at most is owed to the dual variables found.
 ACCURACY = 0.1
@@ -49,11 +49,11 @@ def _blocks_of(svm, X, y, sample_weight):
     X, y, weight = weighted_samples(X, y, sample_weight, isinstance(svm.model_, ChainModel))
     total = weight.sum()
     if has_parts(svm.model_):
-        from ._part_blocks import PartBlocks
+        from ._blocks._parts import PartBlocks
 
         parts = svm.model_._build_parts(X, y, weight / total)
         return PartBlocks(parts, checked(svm.oracle_), svm.n_jobs), total
-    from ._black_box_blocks import BlackBoxBlocks
+    from ._blocks._black_box import BlackBoxBlocks
 
     return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs), total
 

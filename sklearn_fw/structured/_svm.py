@@ -19,27 +19,20 @@ from .._validation import (
     check_time_limit,
 )
 from ..inference import resolve_oracle
-from ..inference.oracles._checked import checked
+from ..inference._oracles._checked import checked
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._checked_model import CheckedModel
+from ._blocks._checked_model import CheckedModel
 from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
 from ._items import collect, length_of, weighted_samples
+from ._models import ChainModel, MulticlassModel, MultilabelModel
+from ._models._pairwise import has_parts
+from ._models._resolve import resolve_model
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
-from ._path import structured_path
-from ._radius_path import radius_path
-from .models import ChainModel, MulticlassModel, MultilabelModel
-from .models._pairwise import has_parts
-from .models._resolve import resolve_model
-from .solvers import (
-    Perceptron,
-    begin,
-    has_radius,
-    resolve_solver,
-    suitable_solver,
-    with_bounds_of,
-)
+from ._paths._path import structured_path
+from ._paths._radius_path import radius_path
+from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
@@ -340,7 +333,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
 
     def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):
-            from ._part_blocks import COMPILED, PartBlocks
+            from ._blocks._parts import COMPILED, PartBlocks
 
             oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
             parts = self.model_._build_parts(X, y, weight)
@@ -353,7 +346,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
                 f"oracle={self.oracle!r} needs a model with part scores; "
                 f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
             )
-        from ._black_box_blocks import BlackBoxBlocks
+        from ._blocks._black_box import BlackBoxBlocks
 
         self.oracle_ = None
         return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs)
@@ -372,8 +365,8 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         }
 
     def _store(self, method, blocks, lam, status, n_iter, history):
-        from .._kernels import block_rules
-        from ._blocks import COUNTED
+        from .._kernels.structured import block_rules
+        from ._blocks._base import COUNTED
 
         solution, counts = method.solution(), blocks.counts
         certified = self.solver_.certified and blocks.certified

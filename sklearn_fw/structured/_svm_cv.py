@@ -12,9 +12,9 @@ from ..model_selection import regularization_path
 from ..model_selection._folds import split_folds
 from ..model_selection._scoring import check_scorer
 from ._items import length_of, take
+from ._models._resolve import resolve_model
+from ._solvers import has_radius, resolve_solver
 from ._svm import StructuredSVM
-from .models._resolve import resolve_model
-from .solvers import has_radius, resolve_solver
 
 __all__ = ["StructuredSVMCV"]
 

@@ -14,7 +14,7 @@ from sklearn_fw.datasets import (
     make_ising_grid,
     make_ising_rbm,
 )
-from sklearn_fw.inference import PairwiseMRF, save_uai
+from sklearn_fw.random_fields import PairwiseMRF, save_uai
 
 MAKERS = {
     "clique": lambda **options: make_ising_clique(7, **options),

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_fw import inference
-from sklearn_fw.inference import PairwiseMRF, PairwiseScores
+from sklearn_fw.inference import PairwiseScores
+from sklearn_fw.random_fields import PairwiseMRF
 
 from .calls import build, fitting, function, generator, methods
 from .calls_files import folder

@@ -10,19 +10,16 @@ from sklearn.exceptions import ConvergenceWarning
 from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-from sklearn_fw.inference import (
-    TRWS,
-    BranchAndBound,
-    Elimination,
+from sklearn_fw.inference import TRWS, BranchAndBound, Elimination, time_left
+from sklearn_fw.inference._deadline import deadline_after
+from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
     PairwiseMRF,
     PerturbAndMAPMarginals,
     TRBPMarginals,
-    time_left,
 )
-from sklearn_fw.inference._deadline import deadline_after
 
 WIDE = (30, 30)  # rows and columns of a grid whose tables are never stored
 
@@ -138,7 +135,7 @@ def test_parts_of_an_elimination_are_the_whole(monkeypatch, rng):
     """Every bucket a part of its own."""
     mrf = random_mrf(rng, (2, 3, 2, 4, 2))
     whole = Elimination()
-    monkeypatch.setattr("sklearn_fw.inference.oracles._elimination.PART", 1)
+    monkeypatch.setattr("sklearn_fw.inference._oracles._elimination.PART", 1)
     parts = Elimination()
     for name in ("argmax", "marginals", "max_marginals"):
         for one, other in zip(
@@ -174,7 +171,7 @@ def test_sums_are_left_out_where_there_is_no_time():
 
 
 def test_an_estimate_of_time_that_is_wrong(monkeypatch):
-    monkeypatch.setattr("sklearn_fw.inference.oracles._elimination.SECONDS_PER_NUMBER", 1e-30)
+    monkeypatch.setattr("sklearn_fw.inference._oracles._elimination.SECONDS_PER_NUMBER", 1e-30)
     mrf = make_ising_grid((18, 18), random_state=0)
     with pytest.warns(ConvergenceWarning):
         trw = TRWMarginals(time_limit=1e-3).fit(mrf)

@@ -39,8 +39,8 @@ def test_all_answers_equal_brute_force(kind, rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
-    from sklearn_fw._kernels.elimination import LOG_SUM, PRODUCT
-    from sklearn_fw.inference.oracles._elimination import _downward, _upward
+    from sklearn_fw._kernels.graphs.elimination import LOG_SUM, PRODUCT
+    from sklearn_fw.inference._oracles._elimination import _downward, _upward
 
     n_ordinary = 0
     for _ in range(50):
@@ -138,7 +138,7 @@ def test_grids_are_swept_from_end_to_end(n_rows, rng):
 
 
 def test_orders_agree(rng, monkeypatch):
-    from sklearn_fw.inference.oracles import _elimination
+    from sklearn_fw.inference._oracles import _elimination
 
     scores = normal_scores(rng, grid_edges(9, 9))
     greedy = Elimination().log_partition(scores)
@@ -297,7 +297,7 @@ def min_fill_order(edges, size):
 
 
 def test_order_equals_plain_min_fill(rng):
-    from sklearn_fw._kernels.elimination_plan import min_fill
+    from sklearn_fw._kernels.graphs.elimination_plan import min_fill
 
     for _ in range(100):
         n_nodes = int(rng.integers(1, 25))
@@ -395,7 +395,7 @@ def test_many_tables_are_refused_too(monkeypatch):
     oracle = Elimination(max_table_size=8)
     assert oracle.largest_table(scores) == 8
     assert oracle.fits(scores)
-    monkeypatch.setattr("sklearn_fw.inference.oracles._elimination.MOST_NUMBERS", 2**10)
+    monkeypatch.setattr("sklearn_fw.inference._oracles._elimination.MOST_NUMBERS", 2**10)
     assert not oracle.fits(scores)
     assert Elimination(max_table_size=512).fits(scores)
     with pytest.raises(ValueError, match=r"messages of 2,\d+ numbers together.*max_table_size=8"):

@@ -23,8 +23,8 @@ from _random_scores import (
 )
 from _referees import labeling_values
 from sklearn_fw.inference import PairwiseScores
-from sklearn_fw.inference.oracles._graph_cut import GraphCut, fill_arcs, switch_form
-from sklearn_fw.inference.oracles._qpbo import QPBO, roof_dual
+from sklearn_fw.inference._oracles._graph_cut import GraphCut, fill_arcs, switch_form
+from sklearn_fw.inference._oracles._qpbo import QPBO, roof_dual
 
 N_INSTANCES = 200  # of each kind
 
@@ -328,7 +328,7 @@ def random_network(rng, n_nodes=None):
 
 
 def test_flow_equals_scipy_and_the_cut(rng):
-    from sklearn_fw._kernels.max_flow import max_flow, reaches_sink, sort_arcs
+    from sklearn_fw._kernels.graphs.max_flow import max_flow, reaches_sink, sort_arcs
 
     for _ in range(500):
         edges, forward, backward, excess = random_network(rng)
@@ -352,7 +352,7 @@ def test_flow_equals_scipy_and_the_cut(rng):
 
 
 def test_flow_through_infinite_arcs(rng):
-    from sklearn_fw._kernels.max_flow import max_flow
+    from sklearn_fw._kernels.graphs.max_flow import max_flow
 
     for _ in range(200):
         edges, forward, backward, excess = random_network(rng)
@@ -363,7 +363,7 @@ def test_flow_through_infinite_arcs(rng):
 
 
 def test_cut_has_the_smallest_sink_side(rng):
-    from sklearn_fw._kernels.max_flow import max_flow, reaches_sink
+    from sklearn_fw._kernels.graphs.max_flow import max_flow, reaches_sink
 
     for _ in range(100):
         edges, forward, backward, excess = random_network(rng, n_nodes=6)
@@ -378,7 +378,7 @@ def test_cut_has_the_smallest_sink_side(rng):
 
 
 def test_strong_components_equal_networkx_and_stand_in_order(rng):
-    from sklearn_fw._kernels.max_flow import strong_components
+    from sklearn_fw._kernels.graphs.max_flow import strong_components
 
     for _ in range(200):
         edges, forward, backward, excess = random_network(rng)
@@ -405,7 +405,7 @@ def test_strong_components_equal_networkx_and_stand_in_order(rng):
 
 
 def test_compiled_and_plain_kernels_agree(rng):
-    from sklearn_fw._kernels import max_flow
+    from sklearn_fw._kernels.graphs import max_flow
 
     for _ in range(30):
         edges, forward, backward, excess = random_network(rng)

@@ -4,19 +4,11 @@ import numpy as np
 import pytest
 
 from _mrf_referees import labellings, random_mrf
-from sklearn_fw._kernels import local_search as kernels
+from sklearn_fw._kernels.graphs import local_search as kernels
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
-from sklearn_fw.inference import (
-    TRWS,
-    BestOf,
-    Elimination,
-    IteratedLocalSearch,
-    MAPResult,
-    PairwiseMRF,
-    load_uai,
-    read_uai_solution,
-)
-from sklearn_fw.inference.oracles._adjacency import adjacency, prepare
+from sklearn_fw.inference import TRWS, BestOf, Elimination, IteratedLocalSearch
+from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
+from sklearn_fw.random_fields import MAPResult, PairwiseMRF, load_uai, read_uai_solution
 
 ROUNDS = 300
 

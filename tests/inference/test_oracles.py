@@ -183,7 +183,7 @@ def in_python(kernel):
 
 
 def test_orient_forest_puts_leaves_first(rng):
-    from sklearn_fw._kernels.tree import orient_forest
+    from sklearn_fw._kernels.graphs.tree import orient_forest
 
     for _ in range(100):
         n_nodes = int(rng.integers(1, 30))
@@ -204,7 +204,7 @@ def test_orient_forest_puts_leaves_first(rng):
 
 
 def test_orient_forest_flips_nothing_that_points_to_a_root(rng):
-    from sklearn_fw._kernels.tree import orient_forest
+    from sklearn_fw._kernels.graphs.tree import orient_forest
 
     for _ in range(100):
         n_nodes = int(rng.integers(2, 30))
@@ -227,13 +227,13 @@ def test_orient_forest_flips_nothing_that_points_to_a_root(rng):
     ids=str,
 )
 def test_orient_forest_leaves_cycles_out(edges):
-    from sklearn_fw._kernels.tree import orient_forest
+    from sklearn_fw._kernels.graphs.tree import orient_forest
 
     assert len(orient_forest(np.array(edges), 4)[0]) < len(edges)
 
 
 def test_is_chain():
-    from sklearn_fw._kernels.tree import is_chain
+    from sklearn_fw._kernels.graphs.tree import is_chain
 
     chain = np.array([(0, 1), (1, 2)])
     nothing = np.empty((0, 2), np.int64)
@@ -248,8 +248,8 @@ def test_is_chain():
 
 @pytest.mark.parametrize("kind", ["normal", "ties", "forbidden"])
 def test_compiled_and_plain_kernels_agree(kind, rng):
-    from sklearn_fw._kernels import tree
-    from sklearn_fw.inference.oracles._tree import _forest
+    from sklearn_fw._kernels.graphs import tree
+    from sklearn_fw.inference._oracles._tree import _forest
 
     for _ in range(10):
         unary, *graph = _forest(random_scores(rng, kind, "forest"))

@@ -17,7 +17,7 @@ from sklearn_fw.inference import (
     PairwiseScores,
     TreeMaxProduct,
 )
-from sklearn_fw.inference.oracles._settle import is_negligible, settled, without_hopeless
+from sklearn_fw.inference._oracles._settle import is_negligible, settled, without_hopeless
 
 WITHOUT_EXTRAS = [name for name in ORACLES if name != "toulbar2"]
 

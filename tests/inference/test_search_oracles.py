@@ -32,9 +32,9 @@ from sklearn_fw.inference import (
     PairwiseScores,
     TreeMaxProduct,
 )
-from sklearn_fw.inference.oracles._adjacency import adjacency, prepare
-from sklearn_fw.inference.oracles._plans import PlanCache
-from sklearn_fw.inference.oracles._trws import Relaxation
+from sklearn_fw.inference._oracles._adjacency import adjacency, prepare
+from sklearn_fw.inference._oracles._plans import PlanCache
+from sklearn_fw.inference._oracles._trws import Relaxation
 
 ORACLES = [
     ICM(),
@@ -566,7 +566,7 @@ def in_python(kernel):
 
 @pytest.mark.parametrize("kind", ["normal", "forbidden", "missing states", "shared table"])
 def test_compiled_and_plain_kernels_agree(kind, rng):
-    from sklearn_fw._kernels import message_passing
+    from sklearn_fw._kernels.graphs import message_passing
 
     for _ in range(10):
         scores = random_scores(rng, kind)

@@ -124,7 +124,7 @@ def test_samples_have_the_frequencies_of_the_marginals(oracle, graph, rng):
 
 @pytest.mark.parametrize("own_tables", [False, True])
 def test_batch_equals_one_sample_at_a_time(own_tables, rng):
-    from sklearn_fw._kernels.sum_product import tree_marginals_batch
+    from sklearn_fw._kernels.graphs.sum_product import tree_marginals_batch
 
     n_states = 4
     lengths = np.array([1, 5, 2, 9, 1, 4])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
-from sklearn_fw.optim._curvature import solve_positive
+from sklearn_fw.optim._incremental._curvature import solve_positive
 from sklearn_fw.penalties import GroupLasso
-from sklearn_fw.structured._path_pieces import Breakpoint, Piece
+from sklearn_fw.structured._paths._path_pieces import Breakpoint, Piece
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

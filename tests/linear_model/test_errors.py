@@ -10,7 +10,8 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber, SmoothHinge
-from sklearn_fw.optim import Asaga, Hogwild, Svrg
+from sklearn_fw.optim import Asaga, Svrg
+from sklearn_fw.optim.experimental import Hogwild
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
 
 N, D = 30, 4

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_de
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
 from sklearn_fw.losses import Huber, SquaredEpsilonInsensitive
-from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.penalties import GroupLasso, NonNegative
 
 N, D = 200, 6

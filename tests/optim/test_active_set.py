@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_fw.optim._active_set import ActiveSet, atom_key
+from sklearn_fw.optim._frank_wolfe._active_set import ActiveSet, atom_key
 
 
 def test_keys_of_atoms():

@@ -10,14 +10,14 @@ import pytest
 import scipy.sparse as sp
 from numba.core.errors import TypingError
 
-from sklearn_fw._kernels import atomics
 from sklearn_fw._kernels._jit import njit
+from sklearn_fw._kernels.common import atomics
 from sklearn_fw.losses import LogLoss
-from sklearn_fw.optim import _crew
-from sklearn_fw.optim._crew import Crew
-from sklearn_fw.optim._finite_sum import FiniteSum
-from sklearn_fw.optim._minimize_saga import solve
-from sklearn_fw.optim._solvers import resolve_incremental_solver
+from sklearn_fw.optim._incremental import _crew
+from sklearn_fw.optim._incremental._crew import Crew
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._minimize_saga import solve
+from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import BlockSeparable
 
 pytestmark = pytest.mark.plain

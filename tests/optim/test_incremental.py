@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
+from sklearn_fw._kernels.incremental.incremental.lagged import repeat
 
 from _linear_referees import LOSSES, SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
-from sklearn_fw._kernels.lagged import repeat
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim._engines import BlockEngine, LaggedEngine, SeparableEngine
-from sklearn_fw.optim._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental import Start
-from sklearn_fw.optim._minimize_saga import solve
-from sklearn_fw.optim._solvers import resolve_incremental_solver
+from sklearn_fw.optim._incremental._engines import (
+    BlockEngine,
+    LaggedEngine,
+    SeparableEngine,
+)
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._minimize_saga import solve
+from sklearn_fw.optim._incremental._run import Start
+from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
     L2,

@@ -9,16 +9,18 @@ from sklearn.preprocessing import normalize, scale
 
 from _clustered import clustered
 from _linear_referees import LOSSES, minimize_linear
-from sklearn_fw._kernels import memory as kernels
 from sklearn_fw._kernels._jit import njit
+from sklearn_fw._kernels.incremental.incremental import memory as kernels
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental import Hogwild, SparseSaga, Start
-from sklearn_fw.optim._memorization import memorization_rate, memorization_step
-from sklearn_fw.optim._minimize_saga import solve
-from sklearn_fw.optim._neighbor_saga import NeighborSaga
-from sklearn_fw.optim._neighbors import neighbor_graph
-from sklearn_fw.optim._solvers import resolve_incremental_solver
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._minimize_saga import solve
+from sklearn_fw.optim._incremental._run import Start
+from sklearn_fw.optim._incremental._saga import SparseSaga
+from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
+from sklearn_fw.optim.experimental import Hogwild
+from sklearn_fw.optim.experimental._memorization import memorization_rate, memorization_step
+from sklearn_fw.optim.experimental._neighbor_saga import NeighborSaga
+from sklearn_fw.optim.experimental._neighbors import neighbor_graph
 from sklearn_fw.penalties import L2, Box, ElasticNet, GroupLasso, resolve_penalty
 
 VARIANTS = ["q_saga", "n_saga", "shared_n_saga", "epsilon_n_saga"]

@@ -5,10 +5,11 @@ import pytest
 
 from _clustered import clustered
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim import NeighborSaga, SparseSaga, memorization_rate, memorization_step
-from sklearn_fw.optim._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental import Start
-from sklearn_fw.optim._minimize_saga import solve
+from sklearn_fw.optim import SparseSaga
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._minimize_saga import solve
+from sklearn_fw.optim._incremental._run import Start
+from sklearn_fw.optim.experimental import NeighborSaga, memorization_rate, memorization_step
 from sklearn_fw.penalties import L2, ElasticNet
 
 # As in the theory: independent draws and no scaling.

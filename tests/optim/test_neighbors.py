@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from _clustered import clustered
-from sklearn_fw.optim._memorization import memorization_rate, memorization_step
-from sklearn_fw.optim._neighbors import neighbor_graph
+from sklearn_fw.optim.experimental._memorization import memorization_rate, memorization_step
+from sklearn_fw.optim.experimental._neighbors import neighbor_graph
 
 # ---- the graph -----------------------------------------------------------------------------------
 

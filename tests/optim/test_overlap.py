@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 from sklearn_fw.linear_model import AsagaRegressor
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim import Asaga, SparseSaga, overlap_step, simulate_async
-from sklearn_fw.optim._finite_sum import FiniteSum
+from sklearn_fw.optim import Asaga, SparseSaga, overlap_step
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim.experimental import simulate_async
 from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
 

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _saddle_toy import opposite, toy, trajectory
 from sklearn_fw.optim import domains
-from sklearn_fw.optim._saddle_point import solve_saddle_point
-from sklearn_fw.optim._saddle_steps import SaddleConstants
+from sklearn_fw.optim._saddle._saddle_point import solve_saddle_point
+from sklearn_fw.optim._saddle._saddle_steps import SaddleConstants
 
 BUDGET = "ignore::sklearn.exceptions.ConvergenceWarning"
 

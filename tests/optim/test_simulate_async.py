@@ -6,9 +6,10 @@ import scipy.sparse as sp
 
 from _linear_referees import LOSSES, minimize_linear
 from sklearn_fw.losses import Huber, resolve_loss
-from sklearn_fw.optim import SparseSaga, minimize_saga, simulate_async
-from sklearn_fw.optim._finite_sum import FiniteSum
-from sklearn_fw.optim._simulate_async import DelayedEngine
+from sklearn_fw.optim import SparseSaga, minimize_saga
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim.experimental import simulate_async
+from sklearn_fw.optim.experimental._simulate_async import DelayedEngine
 from sklearn_fw.penalties import Box, ElasticNet, GroupLasso, NonNegative
 
 

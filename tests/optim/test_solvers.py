@@ -11,12 +11,13 @@ from sklearn.svm import LinearSVC
 
 from _linear_referees import minimize_linear
 from sklearn_fw.losses import resolve_loss
-from sklearn_fw.optim import AsySPCD, Fista, Hogwild, NewtonCG, Svrg, minimize_saga
-from sklearn_fw.optim._finite_sum import FiniteSum
-from sklearn_fw.optim._incremental import Start
-from sklearn_fw.optim._minimize_saga import solve
-from sklearn_fw.optim._newton_cg import is_ridge
-from sklearn_fw.optim._solvers import SOLVERS, resolve_incremental_solver
+from sklearn_fw.optim import NewtonCG, Svrg, minimize_saga
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
+from sklearn_fw.optim._incremental._minimize_saga import solve
+from sklearn_fw.optim._incremental._newton_cg import is_ridge
+from sklearn_fw.optim._incremental._run import Start
+from sklearn_fw.optim._incremental._solvers import SOLVERS, resolve_incremental_solver
+from sklearn_fw.optim.experimental import AsySPCD, Fista, Hogwild
 from sklearn_fw.penalties import (
     L1,
     L2,

@@ -301,7 +301,7 @@ def test_calibrate_names_what_is_wrong(rng):
 
 
 def test_marginals_of_many_samples_come_in_batches(rng, monkeypatch):
-    from sklearn_fw.structured.models import _part_scores
+    from sklearn_fw.structured._models import _part_scores
 
     svm, X, _ = fitted(rng)
     expected = svm.predict_marginals(X)

@@ -6,13 +6,13 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._base._parts import PartBlocks
 
-from sklearn_fw._kernels import block_rules
-from sklearn_fw._kernels.block_rules import BY_GAP, BY_MAX_GAP, Rules
+from sklearn_fw._kernels.structured import block_rules
+from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
-from sklearn_fw.structured._black_box_blocks import BlackBoxBlocks
-from sklearn_fw.structured._part_blocks import PartBlocks
-from sklearn_fw.structured.models import ChainModel, EnumeratedModel
+from sklearn_fw.structured._models import ChainModel, EnumeratedModel
 
 STEPS = {"fw": 0, "pairwise": 1, "away": 2, "hybrid": 3}
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
+from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
 
-from sklearn_fw._kernels.block_rules import Rules
-from sklearn_fw.structured._black_box_blocks import BlackBoxBlocks
-from sklearn_fw.structured.models import ChainModel
+from sklearn_fw._kernels.structured.block_rules import Rules
+from sklearn_fw.structured._models import ChainModel
 
 FW, PAIRWISE, AWAY = 0, 1, 2
 

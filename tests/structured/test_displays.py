@@ -7,12 +7,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_fw.structured import (
-    ConvergenceDisplay,
-    RegularizationPathDisplay,
-    StructuredSVM,
-    regularization_path,
-)
+from sklearn_fw.displays import ConvergenceDisplay
+from sklearn_fw.model_selection import RegularizationPathDisplay, regularization_path
+from sklearn_fw.structured import StructuredSVM
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

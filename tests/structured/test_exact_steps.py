@@ -11,10 +11,11 @@ from _problems import ROUNDING, fit, optimum, part_blocks, problem
 from _random_scores import random_scores
 from _referees import all_labelings, labeling_values
 from sklearn_fw import regularization_path
-from sklearn_fw._kernels import class_blocks, tree
-from sklearn_fw._kernels.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
+from sklearn_fw._kernels.graphs import tree
+from sklearn_fw._kernels.structured import class_blocks
+from sklearn_fw._kernels.structured.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
 from sklearn_fw.inference import Enumeration, TreeMaxProduct
-from sklearn_fw.inference.oracles._tree import _forest
+from sklearn_fw.inference._oracles._tree import _forest
 from sklearn_fw.projections import project_simplex
 from sklearn_fw.structured import (
     BlockFrankWolfe,
@@ -22,7 +23,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
-from sklearn_fw.structured.solvers import resolve_solver
+from sklearn_fw.structured._solvers import resolve_solver
 
 CLASSES = ["multiclass", "multiclass, costs"]
 

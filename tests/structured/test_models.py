@@ -15,7 +15,7 @@ from _referees import all_labelings, labeling_value
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.structured import ChainModel, EnumeratedModel, MulticlassModel, MultilabelModel
-from sklearn_fw.structured.models._pairwise import has_parts
+from sklearn_fw.structured._models._pairwise import has_parts
 from sklearn_fw.utils import Packed
 
 NAMES = np.array(["a", "b", "c", "d"])

@@ -10,16 +10,16 @@ from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.inference import CallableOracle, Viterbi
 from sklearn_fw.metrics import SCORERS
+from sklearn_fw.model_selection import RegularizationPath
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
     EnumeratedModel,
     MulticlassModel,
     MultilabelModel,
-    RegularizationPath,
     StructuredSVMCV,
 )
-from sklearn_fw.structured._path_pieces import Breakpoint, Piece
+from sklearn_fw.structured._paths._path_pieces import Breakpoint, Piece
 
 
 def digits():

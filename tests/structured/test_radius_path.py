@@ -12,16 +12,16 @@ from _problems import optimum, problem
 from _referees import smallest_mean_hinge
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import Viterbi
+from sklearn_fw.model_selection import RegularizationPathDisplay
 from sklearn_fw.structured import (
     EnumeratedModel,
     Extragradient,
     MulticlassModel,
     RadiusPath,
-    RegularizationPathDisplay,
     SaddlePointFrankWolfe,
     StructuredSVMCV,
 )
-from sklearn_fw.structured._radius_pieces import BallPiece, Lines, SolvedBall
+from sklearn_fw.structured._paths._radius_pieces import BallPiece, Lines, SolvedBall
 
 SOLVERS = {
     "sp_fw": SaddlePointFrankWolfe(),

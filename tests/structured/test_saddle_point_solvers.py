@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
 from _referees import smallest_mean_hinge
@@ -25,7 +26,6 @@ from sklearn_fw.structured import (
     SaddlePointFrankWolfe,
     StructuredSVM,
 )
-from sklearn_fw.structured._black_box_blocks import BlackBoxBlocks
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"

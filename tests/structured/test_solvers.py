@@ -21,7 +21,7 @@ from sklearn_fw.structured import (
     StructuredSVM,
     Subgradient,
 )
-from sklearn_fw.structured.solvers import resolve_solver
+from sklearn_fw.structured._solvers import resolve_solver
 
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 NAMES = ["bcfw", "bcpfw", "bcafw", "bchybrid"]

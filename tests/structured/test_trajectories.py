@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
 
 from _problems import PROBLEMS, ROUNDING, fit, optimum, part_blocks, problem
-from sklearn_fw._kernels import block_rules
-from sklearn_fw._kernels.block_rules import BY_GAP, BY_MAX_GAP, Rules
+from sklearn_fw._kernels.structured import block_rules
+from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
-from sklearn_fw.structured._black_box_blocks import BlackBoxBlocks
-from sklearn_fw.structured.solvers import resolve_solver
-from sklearn_fw.structured.solvers._block_frank_wolfe import batch_step
+from sklearn_fw.structured._solvers import resolve_solver
+from sklearn_fw.structured._solvers._block_frank_wolfe import batch_step
 
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 

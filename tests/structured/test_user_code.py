@@ -11,12 +11,12 @@ from sklearn_fw import StructuredSVM, TRWMarginals, regularization_path
 from sklearn_fw.inference import (
     BestOf,
     CheckedOracle,
-    PairwiseMRF,
     PairwiseScores,
     TreeMaxProduct,
     Viterbi,
     resolve_oracle,
 )
+from sklearn_fw.random_fields import PairwiseMRF
 from sklearn_fw.structured import BlockFrankWolfe, ChainModel, EnumeratedModel, MatchingModel
 
 pytestmark = pytest.mark.filterwarnings(

@@ -1,0 +1,1 @@
+"""What kernels of all kinds use: rows, losses, proximal operators, random orders, atomics."""

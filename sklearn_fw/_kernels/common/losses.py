@@ -1,0 +1,259 @@
+"""Losses of a score: value, derivative and convex conjugate, chosen by an integer code.
+
+Every function takes the truth ``y`` first. Losses of a margin take ``y`` in {-1, +1} and are
+functions of ``m = y z``; losses of a residual are functions of ``r = z - y``; the softmax takes the
+index of a class and one score per class. ``param`` is the gamma, delta or epsilon of a loss. The
+conjugate is ``sup_z s z - loss(y, z)``: infinite outside the slopes that the loss can have.
+"""
+
+import math
+
+import numpy as np
+
+from .._jit import inner, njit
+
+LOG = 0  # log(1 + exp(-m))
+SQUARED_HINGE = 1  # max(0, 1 - m)^2
+SMOOTH_HINGE = 2  # max(0, 1 - m), smoothed by a parabola on [1 - gamma, 1]
+MODIFIED_HUBER = 3  # max(0, 1 - m)^2 for m >= -1, its tangent -4 m below
+SQUARED_ERROR = 4  # r^2 / 2
+HUBER = 5  # r^2 / 2 for |r| <= delta, its tangent beyond
+SQUARED_EPSILON_INSENSITIVE = 6  # max(0, |r| - epsilon)^2
+SOFTMAX = 7  # one score per class: the functions softmax_*
+
+# Slopes outside the domain of a conjugate by no more than rounding count as its edge.
+TOLERANCE = 1e-12
+
+
+@inner
+def derivative(code, param, y, z):
+    """Derivative of the loss in the score z."""
+    y = np.float64(y)  # plain Python would keep the single precision of labels
+    if code == LOG:
+        m = y * z
+        e = math.exp(-abs(m))  # never overflows
+        return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
+    if code == SQUARED_ERROR:
+        return z - y
+    if code == SQUARED_HINGE:
+        return -2.0 * y * max(0.0, 1.0 - y * z)
+    if code == SMOOTH_HINGE:
+        return -y * min(1.0, max(0.0, (1.0 - y * z) / param))
+    if code == MODIFIED_HUBER:
+        return -y * min(4.0, max(0.0, 2.0 * (1.0 - y * z)))
+    r = z - y
+    if code == HUBER:
+        return min(param, max(-param, r))
+    return 2.0 * (max(0.0, r - param) - max(0.0, -r - param))
+
+
+@inner
+def value(code, param, y, z):
+    """Loss of the score z."""
+    y = np.float64(y)
+    if code == LOG:
+        m = y * z
+        return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
+    if code == SQUARED_ERROR:
+        return 0.5 * (z - y) ** 2
+    if code == SQUARED_HINGE:
+        return max(0.0, 1.0 - y * z) ** 2
+    if code == SMOOTH_HINGE:
+        gap = max(0.0, 1.0 - y * z)
+        bend = min(gap, param)  # where the parabola ends
+        return 0.5 * bend * bend / param + (gap - bend)
+    if code == MODIFIED_HUBER:
+        gap = max(0.0, 1.0 - y * z)
+        bend = min(gap, 2.0)
+        return bend * bend + 4.0 * (gap - bend)
+    r = abs(z - y)
+    if code == HUBER:
+        bend = min(r, param)
+        return 0.5 * bend * bend + param * (r - bend)
+    return max(0.0, r - param) ** 2
+
+
+@inner
+def loss_parts(code, param, y, z):
+    """Derivative, and the loss as ``plain + log(factor)``: sums then take few logarithms."""
+    y = np.float64(y)
+    if code == LOG:
+        m = y * z
+        e = math.exp(-abs(m))
+        # As above, for both with one exponential.
+        return -y * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
+    return derivative(code, param, y, z), value(code, param, y, z), 1.0
+
+
+@inner
+def prox(code, param, y, b, t, guess):
+    """``argmin_x t loss(y, x) + (x - b)^2 / 2``; ``guess`` is where the search for it begins."""
+    y = np.float64(y)
+    if code == LOG:
+        return y * _prox_log(y * b, t, y * guess)
+    if code == SQUARED_ERROR:
+        return (b + t * y) / (1.0 + t)
+    if code == SQUARED_HINGE:
+        return y * _bent(y * b, 2.0 * t)
+    if code == SMOOTH_HINGE:
+        return y * min(_bent(y * b, t / param), y * b + t)
+    if code == MODIFIED_HUBER:
+        return y * min(_bent(y * b, 2.0 * t), y * b + 4.0 * t)
+    r = b - y
+    if code == HUBER:
+        return b - t * min(param, max(-param, r / (1.0 + t)))
+    return b - 2.0 * t / (1.0 + 2.0 * t) * (max(0.0, r - param) - max(0.0, -r - param))
+
+
+@inner
+def _bent(m, c):
+    """Where ``c (1 - x)_+^2 / 2 + (x - m)^2 / 2`` is least."""
+    return m if m >= 1.0 else (m + c) / (1.0 + c)
+
+
+@inner
+def _prox_log(m, t, x):
+    """Where ``t log(1 + exp(-x)) + (x - m)^2 / 2`` is least: Newton's method in a bracket."""
+    low, high = m, m + t
+    x = min(max(x, low), high)
+    before = high - low
+    for _ in range(100):
+        e = math.exp(-abs(x))
+        p = (e if x > 0.0 else 1.0) / (1.0 + e)
+        slope = x - m - t * p
+        if slope > 0.0:
+            high = x
+        else:
+            low = x
+        step = slope / (1.0 + t * p * (1.0 - p))
+        if abs(step) <= 1e-8 * (1.0 + abs(x)):  # the error is of the order of its square then
+            return x - step
+        if abs(step) > 0.5 * before or not low <= x - step <= high:
+            step = x - 0.5 * (low + high)  # Newton's steps would not come to rest
+        x -= step
+        before = abs(step)
+    return x
+
+
+@inner
+def conjugate(code, param, y, s):
+    """Convex conjugate of the loss at the slope s."""
+    y = np.float64(y)
+    if code == SQUARED_ERROR:
+        return s * (0.5 * s + y)
+    if code == SQUARED_EPSILON_INSENSITIVE:
+        return s * (0.25 * s + y) + param * abs(s)
+    if code == HUBER:
+        if abs(s) > param * (1.0 + TOLERANCE):
+            return np.inf
+        s = min(param, max(-param, s))
+        return s * (0.5 * s + y)
+
+    u = -y * s  # minus the slope in the margin
+    steepest = np.inf if code == SQUARED_HINGE else (4.0 if code == MODIFIED_HUBER else 1.0)
+    if u < -TOLERANCE or u > steepest * (1.0 + TOLERANCE):
+        return np.inf
+    u = min(steepest, max(0.0, u))
+    if code == LOG:
+        return _x_log_x(u) + _x_log_x(1.0 - u)
+    if code == SMOOTH_HINGE:
+        return u * (0.5 * param * u - 1.0)
+    return u * (0.25 * u - 1.0)
+
+
+@inner
+def _x_log_x(x):
+    return x * math.log(x) if x > 0.0 else 0.0
+
+
+@njit
+def values(code, param, y, z, out):
+    """`value` of n samples into ``out`` (n,)."""
+    for i in range(z.size):
+        out[i] = value(code, param, y[i], z[i])
+
+
+@njit
+def derivatives(code, param, y, z, out):
+    """`derivative` of n samples into ``out`` (n,)."""
+    for i in range(z.size):
+        out[i] = derivative(code, param, y[i], z[i])
+
+
+@njit
+def conjugates(code, param, y, s, out):
+    """`conjugate` of n samples into ``out`` (n,)."""
+    for i in range(s.size):
+        out[i] = conjugate(code, param, y[i], s[i])
+
+
+@inner
+def softmax_derivative(y, z, out):
+    """Gradient p - onehot(y) of the cross-entropy into ``out`` (K,), which may be ``z`` itself."""
+    label = int(y)
+    top = z[0]
+    for k in range(1, z.size):
+        top = max(top, z[k])
+    others = 0.0
+    total = 0.0
+    for k in range(z.size):
+        out[k] = math.exp(z[k] - top)
+        total += out[k]
+        if k != label:
+            others += out[k]
+    for k in range(z.size):
+        out[k] /= total
+    out[label] = -others / total  # p - 1 would lose the digits of a small error
+
+
+@inner
+def softmax_value(y, z):
+    """Cross-entropy log(sum_k exp(z_k)) - z_y of the scores z (K,)."""
+    top = 0
+    for k in range(1, z.size):
+        if z[k] > z[top]:
+            top = k
+    others = 0.0
+    for k in range(z.size):
+        if k != top:
+            others += math.exp(z[k] - z[top])
+    return (z[top] - z[int(y)]) + math.log1p(others)
+
+
+@inner
+def softmax_conjugate(y, s):
+    """Conjugate sum_k p_k log p_k with p = s + onehot(y); infinite where p is no distribution."""
+    label = int(y)
+    total = 0.0
+    for k in range(s.size):
+        total += s[k]
+    if abs(total) > TOLERANCE * s.size:
+        return np.inf
+    negative_entropy = 0.0
+    for k in range(s.size):
+        p = s[k] + 1.0 if k == label else s[k]
+        if p < -TOLERANCE:
+            return np.inf
+        negative_entropy += _x_log_x(p)
+    return negative_entropy
+
+
+@njit
+def softmax_values(y, z, out):
+    """`softmax_value` of the rows of z (n, K) into ``out`` (n,)."""
+    for i in range(z.shape[0]):
+        out[i] = softmax_value(y[i], z[i])
+
+
+@njit
+def softmax_derivatives(y, z, out):
+    """`softmax_derivative` of the rows of z (n, K) into ``out`` (n, K)."""
+    for i in range(z.shape[0]):
+        softmax_derivative(y[i], z[i], out[i])
+
+
+@njit
+def softmax_conjugates(y, s, out):
+    """`softmax_conjugate` of the rows of s (n, K) into ``out`` (n,)."""
+    for i in range(s.shape[0]):
+        out[i] = softmax_conjugate(y[i], s[i])

@@ -1,0 +1,155 @@
+"""Rows of a matrix, CSR or dense, as one kind of thing: a run of values with column numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import inner, njit
+from .atomics import prefetch
+
+LINE = 64  # bytes of a cache line
+
+
+class Rows(NamedTuple):
+    """A CSR matrix, or a dense one with ``width`` columns whose ``indices`` are 0 .. width - 1."""
+
+    data: np.ndarray  # values, row after row
+    indices: np.ndarray
+    indptr: np.ndarray  # one unused entry for dense rows
+    width: int  # 0 for CSR
+    center: np.ndarray | None  # subtracted from the columns of dense rows
+
+
+@inner
+def extent(rows, i):
+    """First and last position of row i in ``data``, and what to subtract to index ``indices``."""
+    if rows.width > 0:
+        start = i * rows.width
+        return start, start + rows.width, start
+    return np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1]), np.int64(0)
+
+
+@inner
+def entry(data, k, center, j):
+    """Value at position k, in column j."""
+    # None is known to the compiler, which drops the other branch.
+    if center is None:
+        return np.float64(data[k])
+    return data[k] - center[j]
+
+
+@inner
+def fetch_row(rows, i):
+    """Have a row on its way."""
+    start, stop, shift = extent(rows, i)
+    for k in range(start, stop, LINE // rows.data.itemsize):
+        prefetch(rows.data, (k,))
+    if shift == 0:
+        for k in range(start, stop, LINE // rows.indices.itemsize):
+            prefetch(rows.indices, (k,))
+
+
+@inner
+def fetch_ahead(rows, order, t, y, memory):
+    """Have the rows of the next steps on their way: they lie anywhere in memory.
+
+    Without it an epoch over rows that do not fit the cache takes more than twice as long.
+    """
+    if t + 2 < order.size:
+        i = order[t + 2]
+        if rows.width == 0:
+            prefetch(rows.indptr, (i,))
+        prefetch(y, (i,))
+        prefetch(memory, (i,))
+    if t + 1 < order.size:
+        fetch_row(rows, order[t + 1])
+
+
+@njit
+def count_columns(rows, active, counts):
+    """Add to ``counts`` (n_columns,) how many of the rows ``active`` touch each column."""
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            counts[rows.indices[k - shift]] += 1
+
+
+@njit
+def largest_norm(rows, active, weight, metric):
+    """``max_i s_i sum_j metric_j a_ij^2`` over the rows ``active``."""
+    largest = 0.0
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        norm = 0.0
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            a = entry(rows.data, k, rows.center, j)
+            norm += a * a if metric is None else metric[j] * a * a
+        largest = max(largest, norm if weight is None else weight[i] * norm)
+    return largest
+
+
+@njit
+def largest_entries(rows, active, largest):
+    """Raise ``largest`` (n_columns,) to the largest absolute value of each column."""
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            largest[j] = max(largest[j], abs(entry(rows.data, k, rows.center, j)))
+
+
+@njit
+def count_blocks(rows, active, label, counts, last):
+    """Add to ``counts`` (n_blocks,) how many of the rows ``active`` touch each block of columns.
+
+    ``last`` (n_blocks,) is scratch that holds -1 everywhere.
+    """
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            b = label[rows.indices[k - shift]]
+            if last[b] != i:
+                last[b] = i
+                counts[b] += 1
+
+
+@njit
+def repeats(rows, n_rows, last):
+    """Whether a column stands twice in a row; ``last`` (n_columns,) holds -1 everywhere."""
+    for i in range(n_rows):
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            if last[j] == i:
+                return True
+            last[j] = i
+    return False
+
+
+@njit
+def order_of_first_touch(rows, n_rows, place):
+    """Number the columns in the order in which the rows touch them, then the others.
+
+    ``place`` (n_columns,) holds -1 everywhere. Columns of few rows then lie beside those that the
+    same row touches.
+    """
+    following = 0
+    for i in range(n_rows):
+        start, stop, shift = extent(rows, i)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            if place[j] < 0:
+                place[j] = following
+                following += 1
+    for j in range(place.size):
+        if place[j] < 0:
+            place[j] = following
+            following += 1
+
+
+@njit
+def renumber(indices, numbers, out):
+    """``out = numbers[indices]``, without the copy of the indices that numpy makes."""
+    for k in range(indices.size):
+        out[k] = numbers[indices[k]]

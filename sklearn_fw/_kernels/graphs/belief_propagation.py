@@ -1,0 +1,241 @@
+"""Marginals of random fields node by node: belief propagation with edge weights, and mean field.
+
+Numbers of nodes and edges are blocks of any length, one after the other, nodes first; the table of
+an edge has a row for each state of its first node. Half-edge ``2 e + s`` is end s of edge e, and
+holds the message into the node there. Messages are logarithms with maximum 0, and ``-inf`` where a
+state is impossible.
+
+With edge weights rho, messages m and one normalised table for each node,
+
+    t_i = theta_i + sum_k rho_ki m_ki            (messages into i from all its neighbours)
+    t_ij = theta_ij / rho_ij - m_ij - m_ji
+
+the score of every labelling is ``sum_i t_i + sum_ij rho_ij t_ij`` for any messages at all.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import njit
+
+
+class Layout(NamedTuple):
+    """Where the blocks of a random field and its messages begin, and who has which half-edges."""
+
+    n_states: np.ndarray  # (n_nodes,)
+    node_start: np.ndarray  # (n_nodes + 1,)
+    edge_start: np.ndarray  # (n_edges + 1,)
+    end: np.ndarray  # (2 n_edges,) node at each half-edge
+    message_start: np.ndarray  # (2 n_edges + 1,)
+    half_start: np.ndarray  # (n_nodes + 1,)
+    half: np.ndarray  # (2 n_edges,) half-edges of each node
+
+
+@njit
+def log_sum(x):
+    """Logarithm of the sum of exponentials."""
+    at = 0
+    for a in range(1, x.size):
+        if x[a] > x[at]:
+            at = a
+    if x[at] == -np.inf:
+        return -np.inf
+    rest = 0.0
+    for a in range(x.size):
+        if a != at:
+            rest += np.exp(x[a] - x[at])
+    return x[at] + np.log1p(rest)
+
+
+@njit
+def gather(layout, theta, rho, messages, i, out):
+    """``out = t_i``, not normalised, from the messages into node i."""
+    first = layout.node_start[i]
+    n = layout.n_states[i]
+    for a in range(n):
+        out[a] = theta[first + a]
+    for p in range(layout.half_start[i], layout.half_start[i + 1]):
+        h = layout.half[p]
+        weight, start = rho[h // 2], layout.message_start[h]
+        for a in range(n):
+            out[a] += weight * messages[start + a]
+
+
+@njit
+def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
+    """Send the messages out of each node in ``order``; False if no state of some node is possible.
+
+    ``theta`` holds ``theta_ij / rho_ij`` for edges. Messages are read from ``old`` and written to
+    ``new``, which may be the same array. ``beliefs`` are those of each node when it was last its
+    turn. ``slack[h]`` receives how far the message h is from rest: by how much it would raise the
+    probability of some state, in nats.
+    """
+    width = layout.n_states.max()
+    total, cavity, terms = np.empty(width), np.empty(width), np.empty(width)
+    for i in order:
+        n, first = layout.n_states[i], layout.node_start[i]
+        gather(layout, theta, rho, old, i, total)
+        log_mass = log_sum(total[:n])
+        if log_mass == -np.inf:
+            return False
+        for a in range(n):
+            beliefs[first + a] = np.exp(total[a] - log_mass)
+
+        for p in range(layout.half_start[i], layout.half_start[i + 1]):
+            h = layout.half[p]
+            back, out = layout.message_start[h], layout.message_start[h ^ 1]
+            j = layout.end[h ^ 1]
+            m = layout.n_states[j]
+            by_own, by_other = (m, 1) if h % 2 == 0 else (1, n)
+            for a in range(n):
+                # An impossible state stays so; the difference would not be a number.
+                possible = total[a] > -np.inf
+                cavity[a] = total[a] - old[back + a] if possible else -np.inf
+            top = largest = -np.inf
+            mean = 0.0
+            for b in range(m):
+                place = layout.edge_start[h // 2] + b * by_other
+                for a in range(n):
+                    terms[a] = cavity[a] + theta[place + a * by_own]
+                message = log_sum(terms[:n])
+                if message > -np.inf:
+                    change = message - old[out + b]
+                    largest = max(largest, change)
+                    mean += beliefs[layout.node_start[j] + b] * change
+                    message -= damping * change
+                new[out + b] = message
+                top = max(top, message)
+            if top == -np.inf:
+                return False
+            slack[h ^ 1] = largest - mean
+            for b in range(m):
+                new[out + b] -= top
+    return True
+
+
+@njit
+def conclude(layout, theta, rho, messages, mu):
+    """Beliefs ``mu`` of all nodes and edges; (estimate, upper, lower) of log Z.
+
+    The score of a labelling is the mean of ``sum_i t_i + sum_{ij in T} t_ij`` over trees T with
+    edge probabilities rho. So log Z is at most the mean of the log Z of these trees. Summed from
+    its leaves, an edge of a tree multiplies by ``sum_b exp(t_j(b) + t_ij(a, b))``, which is 1 when
+    messages do not change any more, and otherwise between its extremes over a: this gives an upper
+    bound for rho in the spanning tree polytope, and a lower one if the graph itself is a tree. The
+    estimate is the objective at the beliefs once these agree. All are ``-inf`` if the messages show
+    that every labelling is forbidden.
+    """
+    width = layout.n_states.max()
+    total, column, table = np.empty(width), np.empty(width), np.empty((width, width))
+    logs = np.empty(layout.node_start[-1])
+    estimate = 0.0
+    for i in range(layout.n_states.size):
+        n, first = layout.n_states[i], layout.node_start[i]
+        gather(layout, theta, rho, messages, i, total)
+        log_mass = log_sum(total[:n])
+        if log_mass == -np.inf:
+            return -np.inf, -np.inf, -np.inf
+        estimate += log_mass
+        for a in range(n):
+            logs[first + a] = total[a] - log_mass
+            mu[first + a] = np.exp(logs[first + a])
+
+    upper = lower = estimate
+    for e in range(rho.size):
+        i, j = layout.end[2 * e], layout.end[2 * e + 1]
+        n, m = layout.n_states[i], layout.n_states[j]
+        into_i, into_j = layout.message_start[2 * e], layout.message_start[2 * e + 1]
+        for a in range(n):
+            for b in range(m):
+                table[a, b] = -np.inf
+                log_a, log_b = logs[layout.node_start[i] + a], logs[layout.node_start[j] + b]
+                if log_a > -np.inf and log_b > -np.inf:
+                    table[a, b] = theta[layout.edge_start[e] + a * m + b]
+                    table[a, b] += log_a - messages[into_i + a] + log_b - messages[into_j + b]
+        largest, smallest = -np.inf, np.inf
+        for a in range(n):
+            log_a = logs[layout.node_start[i] + a]
+            total[a] = log_sum(table[a, :m])
+            if log_a > -np.inf:
+                largest = max(largest, total[a] - log_a)
+                smallest = min(smallest, total[a] - log_a)
+        log_mass = log_sum(total[:n])
+        if log_mass == -np.inf:
+            return -np.inf, -np.inf, -np.inf
+        for b in range(m):
+            log_b = logs[layout.node_start[j] + b]
+            if log_b > -np.inf:
+                for a in range(n):
+                    column[a] = table[a, b]
+                factor = log_sum(column[:n]) - log_b
+                largest, smallest = max(largest, factor), min(smallest, factor)
+        estimate += rho[e] * log_mass
+        upper += rho[e] * largest
+        lower += rho[e] * smallest
+        for a in range(n):
+            for b in range(m):
+                mu[layout.edge_start[e] + a * m + b] = np.exp(table[a, b] - log_mass)
+    return estimate, upper, lower
+
+
+@njit
+def mean_field(layout, theta, order, q):
+    """Best distribution of each node in ``order``, given the others; returns the largest change.
+
+    This is the limit of ever lower finite potentials instead of ``-inf``: first the probability
+    of what is forbidden is least, then the free energy.
+    """
+    width = layout.n_states.max()
+    mean, forbidden = np.empty(width), np.empty(width)
+    change = 0.0
+    for i in order:
+        n, first = layout.n_states[i], layout.node_start[i]
+        for a in range(n):
+            possible = theta[first + a] > -np.inf
+            mean[a] = theta[first + a] if possible else 0.0
+            forbidden[a] = 0.0 if possible else 1.0
+        for p in range(layout.half_start[i], layout.half_start[i + 1]):
+            h = layout.half[p]
+            j = layout.end[h ^ 1]
+            m = layout.n_states[j]
+            by_own, by_other = (m, 1) if h % 2 == 0 else (1, n)
+            for b in range(m):
+                share = q[layout.node_start[j] + b]
+                place = layout.edge_start[h // 2] + b * by_other
+                for a in range(n):
+                    t = theta[place + a * by_own]
+                    if share > 0.0 and t > -np.inf:
+                        mean[a] += share * t
+                    elif share > 0.0:
+                        forbidden[a] += share
+        least = forbidden[:n].min()
+        for a in range(n):
+            if forbidden[a] > least:
+                mean[a] = -np.inf
+        log_mass = log_sum(mean[:n])
+        for a in range(n):
+            share = np.exp(mean[a] - log_mass)
+            change = max(change, abs(share - q[first + a]))
+            q[first + a] = share
+    return change
+
+
+@njit
+def product_bound(layout, theta, q):
+    """Mean score plus entropy of independent nodes: log Z from below, for any distributions."""
+    total = 0.0
+    for c in range(layout.node_start[-1]):
+        if q[c] > 0.0:
+            total += q[c] * (theta[c] - np.log(q[c]))
+    for e in range(layout.edge_start.size - 1):
+        i, j = layout.end[2 * e], layout.end[2 * e + 1]
+        m = layout.n_states[j]
+        for a in range(layout.n_states[i]):
+            share = q[layout.node_start[i] + a]
+            for b in range(m):
+                other = q[layout.node_start[j] + b]
+                if share > 0.0 and other > 0.0:
+                    # Not share * other first: it may underflow, and 0 * -inf is no number.
+                    total += share * (other * theta[layout.edge_start[e] + a * m + b])
+    return total

@@ -1,0 +1,184 @@
+"""Spanning trees of weighted graphs: effective resistances, and forests grown edge by edge.
+
+Shared conventions: ``edges`` (n_edges, 2) joins nodes 0 to n_nodes - 1; an order lists edges by
+number, the first to be looked at first. A graph that is not connected has spanning forests.
+"""
+
+import numpy as np
+
+from .._jit import inner, njit
+
+
+@njit
+def effective_resistances(edges, conductance, n_nodes):
+    """Resistance between the ends of each edge of a network of resistors.
+
+    Nodes are eliminated in the order of their numbers, so numbers decide about fill-in. Node v
+    with later neighbours N(v) is replaced by conductances ``g_vj g_vk / G_v`` between these, where
+    ``G_v = sum_j g_vj`` (star-mesh transformation). With ``p_j = g_vj / G_v``, resistances follow
+    in reverse order from those among N(v), which the fill-in contains::
+
+        R_vj = 1 / G_v + sum_k p_k R_kj - 1/2 sum_kl p_k p_l R_kl
+
+    This is selected inversion of the Laplacian, told in resistances: no node is grounded and no
+    large numbers cancel, so components need no care and unequal conductances cost no digits.
+    Cost: sum over nodes of the squared number of later neighbours.
+    """
+    start, later, edge_place = _fill_in(edges, n_nodes)
+    n_fill = later.size
+    share = np.zeros(n_fill)
+    for e in range(edges.shape[0]):
+        share[edge_place[e]] += conductance[e]
+    total = np.zeros(n_nodes)
+    for v in range(n_nodes):
+        first, stop = start[v], start[v + 1]
+        for p in range(first, stop):
+            total[v] += share[p]
+        for p in range(first, stop):
+            share[p] /= total[v]
+        for p in range(first, stop):
+            scale = share[p] * total[v]
+            between = start[later[p]]
+            for q in range(p + 1, stop):
+                while later[between] != later[q]:
+                    between += 1
+                share[between] += scale * share[q]
+
+    resistance = np.empty(n_fill)
+    mean = np.empty(n_nodes)
+    for v in range(n_nodes - 1, -1, -1):
+        first, stop = start[v], start[v + 1]
+        for p in range(first, stop):
+            mean[p - first] = 0.0
+        for p in range(first, stop):
+            between = start[later[p]]
+            for q in range(p + 1, stop):
+                while later[between] != later[q]:
+                    between += 1
+                mean[p - first] += share[q] * resistance[between]
+                mean[q - first] += share[p] * resistance[between]
+        half = 0.0
+        for p in range(first, stop):
+            half += 0.5 * share[p] * mean[p - first]
+        for p in range(first, stop):
+            resistance[p] = 1.0 / total[v] + (mean[p - first] - half)
+    answer = np.empty(edges.shape[0])
+    for e in range(answer.size):
+        answer[e] = resistance[edge_place[e]]
+    return answer
+
+
+@inner
+def _fill_in(edges, n_nodes):
+    """Later neighbours of each node when those of eliminated nodes are joined with each other.
+
+    Returns (start, later, edge_place): node v has ``later[start[v]:start[v + 1]]``, ascending, and
+    edge e is entry ``edge_place[e]`` of its earlier node.
+    """
+    n_edges = edges.shape[0]
+    of_node = np.zeros(n_nodes + 1, np.int64)
+    for e in range(n_edges):
+        of_node[min(edges[e, 0], edges[e, 1]) + 1] += 1
+    for v in range(n_nodes):
+        of_node[v + 1] += of_node[v]
+    free = of_node[:-1].copy()
+    own = np.empty(n_edges, np.int64)
+    for e in range(n_edges):
+        v = min(edges[e, 0], edges[e, 1])
+        own[free[v]] = e
+        free[v] += 1
+
+    start = np.zeros(n_nodes + 1, np.int64)
+    later = np.empty(4 * n_edges + 16, np.int64)
+    edge_place = np.empty(n_edges, np.int64)
+    place = np.full(n_nodes, -1, np.int64)  # below start[v]: not yet a neighbour of v
+    first_child = np.full(n_nodes, -1, np.int64)
+    sibling = np.full(n_nodes, -1, np.int64)
+    for v in range(n_nodes):
+        n = start[v]
+        if n + n_nodes > later.size:
+            larger = np.empty(2 * later.size + n_nodes, np.int64)
+            for p in range(n):
+                larger[p] = later[p]
+            later = larger
+        for p in range(of_node[v], of_node[v + 1]):
+            e = own[p]
+            u = max(edges[e, 0], edges[e, 1])
+            if place[u] < start[v]:
+                place[u] = n
+                later[n] = u
+                n += 1
+        # Neighbours of earlier nodes are inherited from those whose first later neighbour is v:
+        # others have handed theirs on already.
+        child = first_child[v]
+        while child >= 0:
+            for p in range(start[child], start[child + 1]):
+                u = later[p]
+                if u > v and place[u] < start[v]:
+                    place[u] = n
+                    later[n] = u
+                    n += 1
+            child = sibling[child]
+        start[v + 1] = n
+        later[start[v] : n].sort()
+        for p in range(start[v], n):
+            place[later[p]] = p
+        for p in range(of_node[v], of_node[v + 1]):
+            edge_place[own[p]] = place[max(edges[own[p], 0], edges[own[p], 1])]
+        if n > start[v]:
+            parent = later[start[v]]
+            sibling[v] = first_child[parent]
+            first_child[parent] = v
+    return start, later[: start[n_nodes]], edge_place
+
+
+@inner
+def _root(parent, v):
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@njit
+def count_greedy_forests(edges, orders, n_nodes):
+    """How often each edge is in the forest that takes edges in order unless they close a cycle.
+
+    ``orders`` (n_orders, n_edges) has one permutation of the edges in each row.
+    """
+    counts = np.zeros(edges.shape[0], np.int64)
+    parent = np.empty(n_nodes, np.int64)
+    for t in range(orders.shape[0]):
+        for v in range(n_nodes):
+            parent[v] = v
+        for r in range(orders.shape[1]):
+            e = orders[t, r]
+            a, b = _root(parent, edges[e, 0]), _root(parent, edges[e, 1])
+            if a != b:
+                parent[a] = b
+                counts[e] += 1
+    return counts
+
+
+@njit
+def overfull_cluster(edges, order, probability, n_nodes, tolerance):
+    """Look for nodes whose edges are more probable than trees allow, while edges are added.
+
+    After each edge of ``order``, the probabilities of the added edges of the component that it
+    belongs to must sum to at most its number of nodes minus one. Returns how many edges were added
+    when this first failed, or -1.
+    """
+    parent = np.arange(n_nodes)
+    size = np.ones(n_nodes, np.int64)
+    total = np.zeros(n_nodes)
+    for r in range(order.size):
+        e = order[r]
+        a, b = _root(parent, edges[e, 0]), _root(parent, edges[e, 1])
+        if a != b:
+            parent[a] = b
+            size[b] += size[a]
+            total[b] += total[a]
+        total[b] += probability[e]
+        if total[b] > size[b] - 1 + tolerance:
+            return r + 1
+    return -1

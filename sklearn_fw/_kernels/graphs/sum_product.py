@@ -1,0 +1,305 @@
+"""Sums and maxima over the labellings of a forest: marginals, max-marginals and samples.
+
+Graph and scores are given as in `tree.py`: edges are (child, parent), leaves first. A *message*
+(n_edges, n_states) is the logarithm of the sum over all labellings of the child and what is below
+it, for each state of the parent, minus the largest of these, and a *belief* (n_nodes, n_states) a
+score plus all messages to the node: so numbers stay small on long chains.
+
+Sums of exponentials are taken in ordinary numbers relative to the largest belief and the largest
+entry of the table, so an edge costs n_states exponentials, not their square. What that loses is
+below 1e-308, a fraction of 1e-208 of a sum above ``TINY``; smaller ones are repeated in logarithms.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import any_order, inner, njit
+
+TINY = 1e-100
+NOTHING = -100.0  # exponents below it change no digit of a sum that has a 1
+
+
+class Weights(NamedTuple):
+    """Tables in ordinary numbers: table[row[e]] holds exp(scores of edge e - high[row[e]])."""
+
+    row: np.ndarray  # (n_edges,)
+    table: np.ndarray  # (n_rows, n_states, n_states)
+    high: np.ndarray  # (n_rows,)
+
+
+class Beliefs(NamedTuple):
+    """Work space for one forest after the other."""
+
+    belief: np.ndarray  # (n_nodes, n_states)
+    message: np.ndarray  # (n_edges, n_states)
+    shift: np.ndarray  # (n_edges,) what was subtracted from each message
+    is_root: np.ndarray  # (n_nodes,)
+    scratch: np.ndarray  # (2, n_states)
+
+
+@inner
+def scaled(numbers):
+    """Replace logarithms by exponentials of their differences to the largest; -inf becomes zero.
+
+    Returns the largest and how far below it the smallest finite one is.
+    """
+    high, low = -np.inf, np.inf
+    for k in range(numbers.size):
+        if numbers[k] > -np.inf:
+            high, low = max(high, numbers[k]), min(low, numbers[k])
+    if high == -np.inf:
+        high = low = 0.0
+    for k in range(numbers.size):
+        numbers[k] = np.exp(numbers[k] - high)
+    return high, high - low
+
+
+@any_order
+def total(numbers):
+    """Sum of an array."""
+    result = 0.0
+    for i in range(numbers.size):
+        result += numbers[i]
+    return result
+
+
+@inner
+def draw(weights, uniform):
+    """The state at a fraction ``uniform`` of the sum of the weights; never one of weight zero."""
+    rest = uniform * weights.sum()
+    state = 0
+    for k in range(weights.size):
+        if weights[k] > 0.0:
+            state = k
+            if rest < weights[k]:
+                break
+            rest -= weights[k]
+    return state
+
+
+@inner
+def _fill_weights(tables, which, weights):
+    for r in range(which.size):
+        weights.table[r] = tables[which[r]]
+        weights.high[r], _ = scaled(weights.table[r].ravel())
+
+
+@inner
+def _make_weights(edge_table, tables, n_edges, per_forest):
+    """Weights of shared tables, or room for those of a forest of ``n_edges`` edges."""
+    n_rows, n_states = n_edges if per_forest else len(tables), tables.shape[1]
+    weights = Weights(
+        np.arange(n_rows) if per_forest else edge_table,
+        np.empty((n_rows, n_states, n_states)),
+        np.empty(n_rows),
+    )
+    if not per_forest:
+        _fill_weights(tables, np.arange(n_rows), weights)
+    return weights
+
+
+@inner
+def _make_beliefs(n_nodes, n_edges, n_states):
+    return Beliefs(
+        np.empty((n_nodes, n_states)), np.empty((n_edges, n_states)), np.empty(n_edges),
+        np.empty(n_nodes, np.bool_), np.empty((2, n_states)),
+    )  # fmt: skip
+
+
+@inner
+def _log_sum(belief, table, state):
+    """One entry of a message without leaving logarithms."""
+    high = -np.inf
+    for j in range(belief.size):
+        high = max(high, belief[j] + table[j, state])
+    if high == -np.inf:
+        return high
+    result = 0.0
+    for j in range(belief.size):
+        below = belief[j] + table[j, state] - high
+        if below > NOTHING:
+            result += np.exp(below)
+    return high + np.log(result)
+
+
+@inner
+def _upward(scores, edges, edge_table, tables, weights, beliefs):
+    """Beliefs and messages of one forest; returns the logarithm of the sum over all labellings."""
+    belief, message, shift, is_root, scratch = beliefs
+    below, sums = scratch[0], scratch[1]
+    n_nodes, n_states = scores.shape
+    belief[:n_nodes] = scores
+    is_root[:n_nodes] = True
+    value = 0.0
+    for e in range(edges.shape[0]):
+        child, parent, row = edges[e, 0], edges[e, 1], weights.row[e]
+        is_root[child] = False
+        below[:] = belief[child]
+        high, _ = scaled(below)
+        high += weights.high[row]
+        sums[:] = 0.0
+        for j in range(n_states):
+            weight = below[j]
+            if weight > 0.0:
+                for k in range(n_states):
+                    sums[k] += weight * weights.table[row, j, k]
+        for k in range(n_states):
+            if sums[k] > TINY:
+                message[e, k] = high + np.log(sums[k])
+            else:
+                message[e, k] = _log_sum(belief[child], tables[edge_table[e]], k)
+        shift[e] = -np.inf  # without states of the parent that are forbidden anyway
+        for k in range(n_states):
+            if belief[parent, k] > -np.inf:
+                shift[e] = max(shift[e], message[e, k])
+        value += shift[e]
+        if shift[e] > -np.inf:
+            for k in range(n_states):
+                message[e, k] -= shift[e]
+                belief[parent, k] += message[e, k]
+    for t in range(n_nodes):
+        if is_root[t]:
+            below[:] = belief[t]
+            high, _ = scaled(below)
+            value += high + np.log(below.sum())
+    return value
+
+
+@inner
+def _downward(edges, edge_table, tables, weights, beliefs, node, edge):
+    """Marginals of nodes and edges of one forest, after `_upward`."""
+    belief, message, shift, is_root, scratch = beliefs
+    below, gain = scratch[0], scratch[1]
+    n_states = node.shape[1]
+    for t in range(node.shape[0]):
+        if is_root[t]:
+            node[t] = belief[t]
+            scaled(node[t])
+            node[t] /= node[t].sum()
+    for e in range(edges.shape[0] - 1, -1, -1):
+        child, parent, row = edges[e, 0], edges[e, 1], weights.row[e]
+        below[:] = belief[child]
+        high, _ = scaled(below)
+        high += weights.high[row] - shift[e]
+        for k in range(n_states):
+            gain[k] = 0.0
+            if node[parent, k] > 0.0 and high - message[e, k] < -np.log(TINY):
+                gain[k] = node[parent, k] * np.exp(high - message[e, k])
+        for j in range(n_states):
+            for k in range(n_states):
+                edge[e, j, k] = below[j] * weights.table[row, j, k] * gain[k]
+        for k in range(n_states):
+            if node[parent, k] > 0.0 and gain[k] == 0.0:
+                for j in range(n_states):
+                    score = belief[child, j] + tables[edge_table[e], j, k] - shift[e]
+                    edge[e, j, k] = node[parent, k] * np.exp(score - message[e, k])
+        for j in range(n_states):
+            node[child, j] = total(edge[e, j])
+
+
+@njit
+def tree_marginals_batch(
+    scores, node_start, edge_start, edge_stop, edges, edge_table, tables, node, edge
+):
+    """Marginals of many samples stacked along the nodes; returns the log-partitions (n_samples,).
+
+    Samples are given as to `tree_argmax_batch`. ``node`` (n_nodes, n_states) and ``edge`` (edges
+    of the samples one after the other, n_states, n_states) receive the marginals, nothing if the
+    log-partition is -inf; with an empty ``node`` log-partitions are all that is computed. Cost:
+    three multiplications per entry of a table of each edge, and its exponential if not shared.
+    """
+    n_samples, n_states = node_start.size - 1, scores.shape[1]
+    n_nodes, n_edges, n_all = 0, 0, 0
+    for i in range(n_samples):
+        n_nodes = max(n_nodes, node_start[i + 1] - node_start[i])
+        n_edges = max(n_edges, edge_stop[i] - edge_start[i])
+        n_all += edge_stop[i] - edge_start[i]
+    per_forest = len(tables) >= n_all
+    weights = _make_weights(edge_table, tables, n_edges, per_forest)
+    beliefs = _make_beliefs(n_nodes, n_edges, n_states)
+    values = np.empty(n_samples)
+    first = 0
+    for i in range(n_samples):
+        a, b, c, d = node_start[i], node_start[i + 1], edge_start[i], edge_stop[i]
+        if per_forest:
+            _fill_weights(tables, edge_table[c:d], weights)
+            here = weights
+        else:
+            here = Weights(edge_table[c:d], weights.table, weights.high)
+        values[i] = _upward(scores[a:b], edges[c:d], edge_table[c:d], tables, here, beliefs)
+        last = first + d - c
+        if values[i] > -np.inf and len(node) > 0:
+            _downward(
+                edges[c:d], edge_table[c:d], tables, here, beliefs, node[a:b], edge[first:last]
+            )
+        first = last
+    return values
+
+
+@njit
+def tree_samples(scores, edges, edge_table, tables, uniforms, labels):
+    """Random labellings of a forest; returns the log-partition.
+
+    ``labels`` (n_samples, n_nodes) receives them, nothing if the log-partition is -inf;
+    ``uniforms`` of the same shape are random numbers in [0, 1). Cost per sample: n_states
+    exponentials for each node.
+    """
+    n_nodes, n_states = scores.shape
+    n_edges = len(edges)
+    weights = _make_weights(edge_table, tables, n_edges, False)
+    beliefs = _make_beliefs(n_nodes, n_edges, n_states)
+    value = _upward(scores, edges, edge_table, tables, weights, beliefs)
+    if value == -np.inf:
+        return value
+    given = np.empty(n_states)
+    for m in range(len(labels)):
+        for t in range(n_nodes):
+            if beliefs.is_root[t]:
+                given[:] = beliefs.belief[t]
+                scaled(given)
+                labels[m, t] = draw(given, uniforms[m, t])
+        for e in range(n_edges - 1, -1, -1):
+            child, state = edges[e, 0], labels[m, edges[e, 1]]
+            for j in range(n_states):
+                given[j] = beliefs.belief[child, j] + tables[edge_table[e], j, state]
+            scaled(given)
+            labels[m, child] = draw(given, uniforms[m, child])
+    return value
+
+
+@njit
+def tree_max_marginals(scores, edges, edge_table, tables, node):
+    """Best score for each state of each node of a forest, into ``node`` (n_nodes, n_states)."""
+    n_nodes, n_states = scores.shape
+    message = np.full((len(edges), n_states), -np.inf)
+    outside = np.empty(n_states)
+    is_root = np.ones(n_nodes, np.bool_)
+    node[:] = scores
+    for e in range(len(edges)):
+        child, parent, table = edges[e, 0], edges[e, 1], tables[edge_table[e]]
+        is_root[child] = False
+        for j in range(n_states):
+            for k in range(n_states):
+                message[e, k] = max(message[e, k], node[child, j] + table[j, k])
+        node[parent] += message[e]
+    value = 0.0
+    for t in range(n_nodes):
+        if is_root[t]:
+            value += node[t].max()
+    if value == -np.inf:
+        node[:] = value
+        return
+    for t in range(n_nodes):
+        if is_root[t]:
+            node[t] += value - node[t].max()
+    for e in range(len(edges) - 1, -1, -1):
+        child, parent, table = edges[e, 0], edges[e, 1], tables[edge_table[e]]
+        for k in range(n_states):
+            inside = message[e, k]
+            outside[k] = node[parent, k] - inside if inside > -np.inf else inside
+        for j in range(n_states):
+            best = -np.inf
+            for k in range(n_states):
+                best = max(best, table[j, k] + outside[k])
+            node[child, j] += best

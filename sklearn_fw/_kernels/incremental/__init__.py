@@ -1,0 +1,1 @@
+"""Epochs of incremental methods for sums over rows."""

@@ -1,0 +1,207 @@
+"""Epochs of incremental methods with block-separable penalties, several outputs, or dense steps.
+
+The step of `incremental.py` for blocks of columns: where a row touches a block, all columns of the
+block move, by the prox of ``gamma / n_B`` times the penalty of the block, n_B being the number of
+rows that touch it. One block of all columns makes it dense proximal SAGA. With K outputs x, A and
+the memory of a row have K columns, and a block holds the entries of its columns for all outputs.
+
+Here workers add to one shared A by atomic operations.
+"""
+
+import ctypes
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from .._jit import inner, njit
+from ..common.atomics import add, exchange
+from ..common.losses import SOFTMAX, derivative, softmax_derivative, softmax_value, value
+from ..common.prox import PYTHON, prox_block
+from ..common.rows import entry, extent, fetch_ahead
+from .incremental import gamma_of, proximal, weight_of
+
+ELEMENTWISE = -1  # code of blocks whose entries are penalised one by one
+
+
+class Blocks(NamedTuple):
+    """A partition of the columns, and the penalty of its blocks as `prox_block` takes it."""
+
+    label: np.ndarray  # block of each column
+    start: np.ndarray  # (n_blocks + 1,) where each block begins in members
+    members: np.ndarray  # columns, block after block
+    code: int
+    params: np.ndarray
+    weight: np.ndarray  # (n_blocks,)
+
+
+class PythonProx(types.WrapperAddressProtocol):
+    """A user's Python method as compiled code can call it; it takes the interpreter's lock.
+
+    An exception cannot pass through compiled code: it is kept in ``error`` and ends all work.
+    """
+
+    def __init__(self, block_prox):
+        self.error = None
+
+        def call(block, step, address, size):
+            if self.error is not None:
+                return
+            u = np.ctypeslib.as_array(
+                ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,)
+            )
+            try:
+                u[:] = block_prox(u.copy(), step, block)
+            except BaseException as error:
+                self.error = error
+
+        kinds = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64
+        self._function = ctypes.CFUNCTYPE(None, *kinds)(call)
+
+    def __call__(self, block, step, address, size):
+        """What compiled code does with the function, where nothing is compiled."""
+        self._function(block, step, address.data, size)
+
+    def __wrapper_address__(self):
+        """Where the function is."""
+        return ctypes.cast(self._function, ctypes.c_void_p).value
+
+    def signature(self):
+        """What the function takes: block, step, address and number of the values."""
+        return types.void(types.int64, types.float64, types.voidptr, types.int64)
+
+
+class Iterate(NamedTuple):
+    """What the workers share; the last row is that of the intercepts."""
+
+    x: np.ndarray  # (n_columns + 1, K)
+    step: np.ndarray  # (n_columns + 1,) gamma / n_B
+    total: np.ndarray  # (n_columns + 1, K) A
+
+
+class Scratch(NamedTuple):
+    """What each worker has for itself."""
+
+    z: np.ndarray  # (K,) scores
+    change: np.ndarray  # (K,) new minus old memory
+    spread: np.ndarray  # (n_columns,) values of the current row, zero elsewhere
+    stamp: np.ndarray  # (n_blocks,) last step that visited a block
+    u: np.ndarray  # values of a block
+    work: np.ndarray
+
+
+@inner
+def differentiate(target, i, z, g):
+    """Write the derivative of the loss of row i into g and return the loss."""
+    if target.code == SOFTMAX:
+        softmax_derivative(target.y[i], z, g)
+        return softmax_value(target.y[i], z)
+    g[0] = derivative(target.code, target.param, target.y[i], z[0])
+    return value(target.code, target.param, target.y[i], z[0])
+
+
+@inner
+def prox(blocks, separable, block, steps, u, work, call):
+    """Prox of one block in place; ``call`` is the compiled face of a user's Python method.
+
+    The columns of a block have the same step unless they are penalised one by one.
+    """
+    first, last = blocks.start[block], blocks.start[block + 1]
+    n_outputs = u.size // (last - first)
+    step = steps[blocks.members[first]]
+    if blocks.code == ELEMENTWISE:
+        for q in range(u.size):
+            j = blocks.members[first + q // n_outputs]
+            u[q] = proximal(u[q], steps[j], separable, separable.bounds, j)
+    elif blocks.code == PYTHON:
+        if call is not None and blocks.weight[block] >= 0.0:
+            call(block, step, u.ctypes, u.size)
+    else:
+        prox_block(blocks.code, block, step, blocks.weight[block], blocks.params, u, work)
+
+
+@njit
+def block_epoch(
+    rows, target, separable, blocks, order, now, memory, gamma, metric, refresh, scratch, team, call
+):
+    """Make a step on each row of ``order``; see `incremental.epoch`.
+
+    ``separable`` serves blocks with the code ELEMENTWISE. ``memory`` is (n_rows, K). ``team`` is
+    None for a worker alone, anything else makes the operations on shared numbers atomic.
+    """
+    d = now.x.shape[0] - 1
+    n_outputs = now.x.shape[1]
+    fit_intercept = now.step[d] > 0.0
+    z, change, spread = scratch.z, scratch.change, scratch.spread
+    scratch.stamp[:] = -1
+    concave = 0.0
+    for t in range(order.size):
+        fetch_ahead(rows, order, t, target.y, target.y)
+        i = order[t]
+        start, stop, shift = extent(rows, i)
+
+        for c in range(n_outputs):
+            z[c] = now.x[d, c] if fit_intercept else 0.0
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            a = entry(rows.data, k, rows.center, j)
+            spread[j] = a
+            for c in range(n_outputs):
+                z[c] += a * now.x[j, c]
+        s = weight_of(target.weight, i)
+        concave += s * differentiate(target, i, z, change)
+        for c in range(n_outputs):
+            g = s * change[c]
+            concave -= g * z[c]
+            if not refresh:
+                change[c] = g - memory[i, c]
+            elif team is None:
+                change[c] = g - memory[i, c]
+                memory[i, c] = g
+            else:
+                change[c] = g - exchange(memory, (i, c), g)
+
+        for k in range(start, stop):
+            b = blocks.label[rows.indices[k - shift]]
+            if scratch.stamp[b] != t:
+                scratch.stamp[b] = t
+                move(b, blocks, separable, now, gamma, metric, scratch, call)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            if refresh:
+                for c in range(n_outputs):
+                    accumulate(now.total, j, c, change[c] * spread[j], team)
+            spread[j] = 0.0
+        if fit_intercept:
+            for c in range(n_outputs):
+                now.x[d, c] -= gamma[1] * change[c] + now.step[d] * now.total[d, c]
+                if refresh:
+                    accumulate(now.total, d, c, change[c], team)
+    return concave
+
+
+@inner
+def accumulate(total, j, c, value, team):
+    if team is None:
+        total[j, c] += value
+    else:
+        add(total, (j, c), value)
+
+
+@inner
+def move(b, blocks, separable, now, gamma, metric, scratch, call):
+    """The proximal step on block b."""
+    n_outputs = now.x.shape[1]
+    first, last = blocks.start[b], blocks.start[b + 1]
+    u = scratch.u[: (last - first) * n_outputs]
+    for q in range(first, last):
+        j = blocks.members[q]
+        pull = gamma_of(gamma, metric, j) * scratch.spread[j]
+        for c in range(n_outputs):
+            u[(q - first) * n_outputs + c] = (
+                now.x[j, c] - pull * scratch.change[c] - now.step[j] * now.total[j, c]
+            )
+    prox(blocks, separable, b, now.step, u, scratch.work, call)
+    for q in range(first, last):
+        for c in range(n_outputs):
+            now.x[blocks.members[q], c] = u[(q - first) * n_outputs + c]

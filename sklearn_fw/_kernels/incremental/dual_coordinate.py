@@ -1,0 +1,192 @@
+"""Epochs of coordinate ascent on the dual of ``sum_i s_i loss(y_i, <a_i, w> + c) + penalty(w)``.
+
+With the weights l1 and l2 > 0 of the penalty and the memory ``alpha_i`` of row i, which is a slope
+of its weighted loss, one array holds ``v = -sum_i alpha_i a_i / l2``, and ``w`` is v, soft-
+thresholded at l1 / l2 and put into its bounds. The step on row i is
+
+    x = prox_{t loss}(z + q alpha_i),  z = <a_i, w> + c,  q = |a_i|^2 / l2 + r,  t = q s_i
+    alpha_i <- s_i loss'(y_i, x),  v <- v - change a_i / l2,  c <- c - r change
+
+where ``change`` is that of alpha_i. It puts alpha_i where the dual is largest, if w is v; else
+where the bound on the dual is largest that the smoothness of the conjugate of the penalty gives
+(Prox-SDCA). The intercept is a column of ones with the penalty ``(c - c_0)^2 / (2 r)``.
+
+``v`` holds the columns by their numbers, which the indices of the data say, and c under the number
+``last``.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import inner, njit
+from ..common.losses import loss_parts, prox
+from ..common.prox import prox_separable
+from ..common.rows import entry, extent, fetch_ahead
+from .incremental import FACTORS, weight_of
+
+
+class Curved(NamedTuple):
+    """What makes w out of v: l1 / l2 and bounds (n_places, 2) or None."""
+
+    threshold: float
+    bounds: np.ndarray | None
+
+
+class Crowd(NamedTuple):
+    """What workers share besides v: the columns that most rows touch are published in turns.
+
+    As in `incremental.Team`: every worker has a copy of v at these columns, in ``v`` behind the
+    others, and every ``period`` steps it tells what it added and reads what the others did.
+    """
+
+    first: int  # place in v where the copies of worker 0 begin
+    base: np.ndarray  # (n_hot,) v of the hot columns when the epoch began
+    seen: np.ndarray  # (n_workers, n_hot) the copies after the last exchange
+    published: np.ndarray  # (n_workers, n_hot) what each worker has added
+    period: int
+
+
+@inner
+def place_of(j, me, crowd):
+    """Where worker ``me`` keeps the column with number j; unsigned: not counted from behind."""
+    if crowd is None:
+        return np.uint64(j)
+    return np.uint64(j) + np.uint64((j >= crowd.first) * me * crowd.base.size)
+
+
+@inner
+def coefficient(u, curved, bounds, j):
+    """w of the column with number j where v is u."""
+    if bounds is None:
+        return max(u - curved.threshold, 0.0) - max(-u - curved.threshold, 0.0)
+    return prox_separable(u, 1.0, curved.threshold, 0.0, bounds[j, 0], bounds[j, 1])
+
+
+@inner
+def term(rows, curved, v, me, crowd, p, shift):
+    """Part of the score that the entry at position p has."""
+    j = rows.indices[p - shift]
+    u = v[place_of(j, me, crowd)]
+    if curved is not None:
+        u = coefficient(u, curved, curved.bounds, j)
+    return entry(rows.data, p, rows.center, j) * u
+
+
+@inner
+def score(rows, curved, v, me, crowd, start, stop, shift):
+    """``<a_i, w>`` in four sums: a single one would wait for every addition."""
+    z0, z1, z2, z3 = 0.0, 0.0, 0.0, 0.0
+    whole = stop - (stop - start) % 4
+    for p in range(start, whole, 4):
+        z0 += term(rows, curved, v, me, crowd, p, shift)
+        z1 += term(rows, curved, v, me, crowd, p + 1, shift)
+        z2 += term(rows, curved, v, me, crowd, p + 2, shift)
+        z3 += term(rows, curved, v, me, crowd, p + 3, shift)
+    for p in range(whole, stop):
+        z0 += term(rows, curved, v, me, crowd, p, shift)
+    return (z0 + z1) + (z2 + z3)
+
+
+@njit
+def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, crowd):
+    """Make a step on each row of ``order``, as worker ``me`` of a crowd or alone (crowd None).
+
+    Parameters
+    ----------
+    rows, target : Rows, Target
+        The problem.
+    curved : Curved or None
+        What makes w out of v; None if they are the same.
+    scale : tuple of two floats
+        1 / l2, and the r of the intercept, 0 without one.
+    order : (n_steps,) int array
+        Row numbers.
+    v : (n_columns + 1 + n_workers * n_hot,) float64 array
+        Changed in place.
+    memory : (n_rows,) float64 array
+        Changed in place.
+    norms : (n_rows,) float64 array
+        Squared norms of the rows.
+    last : int
+        Number of the intercept.
+    me : int
+        Number of the worker.
+    crowd : Crowd or None
+        The others.
+
+    Returns
+    -------
+    concave, losses : float
+        Sum over the steps of minus the conjugate of the loss at the new slope, and of the weighted
+        losses before the step.
+    """
+    at = place_of(last, me, crowd)
+    concave, losses = 0.0, 0.0
+    product, product_before = 1.0, 1.0
+    for t in range(order.size):
+        fetch_ahead(rows, order, t, target.y, memory)
+        if crowd is not None and t % crowd.period == 0:
+            meet(v, me, crowd)
+        i = order[t]
+        start, stop, shift = extent(rows, i)
+        z = v[at] + score(rows, curved, v, me, crowd, start, stop, shift)
+        s, y = weight_of(target.weight, i), target.y[i]
+        _, plain, factor = loss_parts(target.code, target.param, y, z)
+        losses += s * plain
+        q = norms[i] * scale[0] + scale[1]
+        x = prox(target.code, target.param, y, z + q * memory[i], q * s, z)
+        g, new_plain, new_factor = loss_parts(target.code, target.param, y, x)
+        g *= s
+        concave += s * new_plain - g * x
+        if target.weight is None:
+            product_before *= factor
+            product *= new_factor
+            if t % FACTORS == 0:
+                concave += math.log(product)
+                losses += math.log(product_before)
+                product, product_before = 1.0, 1.0
+        else:
+            concave += s * math.log(new_factor)
+            losses += s * math.log(factor)
+
+        change = g - memory[i]
+        if change == 0.0:
+            continue
+        memory[i] = g
+        v[at] -= scale[1] * change
+        step = scale[0] * change
+        for p in range(start, stop):
+            j = rows.indices[p - shift]
+            v[place_of(j, me, crowd)] -= step * entry(rows.data, p, rows.center, j)
+    if crowd is not None:
+        meet(v, me, crowd)
+    return concave + math.log(product), losses + math.log(product_before)
+
+
+@inner
+def meet(v, me, crowd):
+    """Publish what this worker added to the hot columns and read what the others did."""
+    n_workers, n_hot = crowd.published.shape
+    first = crowd.first + me * n_hot
+    for h in range(n_hot):
+        crowd.published[me, h] += v[first + h] - crowd.seen[me, h]
+    for h in range(n_hot):
+        u = crowd.base[h]
+        for worker in range(n_workers):
+            u += crowd.published[worker, h]
+        v[first + h] = u
+        crowd.seen[me, h] = u
+
+
+@njit
+def squared_norms(rows, active, norms):
+    """Squared norms of the rows ``active`` into ``norms`` (n_rows,)."""
+    for i in active:
+        start, stop, shift = extent(rows, i)
+        norm = 0.0
+        for p in range(start, stop):
+            a = entry(rows.data, p, rows.center, rows.indices[p - shift])
+            norm += a * a
+        norms[i] = norm

@@ -1,0 +1,269 @@
+"""Epochs of incremental methods with one scalar of memory per row and separable penalties.
+
+The problem is ``min_x sum_i s_i loss(y_i, <a_i, x>) + l1 ||x||_1 + l2/2 ||x||^2`` on a box, a sum
+and not a mean: then no step depends on the number of rows. With the memory ``alpha_i`` of row i,
+``A = sum_i alpha_i a_i`` and ``n_v`` the number of rows that touch column v, the step on row i is
+
+    x_v <- prox_{gamma / n_v}(x_v - gamma (g_i - alpha_i) a_iv - (gamma / n_v) A_v)
+
+for the columns v of the row (Sparse Proximal SAGA; the papers' D_v and mean are n / n_v and A / n).
+Every method of the family is this step: SAGA replaces ``alpha_i`` by ``g_i`` after it, SVRG keeps
+the memory of a snapshot, SGD keeps zeros.
+
+``state`` has a row ``[x, gamma / n_v, A_0, A_1, ...]`` per column, and one for the intercept, which
+is a column of ones without penalty. Columns go by the numbers of their rows of the state, which the
+``indices`` of the data hold. A is the sum of one part per worker: a worker writes its own
+part only, so nothing is lost although no addition is atomic.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import inner, njit
+from ..common.atomics import exchange
+from ..common.losses import TOLERANCE, loss_parts
+from ..common.prox import prox_elastic_net, prox_separable
+from ..common.rows import entry, extent, fetch_ahead
+
+X, STEP, SUM = 0, 1, 2  # columns of the state
+
+# Factors of a product that stays finite until its logarithm is taken.
+FACTORS = 32
+
+
+class Target(NamedTuple):
+    """Losses of the rows: code and parameter of `losses.py`, truths, and weights or None."""
+
+    code: int
+    param: float
+    y: np.ndarray
+    weight: np.ndarray | None
+
+
+class Separable(NamedTuple):
+    """Weights of |x| and x^2 / 2, and bounds (n_columns, 2) or None."""
+
+    l1: float
+    l2: float
+    bounds: np.ndarray | None
+
+
+class Team(NamedTuple):
+    """What workers share besides the state, and how they keep out of each other's cache.
+
+    Columns that most rows touch ("hot") would travel between the caches of the workers at every
+    step. Each worker has private copies of them, rows of the state behind the others, and every
+    ``period`` steps it publishes what it added and reads what the others have published.
+    """
+
+    first: int  # row of the state where the private copies of worker 0 begin
+    base: np.ndarray  # (n_hot,) x of the hot columns when the epoch began
+    seen: np.ndarray  # (n_workers, n_hot) x of the private copies after the last exchange
+    published: np.ndarray  # (n_workers, 2, n_hot) x added and part of A, by each worker
+    period: int
+
+
+@inner
+def weight_of(weight, i):
+    if weight is None:
+        return 1.0
+    return weight[i]
+
+
+@inner
+def row_of(j, me, team):
+    """Row of the state where worker ``me`` keeps the column with number j."""
+    if team is None:
+        return np.int64(j)
+    # Numbers from ``first`` on are those of hot columns: worker 0 has its copies there.
+    return np.int64(j) + (j >= team.first) * me * team.base.size
+
+
+@inner
+def gamma_of(gamma, metric, j):
+    if metric is None:
+        return gamma[0]
+    return gamma[0] * metric[j]
+
+
+@inner
+def total(state, r, team):
+    """A of the column that is kept in row r."""
+    if team is None:
+        return state[r, SUM]
+    # The first two apart: a loop that is empty for two workers costs nothing.
+    result = state[r, SUM] + state[r, SUM + 1]
+    for worker in range(2, team.published.shape[0]):
+        result += state[r, SUM + worker]
+    return result
+
+
+@inner
+def proximal(u, step, penalty, bounds, j):
+    if bounds is None:
+        return prox_elastic_net(u, step, penalty.l1, penalty.l2)
+    return prox_separable(u, step, penalty.l1, penalty.l2, bounds[j, 0], bounds[j, 1])
+
+
+@njit
+def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, last, me, team):
+    """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
+
+    Parameters
+    ----------
+    rows, target, penalty : Rows, Target, Separable
+        The problem.
+    order : (n_steps,) int array
+        Row numbers.
+    state : (n_columns + 1 + n_workers * n_hot, 2 + n_workers) float64 array
+        Changed in place.
+    memory : (n_rows,) float64 array
+        Changed in place if ``refresh``.
+    gamma : tuple of two floats
+        Step sizes of the columns and of the intercept.
+    metric : (n_columns,) float64 array or None
+        Factors of the step size of the columns.
+    refresh : bool
+        Whether the memory follows (SAGA) or stays (SVRG, SGD).
+    last : int
+        Number of the intercept; ``state[last, STEP] == 0`` leaves it out.
+    me : int
+        Number of the worker.
+    team : Team or None
+        The others.
+
+    Returns
+    -------
+    concave : float
+        Sum over the steps of ``s_i loss_i - g_i z_i``, minus the conjugate of the loss at g_i.
+    """
+    at = row_of(last, me, team)
+    fit_intercept = state[at, STEP] > 0.0
+    mine = SUM + me
+    concave, product = 0.0, 1.0
+    for t in range(order.size):
+        fetch_ahead(rows, order, t, target.y, memory)
+        if team is not None and t % team.period == 0:
+            meet(state, me, team)
+        i = order[t]
+        start, stop, shift = extent(rows, i)
+
+        z = state[at, X] if fit_intercept else 0.0
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            r = row_of(j, me, team)
+            z += entry(rows.data, k, rows.center, j) * state[r, X]
+        g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
+        s = weight_of(target.weight, i)
+        g *= s
+        concave += s * plain - g * z
+        if target.weight is None:
+            product *= factor
+            if t % FACTORS == 0:
+                concave += math.log(product)
+                product = 1.0
+        else:
+            concave += s * math.log(factor)
+
+        change = g - memory[i]
+        if refresh:
+            if team is None:
+                memory[i] = g
+            else:
+                # Two workers on one row: what one wrote is what the other takes away.
+                change = g - exchange(memory, (i,), g)
+        for k in range(start, stop):
+            j = rows.indices[k - shift]
+            r = row_of(j, me, team)
+            a = entry(rows.data, k, rows.center, j)
+            step = state[r, STEP]
+            u = state[r, X] - gamma_of(gamma, metric, j) * change * a - step * total(state, r, team)
+            state[r, X] = proximal(u, step, penalty, penalty.bounds, j)
+            if refresh:
+                state[r, mine] += change * a
+        if fit_intercept:
+            state[at, X] -= gamma[1] * change + state[at, STEP] * total(state, at, team)
+            if refresh:
+                state[at, mine] += change
+    if team is not None:
+        meet(state, me, team)
+    return concave + math.log(product)
+
+
+@inner
+def meet(state, me, team):
+    """Publish what this worker added to the hot columns and read what the others did."""
+    n_workers, _, n_hot = team.published.shape
+    first = team.first + me * n_hot
+    for h in range(n_hot):
+        added = state[first + h, X] - team.seen[me, h]
+        team.published[me, 0, h] += added
+        team.published[me, 1, h] = state[first + h, SUM + me]
+    for h in range(n_hot):
+        x = team.base[h]
+        for worker in range(n_workers):
+            x += team.published[worker, 0, h]
+            state[first + h, SUM + worker] = team.published[worker, 1, h]
+        state[first + h, X] = x
+        team.seen[me, h] = x
+
+
+@njit
+def fenchel(state, n_columns, n_workers, penalty, step):
+    """The penalty at x and at -A, in one sweep.
+
+    ``step`` is that of the gradient mapping; 0 leaves it out.
+
+    Returns
+    -------
+    value, product, conjugate : float
+        ``penalty(x)``, ``<A, x>`` (with the intercept) and ``penalty*(-A)``, which has 0 for the
+        entries where it is infinite.
+    steepest : float
+        Largest |A_v| of those entries.
+    mapping : float
+        Largest entry of ``(x - prox(x - step A)) / step``.
+    """
+    value, product, conjugate, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
+    curved = penalty.bounds is None and penalty.l2 > 0.0
+    for j in range(n_columns + 1):
+        slope = state[j, SUM]
+        for worker in range(1, n_workers):
+            slope += state[j, SUM + worker]
+        x = state[j, X]
+        product += slope * x
+        if j == n_columns:
+            break
+        value += penalty.l1 * abs(x) + 0.5 * penalty.l2 * x * x
+        if curved:
+            excess = max(abs(slope) - penalty.l1, 0.0)
+            conjugate += excess * excess
+        else:
+            best, infinite = best_response(-slope, penalty, penalty.bounds, j)
+            if infinite:
+                steepest = max(steepest, abs(slope))
+            else:
+                conjugate += -slope * best - penalty.l1 * abs(best) - 0.5 * penalty.l2 * best * best
+        if step > 0.0:
+            moved = proximal(x - step * slope, step, penalty, penalty.bounds, j)
+            mapping = max(mapping, abs(x - moved) / step)
+    if curved:
+        conjugate /= 2.0 * penalty.l2
+    return value, product, conjugate, steepest, mapping
+
+
+@inner
+def best_response(v, penalty, bounds, j):
+    """``argmax_x v x - penalty(x)``, and whether it is infinite."""
+    excess = max(v - penalty.l1, 0.0) - max(-v - penalty.l1, 0.0)
+    if abs(excess) <= TOLERANCE * penalty.l1:
+        best = 0.0
+    elif penalty.l2 > 0.0:
+        best = excess / penalty.l2
+    else:
+        best = math.copysign(np.inf, excess)
+    if bounds is not None:
+        best = min(max(best, bounds[j, 0]), bounds[j, 1])
+    return best, abs(best) == np.inf

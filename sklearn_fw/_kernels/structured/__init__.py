@@ -1,0 +1,1 @@
+"""Training sets of structured outputs: passes over blocks and what they decide."""

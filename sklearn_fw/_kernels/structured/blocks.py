@@ -1,0 +1,445 @@
+"""Passes of block-coordinate Frank-Wolfe over a training set of parts, and primal baselines.
+
+`begin_visit` and `finish_visit` are apart because two drivers use them: `run_visits`, where the
+oracle is compiled too, and the Python driver of any other oracle.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import inner, njit
+from .block_rules import (
+    CALLS,
+    DONE,
+    DROPS,
+    EVICTED,
+    FW,
+    HITS,
+    NO_GAP,
+    PAIRWISE,
+    REASON,
+    STEPS,
+    TABLE_FULL,
+    VISITS,
+    WORSE,
+    away_corner,
+    cache_candidate,
+    considers,
+    free_slot,
+    move_mass,
+    pick_block,
+    set_gap,
+    slope_and_limit,
+    step_length,
+    table_is_full,
+)
+from .parts import (
+    add_to_weights,
+    apply_adjoint,
+    block_argmax,
+    block_scores,
+    build_direction,
+    current_value,
+    labels_loss,
+    labels_value,
+    move_marginals,
+    take_step,
+)
+
+
+class Corners(NamedTuple):
+    """Explicit duals: outputs seen per block, with their alpha.
+
+    Kernels take None where they are not kept: numba then compiles none of the code for them.
+    """
+
+    labels: np.ndarray  # (n_nodes, capacity)
+    alpha: np.ndarray  # (n, capacity)
+    loss: np.ndarray  # (n, capacity)
+    size: np.ndarray  # (n,)
+
+
+@inner
+def _find_corner(labels, size, wanted, start, n_nodes):
+    for c in range(size):
+        same = True
+        for t in range(n_nodes):
+            if labels[start + t, c] != wanted[t]:
+                same = False
+                break
+        if same:
+            return c
+    return -1
+
+
+@inner
+def _remove_empty(parts, corners, i):
+    """Without a cache only active corners are kept; the last one fills each hole."""
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    c = 0
+    while c < corners.size[i]:
+        if corners.alpha[i, c] > 0.0:
+            c += 1
+            continue
+        last = corners.size[i] - 1
+        corners.alpha[i, c] = corners.alpha[i, last]
+        corners.loss[i, c] = corners.loss[i, last]
+        for t in range(start, stop):
+            corners.labels[t, c] = corners.labels[t, last]
+        corners.size[i] = last
+
+
+# ---- a visit -----------------------------------------------------------------------------------
+
+
+@njit
+def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
+    """Scores of block i and the cache; returns (cached slot or -1, value of the current point)."""
+    block_scores(parts, dual.w, i, 1.0, scratch)
+    current = current_value(parts, dual, dual.w, i, scratch)
+    if corners is None:
+        return -1, current
+    size = corners.size[i]
+    values = scratch.values
+    start = parts.node_start[i]
+    for c in range(size):
+        values[c] = corners.loss[i, c] if parts.whole_cost > 0.0 else 0.0
+    for t in range(parts.node_start[i + 1] - start):
+        for c in range(size):
+            values[c] += scratch.scores[t, corners.labels[start + t, c]]
+    for e in range(parts.edge_start[i], parts.edge_stop[i]):
+        table = dual.w.tables[parts.edge_table[e]]
+        child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
+        for c in range(size):
+            values[c] += table[corners.labels[child, c], corners.labels[parent, c]]
+    if not rules.use_cache:
+        return -1, current
+    slot = cache_candidate(
+        values, size, current, parts.weight[i], gaps.value[i], gaps.total[0],
+        parts.weight.size, rules, counts,
+    )  # fmt: skip
+    return slot, current
+
+
+@inner
+def _insert_answer(parts, corners, i, value, rules, scratch, counts):
+    """Slot of the oracle's answer in the table of block i, made if it is new."""
+    start = parts.node_start[i]
+    n_nodes = parts.node_start[i + 1] - start
+    slot = _find_corner(corners.labels, corners.size[i], scratch.labels, start, n_nodes)
+    if slot >= 0:
+        return slot
+    slot = free_slot(
+        corners.alpha[i], scratch.values, corners.size[i], corners.alpha.shape[1], rules.step == FW
+    )
+    if slot == corners.size[i]:
+        corners.size[i] += 1
+    elif corners.alpha[i, slot] > 0.0:
+        counts[EVICTED] += 1  # from here on the alphas no longer describe the iterate
+    for t in range(n_nodes):
+        corners.labels[start + t, slot] = scratch.labels[t]
+    corners.alpha[i, slot] = 0.0
+    corners.loss[i, slot] = labels_loss(parts, i, scratch.labels)
+    scratch.values[slot] = value
+    return slot
+
+
+@njit
+def check_answer(parts, dual, i, scratch, counts):
+    """Value of the labels that an oracle of unknown quality left in ``scratch``.
+
+    An answer worse than the truth would give a negative gap: the truth replaces it.
+    """
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    value = labels_value(parts, dual.w, i, scratch.labels, scratch)
+    true_value = labels_value(parts, dual.w, i, parts.truth[start:stop], scratch)
+    if value >= true_value - 1e-12 * max(1.0, abs(true_value)):
+        return value
+    counts[WORSE] += 1
+    for t in range(start, stop):
+        scratch.labels[t - start] = parts.truth[t]
+    return true_value
+
+
+@njit
+def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts):
+    """The step of block i towards the cached corner ``slot`` or the oracle's labels in ``scratch``.
+
+    ``value`` is H_i of the oracle's labels (unused for a cached corner), ``current`` that of mu_i.
+    """
+    p = parts.weight[i]
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    counts[VISITS] += 1
+    if slot >= 0:
+        counts[HITS] += 1
+        if corners is not None:
+            value = scratch.values[slot]
+            for t in range(start, stop):
+                scratch.labels[t - start] = corners.labels[t, slot]
+    else:
+        counts[CALLS] += 1
+        set_gap(gaps, i, max(p * (value - current), 0.0), rules.gap_degree)
+        if corners is not None:
+            slot = _insert_answer(parts, corners, i, value, rules, scratch, counts)
+
+    labels = scratch.labels[: stop - start]
+    loss_plus, loss_now = labels_loss(parts, i, labels), dual.loss[i] / p
+    slope_fw, slope_away = p * (value - current), 0.0
+    away, n_active, alpha_away = -1, 1, 0.0
+    away_labels, loss_minus = scratch.away_labels, 0.0
+    if corners is not None:
+        away, n_active = away_corner(corners.alpha[i], scratch.values, corners.size[i])
+        alpha_away = corners.alpha[i, away]
+        slope_away = p * (current - scratch.values[away])
+        for t in range(start, stop):
+            away_labels[t - start] = corners.labels[t, away]
+        loss_minus = corners.loss[i, away]
+
+    chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
+    for kind in range(3):
+        if not considers(rules.step, kind, slope_fw, slope_away, n_active):
+            continue
+        slope, limit = slope_and_limit(kind, slope_fw, slope_away, alpha_away)
+        if slope <= 0.0:
+            continue
+        build_direction(parts, dual, i, kind, labels, away_labels, scratch)
+        curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch)
+        built = kind
+        candidate = step_length(rules, slope, curvature, limit, counts[VISITS], parts.weight.size)
+        gain = candidate * slope - 0.5 * candidate * candidate * curvature
+        if chosen < 0 or gain > best_gain:
+            chosen, gamma, maximum, best_gain = kind, candidate, limit, gain
+    if chosen < 0 or gamma == 0.0:
+        return
+    if built != chosen:
+        build_direction(parts, dual, i, chosen, labels, away_labels, scratch)
+        apply_adjoint(parts, i, scratch)
+
+    counts[STEPS + chosen] += 1
+    if chosen == FW:
+        loss_change = p * (loss_plus - loss_now)
+    elif chosen == PAIRWISE:
+        loss_change = p * (loss_plus - loss_minus)
+    else:
+        loss_change = p * (loss_now - loss_minus)
+    take_step(parts, dual, i, rules.lam, gamma, loss_change, counts[VISITS], scratch)
+    if corners is not None:
+        counts[DROPS] += move_mass(
+            corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
+        )
+        if not rules.use_cache:
+            _remove_empty(parts, corners, i)
+
+
+@njit
+def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, counts, position):
+    """Visit blocks from ``position`` of the order on; returns where it stopped (see REASON)."""
+    for k in range(position, order.size):
+        i = pick_block(gaps, order[k], uniforms[k])
+        if i < 0:
+            counts[REASON] = NO_GAP
+            return k
+        if corners is not None:
+            if table_is_full(corners, i, rules):
+                counts[REASON] = TABLE_FULL
+                return k
+        slot, current = begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+        value = 0.0
+        if slot < 0:
+            value = block_argmax(parts, dual.w, i, parts.whole_cost, scratch)
+        finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
+    counts[REASON] = DONE
+    return order.size
+
+
+# ---- sweeps over all blocks --------------------------------------------------------------------
+
+
+@njit
+def sweep(parts, dual, w, loss_weight, first, last, scratch, hinge, current, labels):
+    """Argmax of blocks first..last at fixed w: values, current values (both above the truth's)."""
+    for i in range(first, last):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        block_scores(parts, w, i, loss_weight, scratch)
+        value = block_argmax(parts, w, i, loss_weight * parts.whole_cost, scratch)
+        true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        hinge[i] = value - true_value
+        current[i] = current_value(parts, dual, w, i, scratch) - true_value
+        for t in range(start, stop):
+            labels[t] = scratch.labels[t - start]
+
+
+@njit
+def current_values(parts, dual, w, scratch, current):
+    """The current values of a sweep, without asking the oracle."""
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        block_scores(parts, w, i, 1.0, scratch)
+        true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
+        current[i] = current_value(parts, dual, w, i, scratch) - true_value
+
+
+@njit
+def accumulate(parts, dual, labels, lam, target, scratch):
+    """``target += sum_i (p_i / lam) F_i' (e(y_i) - point_i)``; the point is mu_i or ``labels``."""
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        truth = parts.truth[start:stop]
+        kind = FW if labels.size == 0 else PAIRWISE
+        minus = truth if labels.size == 0 else labels[start:stop]
+        build_direction(parts, dual, i, kind, truth, minus, scratch)
+        apply_adjoint(parts, i, scratch)
+        add_to_weights(parts, i, parts.weight[i] / lam, target, scratch)
+
+
+@njit
+def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
+    """One common Frank-Wolfe step of all blocks towards ``labels``; weights are left to the caller.
+
+    Every block must have a free slot when corners are kept.
+    """
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        target = labels[start:stop]
+        p = parts.weight[i]
+        build_direction(parts, dual, i, FW, target, target, scratch)
+        move_marginals(parts, dual, i, gamma, scratch)
+        dual.loss[i] += gamma * (p * labels_loss(parts, i, target) - dual.loss[i])
+        if corners is not None:
+            slot = _find_corner(corners.labels, corners.size[i], target, start, stop - start)
+            if slot < 0:
+                slot = corners.size[i]
+                corners.size[i] += 1
+                corners.labels[start:stop, slot] = target
+                corners.loss[i, slot] = labels_loss(parts, i, target)
+                corners.alpha[i, slot] = 0.0
+            counts[DROPS] += move_mass(corners.alpha[i], corners.size[i], FW, slot, -1, gamma, 1.0)
+
+
+@njit
+def set_to_truth(parts, dual):
+    """All mass of every block on its true output."""
+    n_states = parts.cost.shape[0]
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        for t in range(start, stop):
+            dual.nodes[t, parts.truth[t]] = 1.0
+        for e in range(parts.edge_start[i], parts.edge_stop[i]):
+            child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
+            row = parts.edge_table[e] * n_states + parts.truth[child]
+            dual.tables[i, row * n_states + parts.truth[parent]] += 1.0
+
+
+@njit
+def scale_to_truth(parts, dual, factor):
+    """``mu_i = factor * mu_i + (1 - factor) * e(y_i)`` for every block."""
+    n_states = parts.cost.shape[0]
+    for t in range(parts.truth.size):
+        true = parts.truth[t]
+        if dual.nodes[t, true] == 1.0:
+            continue
+        for k in range(n_states):
+            dual.nodes[t, k] *= factor
+        dual.nodes[t, true] += 1.0 - factor
+    for i in range(parts.weight.size):
+        start = parts.node_start[i]
+        for a in range(dual.tables.shape[1]):
+            dual.tables[i, a] *= factor
+        for e in range(parts.edge_start[i], parts.edge_stop[i]):
+            child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
+            row = parts.edge_table[e] * n_states + parts.truth[child]
+            dual.tables[i, row * n_states + parts.truth[parent]] += 1.0 - factor
+        dual.loss[i] *= factor
+
+
+@njit
+def scale_corners(parts, corners, factor):
+    """The same for explicit duals; every block must have a free slot for its truth."""
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        truth = parts.truth[start:stop]
+        slot = _find_corner(corners.labels, corners.size[i], truth, start, stop - start)
+        if slot < 0:
+            slot = corners.size[i]
+            corners.size[i] += 1
+            corners.loss[i, slot] = 0.0
+            corners.alpha[i, slot] = 0.0
+            for t in range(start, stop):
+                corners.labels[t, slot] = parts.truth[t]
+        for c in range(corners.size[i]):
+            corners.alpha[i, c] *= factor
+        corners.alpha[i, slot] += 1.0 - factor
+
+
+@njit
+def losses_of(parts, labels):
+    """L_i of every block for a labelling of all nodes."""
+    losses = np.empty(parts.weight.size)
+    for i in range(parts.weight.size):
+        losses[i] = labels_loss(parts, i, labels[parts.node_start[i] : parts.node_start[i + 1]])
+    return losses
+
+
+@njit
+def marginals_of_corners(parts, dual, corners):
+    """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
+    n_states = parts.cost.shape[0]
+    for i in range(parts.weight.size):
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        size = corners.size[i]
+        corners.alpha[i, :size] /= corners.alpha[i, :size].sum()
+        dual.nodes[start:stop] = 0.0
+        dual.tables[i] = 0.0
+        dual.loss[i] = 0.0
+        for c in range(size):
+            alpha = corners.alpha[i, c]
+            if alpha == 0.0:
+                continue
+            dual.loss[i] += parts.weight[i] * alpha * corners.loss[i, c]
+            for t in range(start, stop):
+                dual.nodes[t, corners.labels[t, c]] += alpha
+            for e in range(parts.edge_start[i], parts.edge_stop[i]):
+                child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
+                row = parts.edge_table[e] * n_states + corners.labels[child, c]
+                dual.tables[i, row * n_states + corners.labels[parent, c]] += alpha
+
+
+# ---- primal baselines --------------------------------------------------------------------------
+
+
+@inner
+def _any_active(parts, i, scratch):
+    for r in range(parts.row_start[i + 1] - parts.row_start[i]):
+        if scratch.active[r]:
+            return True
+    return False
+
+
+@njit
+def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, scratch):
+    """Stochastic subgradient (lam > 0) or structured perceptron (lam = 0) steps.
+
+    ``target`` accumulates the sum z of feature differences. Subgradient: ``w_k = z_k / (lam k)``
+    after k steps of size 1/k, so its oracle is the argmax of ``z + lam k L``; perceptron: ``w = z``
+    and no loss. ``moments`` gets sum_j j (z_j - z_{j-1}). Returns the number of mistakes.
+    """
+    mistakes = 0
+    for m in range(order.size):
+        i = order[m]
+        visit = first_visit + m + 1
+        start, stop = parts.node_start[i], parts.node_start[i + 1]
+        loss_weight = lam * (visit - 1)
+        if lam > 0.0 and visit == 1:
+            loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
+        block_scores(parts, target, i, loss_weight, scratch)
+        block_argmax(parts, target, i, loss_weight * parts.whole_cost, scratch)
+        truth, labels = parts.truth[start:stop], scratch.labels[: stop - start]
+        build_direction(parts, dual, i, PAIRWISE, truth, labels, scratch)
+        if _any_active(parts, i, scratch):
+            mistakes += 1
+            apply_adjoint(parts, i, scratch)
+            factor = parts.weight[i] * parts.weight.size
+            add_to_weights(parts, i, factor, target, scratch)
+            add_to_weights(parts, i, factor * visit, moments, scratch)
+    return mistakes

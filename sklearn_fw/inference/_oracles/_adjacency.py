@@ -1,0 +1,90 @@
+"""Scores as the compiled loops on general graphs want them."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from .._scores import arrays_of, as_array
+
+
+@functools.cache
+def kernels():
+    """The compiled loops on general graphs; numba is loaded at the first question."""
+    from ..._kernels.graphs import message_passing
+
+    return message_passing
+
+
+class Adjacency(NamedTuple):
+    """Which edges meet at which node; see `sklearn_fw._kernels.graphs.message_passing`."""
+
+    source: np.ndarray  # edge e of the loops is edge source[e] of the scores,
+    flipped: np.ndarray  # turned round if flipped[e], so that it leads to a higher node
+    start: np.ndarray
+    edge: np.ndarray
+    other: np.ndarray
+
+
+def adjacency(edges, n_nodes, n_states):
+    """The plan of a graph, for `PlanCache`."""
+    low, high = edges.min(axis=1), edges.max(axis=1)
+    source = np.lexsort((high, low))
+    low, high = low[source], high[source]
+    # Of the edges at a node those that lead down come first, which a stable sort keeps so.
+    order = np.argsort(np.concatenate([high, low]), kind="stable")
+    degree = np.column_stack(
+        [np.bincount(high, minlength=n_nodes), np.bincount(low, minlength=n_nodes)]
+    )
+    return Adjacency(
+        source=source,
+        flipped=edges[source, 0] > edges[source, 1],
+        start=np.concatenate([[0], np.cumsum(degree)]),
+        edge=order % max(len(edges), 1),
+        other=np.concatenate([low, high])[order],
+    )
+
+
+class Problem(NamedTuple):
+    """Scores in compiled form: the first arguments of all loops."""
+
+    unary: np.ndarray
+    tables: np.ndarray
+    edge_table: np.ndarray
+    n_states: np.ndarray
+    start: np.ndarray
+    edge: np.ndarray
+    other: np.ndarray
+
+
+def prepare(scores, plan):
+    """The problem of some scores; all of its arrays may be overwritten but those of the plan."""
+    unary, tables, edge_table = arrays_of(scores)
+    unary, width = unary.copy(), unary.shape[1]
+    # States after the last possible one are padding, which the loops leave out.
+    n_states = ((unary > -np.inf) * np.arange(1, width + 1)).max(axis=1)
+    source, flipped = plan.source, plan.flipped
+    if len(tables) < len(source):  # one for all edges: once as it is, and once turned round
+        edge_table = flipped.astype(np.int64)
+        source, flipped = np.zeros(2, np.int64), np.array([False, True])
+    oriented = np.empty((2, len(source), width, width))
+    kernels().orient_tables(tables, source, flipped, oriented)
+    return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other)
+
+
+def first_labels(scores, start):
+    """A copy of a given labelling, by default the best state of every node by itself."""
+    if start is None:
+        return scores.unary.argmax(axis=1).astype(np.int32)
+    labels = as_array(start, "start")
+    if labels.shape != (scores.n_nodes,) or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"start must hold {scores.n_nodes} integers, one label per node, "
+            f"got shape {labels.shape} and dtype {labels.dtype}"
+        )
+    if labels.min() < 0 or labels.max() >= scores.n_states:
+        raise ValueError(
+            f"start must hold labels from 0 to {scores.n_states - 1}, "
+            f"got {labels.min()} to {labels.max()}"
+        )
+    return labels.astype(np.int32)

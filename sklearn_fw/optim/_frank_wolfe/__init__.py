@@ -1,0 +1,1 @@
+"""Frank-Wolfe methods and the combinations of atoms that they move."""

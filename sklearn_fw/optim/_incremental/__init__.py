@@ -1,0 +1,1 @@
+"""Sums over rows: incremental methods, dual coordinates, Newton, and their certificates."""

@@ -1,0 +1,150 @@
+"""Second derivatives of the losses of a `FiniteSum` in the coefficients, the intercept left out.
+
+The intercept is at its best for any coefficients, so that what counts is the curvature of the
+objective with it: rows less their mean, weighted by the curvatures of their losses.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...losses import MultinomialLogLoss
+
+__all__ = ["Curvature", "solve_positive"]
+
+# Bytes of the dense rows of which outer products are summed at a time.
+BYTES = 1 << 18
+# What is added to the unit diagonal of a scaled matrix, at first, where it is singular.
+JITTER = 1e-13
+# So often it grows, at most: to a multiple that makes any matrix of numbers up to 1 definite.
+TRIALS = 15
+
+
+class Curvature:
+    """Second derivatives at the slopes of a point.
+
+    Parameters
+    ----------
+    problem : FiniteSum
+        The objective.
+    slopes : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        Derivatives of the weighted losses at the scores of the point.
+    """
+
+    def __init__(self, problem, slopes):
+        self.problem = problem
+        self.weight = None
+        if problem.weight is not None:
+            self.weight = problem.weight if slopes.ndim == 1 else problem.weight[:, None]
+            used = self.weight > 0.0
+            slopes = np.divide(slopes, self.weight, out=np.zeros_like(slopes), where=used)
+        self.rows = problem.loss.curvature(slopes)
+        self.probabilities = None
+        if isinstance(problem.loss, MultinomialLogLoss):
+            p = np.array(slopes)
+            p[np.arange(len(p)), problem.y.astype(np.intp)] += 1.0
+            self.probabilities = p
+        if self.weight is not None:
+            self.rows = self.rows * self.weight
+
+    @classmethod
+    def bound(cls, problem):
+        """The largest second derivatives that there can be; one output."""
+        largest = cls.__new__(cls)
+        largest.problem, largest.probabilities, largest.weight = problem, None, problem.weight
+        weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
+        largest.rows = problem.loss.smoothness * weight
+        return largest
+
+    def along(self, moves):
+        """Changes of the slopes, to first order, when the scores but for the intercepts move.
+
+        The intercepts follow: the changes of every output have the sum zero.
+        """
+        changes = self.apply(moves)
+        if not self.problem.fit_intercept:
+            return changes
+        if self.probabilities is None:
+            total = self.rows.sum()
+            return changes - self.rows * (changes.sum() / total) if total > 0.0 else changes
+        shift, *_ = np.linalg.lstsq(self._mass(), changes.sum(axis=0))
+        return changes - self.apply(np.tile(shift, (len(moves), 1)))
+
+    def apply(self, moves):
+        """The same without intercepts that follow."""
+        if self.probabilities is None:
+            return self.rows * moves
+        from ..._kernels.common.sums import softmax_curvature
+
+        changes = np.empty_like(moves)
+        softmax_curvature(self.probabilities, self.problem.weight, moves, changes)
+        return changes
+
+    def _mass(self):
+        """Sum over the rows of their curvatures (n_outputs, n_outputs)."""
+        p = self.probabilities
+        weighted = p if self.weight is None else p * self.weight
+        return np.diag(weighted.sum(axis=0)) - weighted.T @ p
+
+    def matrix(self, rows=None):
+        """``sum_i h_i (x_i - m) (x_i - m)^T`` for one output, or for curvatures ``rows``.
+
+        m is the mean with the weights h_i; zero without an intercept.
+        """
+        problem, h = self.problem, self.rows if rows is None else rows
+        size = problem.n_columns
+        center = problem.column_means if problem.centers else None
+        if sp.issparse(problem.X):
+            from ..._kernels.common.quadratic import add_outer_products
+
+            total, mass, X = np.zeros((size, size)), np.zeros(size), problem.X
+            add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
+        else:
+            total, mass = _dense_products(problem.X, h, center)
+        if problem.fit_intercept:
+            sum_of_h = h.sum()
+            if sum_of_h > 0.0:
+                total -= np.multiply.outer(mass, mass / sum_of_h)
+        return total
+
+
+def _dense_products(X, h, center):
+    """``sum_i h_i u_i u_i^T`` and ``sum_i h_i u_i`` for ``u_i = x_i - center``."""
+    n_rows, size = X.shape
+    step = max(64, BYTES // (8 * size))
+    root = np.sqrt(h)
+    total, mass = None, 0.0
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        scaled = np.asarray(X[part], np.float64)
+        if center is not None:
+            scaled = scaled - center
+        scaled = scaled * root[part, None]
+        product = scaled.T @ scaled
+        total = product if total is None else np.add(total, product, out=total)
+        mass = mass + root[part] @ scaled
+    return total, mass
+
+
+def solve_positive(matrix, right, ridge=0.0):
+    """Solution of ``(matrix + ridge I) x = right`` for a symmetric matrix that may be singular.
+
+    Columns are scaled to a unit diagonal first. Where the matrix is not positive definite to
+    rounding, the least multiple of the unit matrix that makes it so is added.
+    """
+    from scipy.linalg.lapack import dposv
+
+    diagonal = np.diagonal(matrix) + ridge
+    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = matrix / np.multiply.outer(scale, scale)
+    places = np.arange(len(scale))
+    target = scale if right.ndim == 1 else scale[:, None]
+    added = 0.0
+    for _ in range(TRIALS):
+        scaled[places, places] = 1.0 + added
+        _, solution, info = dposv(scaled, right / target)
+        if info == 0:
+            return solution / target
+        added = max(JITTER, 100.0 * added)
+    raise FloatingPointError(  # entries are at most 1: only NaN is left
+        "the curvature of the losses is not finite: check the scale of X and sample_weight"
+    )

@@ -1,0 +1,441 @@
+"""The iterate of an incremental method where kernels can work on it: one interface, three layouts.
+
+An engine holds the coefficients, the intercepts, the memory and the sum ``A = sum_i memory_i x_i``,
+and runs steps on given rows. Which layout fits is a question of the penalty and of the number of
+outputs; methods do not see the difference.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from ._columns import Columns
+from ._crew import Crew
+from ._finite_sum import Pair
+
+__all__ = ["BlockEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
+
+# Bytes of the state of a column.
+ROW_BYTES = 32
+
+
+def make_engine(problem, n_workers, *, dense=False):
+    """The fastest engine for a problem; ``dense``: one block of all columns (dense SAGA)."""
+    if problem.penalty.separable and problem.n_outputs is None and not dense:
+        return SeparableEngine(problem, n_workers)
+    return BlockEngine(problem, n_workers, dense=dense)
+
+
+class Engine(ABC):
+    """What a method needs to know; steps have the size ``gamma`` times ``metric``.
+
+    Parameters
+    ----------
+    problem : FiniteSum
+        The objective.
+    n_workers : int
+        Number of threads.
+    """
+
+    def __init__(self, problem, n_workers):
+        self.problem = problem
+        self.crew = Crew(n_workers)
+        self.target = problem.target()
+        self.memory = np.zeros((problem.n_rows, *problem.shape[1:]))
+        self.n_rows, self._seen = problem.active.size, None
+        self.gamma = self.metric = None
+
+    def set_step(self, gamma, metric, center):
+        """Fix the step sizes of columns and intercept, factors per column (None: ones), and what
+        is subtracted from dense rows (None: nothing)."""
+        self.gamma, self.metric, self.center = gamma, self.common(metric), center
+        self.rows = self.problem.rows(center)
+        self._write_steps()
+
+    def join(self, seen):
+        """Take the rows of the problem as a part of more rows, see `Seen`."""
+        self._seen = seen
+        self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
+
+    def counts(self):
+        """Rows that touch each column, or its block."""
+        if self._seen is None:
+            return self._own_counts()
+        return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
+
+    @property
+    def sparsity(self):
+        """Share of the rows that touch the column (or block) that most of them touch."""
+        if self.problem.fit_intercept:
+            return 1.0
+        return float(self.counts().max(initial=0) / self.n_rows) or 1.0 / self.n_rows
+
+    def _own_counts(self):
+        return self.problem.counts
+
+    def common(self, metric):
+        """Factors of the step as the engine can use them."""
+        return metric
+
+    def shares(self):
+        """``gamma metric_v / n_v``: the part of a full step that one visit of a column makes."""
+        shares = np.append(self.counts(), 0.0)
+        np.divide(self.gamma[0], shares, out=shares, where=shares > 0.0)
+        if self.metric is not None:
+            shares[:-1] *= self.metric
+        shares[-1] = self.gamma[1] / self.n_rows
+        return shares
+
+    def move_to(self, coef, intercept, memory=None, total=None, mass=None):
+        """Go to a point of the problem, with memory, ``X^T memory`` and ``sum_i memory_i``.
+
+        The memory is taken as it is, not copied: the steps will write to it.
+        """
+        if self.center is not None:
+            intercept = intercept + self.center @ coef
+        self._put_point(coef, intercept)
+        if memory is not None:
+            self.memory = memory.reshape(self.memory.shape)
+            mass = memory.sum(axis=0) if mass is None else mass
+            if self.center is not None:
+                total = total - np.multiply.outer(self.center, mass)
+            self._put_total(total, mass)
+
+    def point(self):
+        """Coefficients and intercepts, copies."""
+        coef, intercept = self._get_point()
+        if self.center is not None:
+            intercept = intercept - self.center @ coef
+        return coef, intercept
+
+    def total(self):
+        """``X^T memory`` as the steps have kept it."""
+        total, mass = self._get_total()
+        if self.center is not None:
+            total = total + np.multiply.outer(self.center, mass)
+        return total
+
+    def drift(self):
+        """Largest difference between ``X^T memory`` and what the steps have kept of it."""
+        drift = self.problem.gradient(self.memory.reshape(-1, *self.problem.shape[1:]))
+        drift -= self.total()
+        return float(np.abs(drift, out=drift).max(initial=0.0))
+
+    def idle(self):
+        """Columns that no row touches."""
+        return self.shares()[:-1] == 0.0
+
+    def mass(self):
+        """Sum of the memory as the steps have kept it."""
+        return np.array(self._get_total()[1])
+
+    def close(self):
+        """End all threads."""
+        self.crew.close()
+
+    def fenchel(self, mapping=True):
+        """The `Pair` of the present point and the present A; ``mapping`` may be left out."""
+        (coef, intercept), (total, mass) = self._get_point(), self._get_total()
+        return self.problem.pair(coef, intercept, total, mass)
+
+    @abstractmethod
+    def _write_steps(self):
+        """Put the step sizes where the kernel looks for them."""
+
+    @abstractmethod
+    def run(self, order, refresh=True):
+        """Make a step on every row of ``order``; returns minus the conjugates at the new slopes."""
+
+
+class SeparableEngine(Engine):
+    """One output, coordinates penalised one by one: the fast layout (`incremental.py`)."""
+
+    def __init__(self, problem, n_workers, *, order_columns=True):
+        super().__init__(problem, n_workers)
+        from ..._kernels.incremental.incremental import Separable
+
+        penalty = problem.penalty
+        self._bounds = bounds_of(penalty, problem)
+        # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
+        self.columns = Columns(problem, self.crew, ROW_BYTES if order_columns else 0)
+        self.team = self._gather_team() if n_workers > 1 else None
+        self.state = np.zeros((self.columns.size, 2 + n_workers))
+        bounds = self.columns.placed(self._bounds)
+        self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds)
+
+    @property
+    def hot(self):
+        """Columns of which every worker has a copy."""
+        return self.columns.hot
+
+    def _gather_team(self):
+        from ..._kernels.incremental.incremental import Team
+
+        n_hot, n_workers = self.hot.size, self.crew.size
+        return Team(
+            self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
+            np.zeros((n_workers, 2, n_hot)), 1,
+        )  # fmt: skip
+
+    def set_step(self, gamma, metric, center):
+        super().set_step(gamma, metric, center)
+        self.placed_metric = self.columns.placed(metric)
+        if self.team is not None:
+            travel = gamma[0] * self.problem.loss.smoothness
+            period = self.columns.period(travel, self.center, self.metric)
+            self.team = self.team._replace(period=period)
+        self.rows = self.columns.rows(center)
+
+    def _write_steps(self):
+        shares = self.shares()
+        last = self.columns.first - 1
+        self.state[self.columns.place, 1], self.state[last, 1] = shares[:-1], shares[-1]
+        self._private()[:, :, 1] = shares[self.hot]
+
+    def _private(self):
+        """View of the private copies, (n_workers, n_hot, columns of the state)."""
+        copies = self.state[self.columns.first :]
+        return copies.reshape(self.crew.size, self.hot.size, self.state.shape[1])
+
+    def run(self, order, refresh=True):
+        from ..._kernels.incremental.incremental import epoch
+
+        if self.team is not None:
+            self._hand_out()
+
+        last = self.columns.last
+
+        def work(part, worker):
+            return epoch(
+                self.rows, self.target, self.penalty, part, self.state, self.memory,
+                self.gamma, self.placed_metric, refresh, last, worker, self.team,
+            )  # fmt: skip
+
+        done = self.crew.run(work, order)
+        if self.team is not None:
+            self._collect()
+        return done
+
+    def _hand_out(self):
+        team, private, rows = self.team, self._private(), self.columns.hot_place
+        team.base[:] = self.state[rows, 0]
+        team.seen[:] = team.base
+        team.published[:, 0] = 0.0
+        team.published[:, 1] = self.state[rows, 2 : 2 + self.crew.size].T
+        private[:, :, 0] = team.base
+        private[:, :, 2:] = self.state[rows, 2:]
+
+    def _collect(self):
+        team, hot, rows = self.team, self.hot, self.columns.hot_place
+        self.state[rows, 2 : 2 + self.crew.size] = team.published[:, 1].T
+        x = team.base + team.published[:, 0].sum(axis=0)
+        # Sums of steps are not exact zeros or bounds: one more proximal step on these columns.
+        share, total = self.state[rows, 1], self.state[rows, 2 : 2 + self.crew.size].sum(axis=1)
+        moved = x - share * total
+        inside = hot < self.problem.n_columns
+        moved[inside] = self._hot_penalty().prox(moved[inside], share[inside])
+        self.state[rows, 0] = moved
+
+    def fenchel(self, mapping=True):
+        from ..._kernels.incremental.incremental import fenchel
+
+        step = self.problem.unit_step if mapping else 0.0
+        value, product, conjugate, steepest, size = fenchel(
+            self.state, self.problem.n_columns, self.crew.size, self.penalty, step
+        )
+        scale = 1.0
+        if steepest > 0.0:
+            if self.penalty.bounds is not None:
+                return super().fenchel()
+            conjugate, scale = 0.0, self.penalty.l1 / steepest
+        return Pair(value, product, conjugate, scale, size)
+
+    def _hot_penalty(self):
+        """The penalty of the hot columns."""
+        penalty, hot = self.problem.penalty, self.hot[self.hot < self.problem.n_columns]
+        lower, upper = (
+            side if np.ndim(side) == 0 else side[hot] for side in (penalty.lower, penalty.upper)
+        )
+        return replace(penalty, lower=lower, upper=upper, n_features=None)
+
+    def _put_point(self, coef, intercept):
+        self.state[self.columns.place, 0] = coef
+        self.state[self.problem.n_columns, 0] = intercept
+
+    def _get_point(self):
+        coef = self.state[self.columns.place, 0]
+        return np.array(coef), self.state[self.problem.n_columns, 0].copy()
+
+    def _put_total(self, total, mass):
+        n_columns = self.problem.n_columns
+        self.state[: n_columns + 1, 2:] = 0.0
+        self.state[self.columns.place, 2], self.state[n_columns, 2] = total, mass
+
+    def _get_total(self):
+        n_columns = self.problem.n_columns
+        parts = self.state[: n_columns + 1, 2 : 2 + self.crew.size].sum(axis=1)
+        return parts[self.columns.place], parts[n_columns]
+
+
+class BlockEngine(Engine):
+    """Blocks of columns, several outputs, or all columns in every step."""
+
+    def __init__(self, problem, n_workers, *, dense=False):
+        super().__init__(problem, n_workers)
+        from ..._kernels.incremental import block_incremental as kernel
+        from ..._kernels.incremental.incremental import Separable
+
+        penalty, n_columns = problem.penalty, problem.n_columns
+        self.n_outputs = problem.n_outputs or 1
+        self.memory = self.memory.reshape(problem.n_rows, self.n_outputs)
+        self.call = None
+        self.separable = Separable(0.0, 0.0, None)
+        code, params, weight = kernel.ELEMENTWISE, np.zeros(1), None
+        if penalty.separable:
+            self.separable = Separable(
+                float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem)
+            )
+            label = np.zeros(n_columns, np.intp) if dense else np.arange(n_columns)
+        else:
+            if dense:
+                raise ValueError(
+                    "solver='saga' makes dense steps and takes penalties of single coefficients "
+                    "only; use solver='asaga' for penalties of groups"
+                )
+            label, weight = alone_where_free(penalty.labels, penalty.weights)
+            code, params = penalty.code, penalty.params
+            if code == kernel.PYTHON:
+                self.call = kernel.PythonProx(penalty.block_prox)
+        n_blocks = int(label.max(initial=-1)) + 1
+        sizes = np.bincount(label, minlength=n_blocks)
+        weight = np.ones(n_blocks) if weight is None else weight
+        self.blocks = kernel.Blocks(
+            label.astype(np.intp), np.append(0, np.cumsum(sizes)).astype(np.intp),
+            np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
+        )  # fmt: skip
+        shape = n_columns + 1, self.n_outputs
+        self.now = kernel.Iterate(np.zeros(shape), np.zeros(n_columns + 1), np.zeros(shape))
+        largest = int(sizes.max(initial=1)) * self.n_outputs
+        self.scratches = [
+            kernel.Scratch(
+                np.zeros(self.n_outputs), np.zeros(self.n_outputs), np.zeros(n_columns),
+                np.zeros(n_blocks, dtype=np.intp), np.zeros(largest), np.zeros(largest),
+            )
+            for _ in range(n_workers)
+        ]  # fmt: skip
+
+    def _own_counts(self):
+        from ..._kernels.common.rows import count_blocks
+
+        rows, label = self.problem.rows(), self.blocks.label
+        counts = np.zeros(self.blocks.start.size - 1)
+        last = np.full(counts.size, -1, dtype=np.intp)
+        count_blocks(rows, self.problem.active, label, counts, last)
+        return counts[label]
+
+    def common(self, metric):
+        if metric is None or self.problem.penalty.separable:
+            return metric
+        # The prox of a block has one step: its columns take the smallest of their factors.
+        smallest = np.full(self.blocks.start.size - 1, np.inf)
+        np.minimum.at(smallest, self.blocks.label, metric)
+        return smallest[self.blocks.label]
+
+    def _write_steps(self):
+        self.now.step[:] = self.shares()
+
+    def run(self, order, refresh=True):
+        from ..._kernels.incremental.block_incremental import block_epoch
+
+        team = None if self.crew.size == 1 else True
+
+        def work(part, worker):
+            return block_epoch(
+                self.rows, self.target, self.separable, self.blocks, part, self.now, self.memory,
+                self.gamma, self.metric, refresh, self.scratches[worker], team, self.call,
+            )  # fmt: skip
+
+        done = self.crew.run(work, order)
+        if self.call is not None and self.call.error is not None:
+            raise self.call.error
+        return done
+
+    def _put_point(self, coef, intercept):
+        self.now.x[:-1] = coef.reshape(-1, self.n_outputs)
+        self.now.x[-1] = intercept
+
+    def _get_point(self):
+        shape = self.problem.shape
+        return self.now.x[:-1].reshape(shape).copy(), self.now.x[-1].reshape(shape[1:]).copy()
+
+    def _put_total(self, total, mass):
+        self.now.total[:-1] = total.reshape(-1, self.n_outputs)
+        self.now.total[-1] = mass
+
+    def _get_total(self):
+        shape = self.problem.shape
+        return self.now.total[:-1].reshape(shape), self.now.total[-1].reshape(shape[1:])
+
+
+class LaggedEngine(Engine):
+    """Dense SAGA and SAG whose columns catch up when a row needs them; one worker."""
+
+    def __init__(self, problem, pull):
+        super().__init__(problem, 1)
+        from ..._kernels.incremental.incremental import Separable
+
+        penalty = problem.penalty
+        if not penalty.separable or problem.n_outputs is not None:
+            raise ValueError(
+                "columns can catch up later for one output and penalties of single coefficients "
+                "only: use solver='asaga'"
+            )
+        if bounds_of(penalty, problem) is not None:
+            raise ValueError("bounds cannot be caught up with; use solver='asaga'")
+        self.penalty = Separable(float(penalty.l1), float(penalty.l2), None)
+        self.pull = pull
+        n_columns = problem.n_columns
+        self.x, self.sum = np.zeros(n_columns + 1), np.zeros(n_columns + 1)
+        self.last = np.zeros(n_columns, dtype=np.int64)
+
+    def _write_steps(self):
+        pass  # the kernel needs the step sizes alone
+
+    def run(self, order, refresh=True):
+        from ..._kernels.incremental.lagged import lagged_epoch
+
+        return lagged_epoch(
+            self.rows, self.target, self.penalty, order, self.x, self.sum, self.memory,
+            self.problem.active.size, self.gamma, self.pull, self.metric, self.last,
+        )  # fmt: skip
+
+    def _put_point(self, coef, intercept):
+        self.x[:-1], self.x[-1] = coef, intercept
+
+    def _get_point(self):
+        return self.x[:-1].copy(), self.x[-1].copy()
+
+    def _put_total(self, total, mass):
+        self.sum[:-1], self.sum[-1] = total, mass
+
+    def _get_total(self):
+        return self.sum[:-1], self.sum[-1]
+
+
+def bounds_of(penalty, problem):
+    """Bounds (n_columns, 2) of a separable penalty, None when there are none."""
+    if np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)):
+        return None
+    bounds = np.empty((problem.n_columns, 2))
+    bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
+    return bounds
+
+
+def alone_where_free(labels, weights):
+    """Columns without penalty (label -1) become blocks of their own, of negative weight."""
+    label = labels.astype(np.intp)
+    free = label < 0
+    n_free = np.count_nonzero(free)
+    label[free] = weights.size + np.arange(n_free)
+    return label, np.append(np.asarray(weights, dtype=float), np.full(n_free, -1.0))

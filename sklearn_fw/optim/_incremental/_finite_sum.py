@@ -1,0 +1,392 @@
+"""The objective of linear models as a sum over rows, with its certificate."""
+
+from copy import copy
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...losses import MultinomialLogLoss
+
+__all__ = ["Certificate", "FiniteSum", "Pair"]
+
+# A step that ends where a penalty is least.
+LONG = 1e12
+# Most trials for the best intercept.
+SHIFTS = 100
+# Rows that temporary arrays are made for at a time.
+PART = 1 << 13
+
+
+class Certificate(NamedTuple):
+    """What is known of a point; objective and gap of the mean form, gap None without a dual."""
+
+    objective: float
+    dual_gap: float | None
+    gradient_mapping: float
+    coef: np.ndarray
+    intercept: np.ndarray
+    memory: np.ndarray  # slopes of the losses at the point
+    total: np.ndarray  # their sum over the rows, X^T memory
+    bound: float | None = None  # proven without a dual, see `_bound.py`
+
+    def row(self):
+        """The numbers for the history: one certificate."""
+        if self.dual_gap is None:
+            return {
+                "objective": self.objective,
+                "gradient_mapping": self.gradient_mapping,
+                "suboptimality": abs(self.objective) if self.bound is None else self.bound,
+            }
+        return {"objective": self.objective, "dual_gap": self.dual_gap}
+
+
+class Pair(NamedTuple):
+    """A penalty P at a point w and at minus the gradient A of the losses, of the sum form."""
+
+    value: float  # P(w)
+    product: float  # <A, w>, and of the intercept
+    conjugate: float  # P*(-scale A)
+    scale: float  # the largest number in [0, 1] for which that is finite
+    mapping: float  # largest entry of the gradient mapping
+
+
+class FiniteSum:
+    """``min_{w, c} sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)``.
+
+    The sum form of the mean loss with weights ``s_i / sum(s)`` and penalty ``penalty / sum(s)``.
+
+    Parameters
+    ----------
+    X : CSR matrix or C-contiguous ndarray of shape (n_samples, n_features)
+        Rows, float32 or float64; CSR without duplicates.
+    y : ndarray of shape (n_samples,)
+        Truth as the loss takes it; float32 does for labels.
+    loss : Loss
+        Loss of a score.
+    penalty : bound penalty
+        Of the sum form.
+    weight : ndarray of shape (n_samples,) or None
+        Factors of the losses, not negative; None means ones.
+    fit_intercept : bool
+        Whether there is a c.
+    n_outputs : int or None
+        Number of scores per row; None when the scores are not a matrix.
+    """
+
+    def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
+        self.X, self.y, self.loss, self.penalty = X, y, loss, penalty
+        self.weight, self.fit_intercept = weight, fit_intercept
+        self.n_rows, self.n_columns = X.shape
+        self.n_outputs = n_outputs
+        used = np.arange(self.n_rows) if weight is None else np.flatnonzero(weight)
+        # Half the memory where it suffices; runs shuffle this array.
+        self.active = used.astype(np.int32 if self.n_rows < 2**31 else np.int64)
+        self.total_weight = float(self.n_rows if weight is None else weight.sum())
+
+    def variant(self, *, y=None, penalty=None):
+        """The same rows with other truths or another penalty.
+
+        What depends on the rows alone is computed once for all variants.
+        """
+        for name in ("counts", "smoothness"):
+            getattr(self, name)  # cached from now on
+        other = copy(self)
+        other.active = self.active.copy()  # runs shuffle it
+        for name in ("has_dual", "null", "size"):
+            vars(other).pop(name, None)
+        other.y = self.y if y is None else y
+        other.penalty = self.penalty if penalty is None else penalty
+        return other
+
+    @property
+    def shape(self):
+        """Shape of the coefficients inside, (n_features,) or (n_features, n_outputs)."""
+        outputs = () if self.n_outputs is None else (self.n_outputs,)
+        return (self.n_columns, *outputs)
+
+    def rows(self, center=None):
+        """The rows as kernels take them."""
+        from ..._kernels.common.rows import Rows
+
+        X = self.X
+        if sp.issparse(X):
+            return Rows(X.data, X.indices, X.indptr, 0, None)
+        columns = np.arange(self.n_columns, dtype=np.int32)
+        return Rows(X.reshape(-1), columns, columns[:1], self.n_columns, center)
+
+    def target(self):
+        """The losses as kernels take them."""
+        from ..._kernels.incremental.incremental import Target
+
+        return Target(self.loss.code, float(self.loss.parameter), self.y, self.weight)
+
+    @property
+    def centers(self):
+        """Whether rows can be centred: dense ones, which an intercept then puts right."""
+        return self.fit_intercept and not sp.issparse(self.X)
+
+    @cached_property
+    def column_means(self):
+        """Means of the columns, with the weights."""
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        return self.gradient(weight) / self.total_weight
+
+    @cached_property
+    def counts(self):
+        """Number of active rows that touch each column; a dense row touches all."""
+        if not sp.issparse(self.X):
+            return np.full(self.n_columns, float(self.active.size))
+        from ..._kernels.common.rows import count_columns
+
+        counts = np.zeros(self.n_columns, dtype=self.active.dtype)
+        count_columns(self.rows(), self.active, counts)
+        return counts
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    def scores(self, coef, intercept):
+        """``X w + c``, one product with X."""
+        if not coef.any():
+            scores = np.zeros((self.n_rows, *self.shape[1:]))
+        elif self.X.dtype == np.float64:
+            scores = np.asarray(self.X @ coef)
+        else:
+            scores = np.concatenate([X @ coef for _, X in self._products()])
+        scores += intercept
+        return scores
+
+    def gradient(self, slopes):
+        """``X^T slopes``, one product with X."""
+        return sum(np.asarray(X.T @ slopes[part]) for part, X in self._products())
+
+    def _products(self):
+        """Rows that a product takes at once: all, or few where it would convert X to float64."""
+        if self.X.dtype == np.float64:
+            return [(slice(None), self.X)]
+        return ((part, self.X[part]) for part in self._parts())
+
+    def _parts(self, size=None):
+        size = size or PART
+        return [slice(i, i + size) for i in range(0, self.n_rows, size)]
+
+    def _weighted(self, values, part):
+        """Values of the rows of a part (or their vectors) times the weights."""
+        if self.weight is None:
+            return values
+        weight = self.weight[part]
+        return values * (weight if values.ndim == 1 else weight[:, None])
+
+    def loss_sum(self, scores, shift=0.0):
+        """Sum of the weighted losses."""
+        from ..._kernels.common import sums
+
+        if self.n_outputs is not None:
+            moved = scores + shift
+            return sums.softmax_losses_and_slopes(self.y, moved, self.weight, moved)
+        loss = self.loss
+        shift = float(shift)
+        return sums.sum_losses(loss.code, float(loss.parameter), self.y, scores, shift, self.weight)
+
+    def losses_and_slopes(self, scores, slopes):
+        """Sum of the weighted losses; their derivatives go to ``slopes``, maybe ``scores``."""
+        from ..._kernels.common import sums
+
+        if self.n_outputs is not None:
+            return sums.softmax_losses_and_slopes(self.y, scores, self.weight, slopes)
+        loss = self.loss
+        return sums.losses_and_slopes(
+            loss.code, float(loss.parameter), self.y, scores, self.weight, slopes
+        )
+
+    def resting_point(self):
+        """Coefficients of least penalty, where columns that no row touches stay."""
+        return self.penalty.prox(np.zeros(self.shape), LONG)
+
+    def origin(self):
+        """Where runs begin: the least penalty, mostly zero. Its objective is the scale of ``tol``.
+
+        Coefficients, best intercepts and objective of the mean form.
+        """
+        coef = self.resting_point()
+        scores, intercept = self._best_scores(coef, np.zeros(self.shape[1:]))
+        objective = (self.loss_sum(scores) + self.penalty.value(coef)) / self.total_weight
+        return coef, intercept, objective
+
+    @cached_property
+    def size(self):
+        """Mean loss of zero scores."""
+        return self.loss_sum(np.zeros((self.n_rows, *self.shape[1:]))) / self.total_weight
+
+    @cached_property
+    def null(self):
+        """Certificate of the origin."""
+        return self.certify(*self.origin()[:2])
+
+    @cached_property
+    def has_dual(self):
+        """Whether slopes of the losses give a bound: not where the penalty cannot bound w."""
+        if self.penalty.strong_convexity > 0.0:
+            return True
+        v = np.random.default_rng(0).standard_normal(self.shape)
+        try:
+            # Both signs: a coefficient may have a bound on one side only.
+            return min(self.penalty.dual_scale(v), self.penalty.dual_scale(-v)) > 0.0
+        except NotImplementedError:  # a user's penalty without conjugate
+            return False
+
+    # ---- certificate -----------------------------------------------------------------------------
+
+    def certify(self, coef, intercept, stand=None):
+        """The point with its best intercept, its objective and how far it can be from the optimum.
+
+        The slopes ``s`` of the losses at the point are dual variables: every ``t s`` with t in
+        [0, 1] bounds the optimum from below by ``-sum_i loss_i*(t s_i) - penalty*(-t X^T s)``,
+        and t is the largest number for which that is finite. An intercept asks for slopes with
+        sum zero, which is what its optimum is. Costs two products with X.
+
+        ``stand(coef, intercept, slopes, total)`` gives the `Pair` if there is a cheaper way.
+        """
+        scores, intercept = self._best_scores(coef, intercept)
+        slopes = scores  # the same memory: n numbers are what a certificate may take
+        losses = self.losses_and_slopes(scores, slopes)
+        total = self.gradient(slopes)
+        if not np.isfinite(losses):  # `drive` says so; penalties refuse such points
+            return Certificate(losses, losses, losses, coef, intercept, slopes, total)
+        pair = (stand or self._pair)(coef, intercept, slopes, total)
+        gap = None
+        if self.has_dual and pair.scale == 1.0:
+            # By Fenchel-Young equality of the losses at their slopes, without cancellation.
+            gap = pair.value + pair.product + pair.conjugate
+        elif self.has_dual:
+            dual = -self.conjugate_sum(slopes, pair.scale) - pair.conjugate
+            gap = losses + pair.value - dual
+        if gap is not None:
+            # Rounding of sums of n terms can put the bound above the value at the optimum.
+            gap = max(gap, 0.0) / self.total_weight
+        return Certificate(
+            (losses + pair.value) / self.total_weight, gap, pair.mapping / self.total_weight,
+            coef, intercept, slopes, total,
+        )  # fmt: skip
+
+    def _pair(self, coef, intercept, slopes, total):
+        return self.pair(coef, intercept, total, slopes.sum(axis=0))
+
+    def pair(self, coef, intercept, total, mass):
+        """The penalty at a point and at minus the gradient; ``mass`` is that of the intercept."""
+        scale = self.penalty.dual_scale(-total) if self.has_dual else 1.0
+        product = float(np.sum(total * coef) + np.sum(mass * intercept))
+        conjugate = self.penalty.conjugate(-scale * total) if self.has_dual else np.inf
+        moved = self.penalty.prox(coef - self.unit_step * total, self.unit_step)
+        mapping = np.abs(coef - moved).max(initial=0.0) / self.unit_step
+        return Pair(self.penalty.value(coef), product, conjugate, scale, float(mapping))
+
+    @property
+    def unit_step(self):
+        """One over the smoothness of the sum: the step of the gradient mapping."""
+        return 1.0 / (self.smoothness * self.active.size or 1.0)
+
+    @cached_property
+    def smoothness(self):
+        """Bound on the second derivative of every term, without the intercept."""
+        return self.smoothness_in(None, None)
+
+    def smoothness_in(self, metric, center):
+        """The same in a metric (factors of the columns), with something taken from the rows."""
+        from ..._kernels.common.rows import largest_norm
+
+        norm = largest_norm(self.rows(center), self.active, self.weight, metric)
+        return self.loss.smoothness * norm
+
+    def conjugate_sum(self, slopes, scale=1.0):
+        """``sum_i (s_i loss_i)*(scale slopes_i)``."""
+        total = 0.0
+        for part in self._parts():
+            y, values = self.y[part], scale * slopes[part]
+            if self.weight is not None:
+                weight = self.weight[part]
+                used = weight > 0.0
+                y, weight, values = y[used], weight[used], values[used]
+                values /= weight if values.ndim == 1 else weight[:, None]
+                total += weight @ self.loss.conjugate(y, values)
+            else:
+                total += self.loss.conjugate(y, values).sum()
+        return float(total)
+
+    def _best_scores(self, coef, intercept):
+        """Scores at the best intercepts, and these."""
+        scores = self.scores(coef, intercept)
+        if not self.fit_intercept:
+            return scores, intercept
+        shift = self.best_shift(scores)
+        if self.n_outputs is not None:
+            shift -= np.mean(intercept + shift)  # a shift of all classes changes nothing else
+        scores += shift
+        return scores, intercept + shift
+
+    def best_shift(self, scores):
+        """What to add to the intercepts to minimise the objective with w fixed."""
+        if isinstance(self.loss, MultinomialLogLoss):
+            return self._best_shifts(scores)
+        # The slope grows with the shift: from where both signs are known, between these.
+        from ..._kernels.common.sums import sum_slopes
+
+        loss, weight = self.loss, self.weight
+        code, parameter = loss.code, float(loss.parameter)
+        shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
+        stiffness = loss.smoothness * self.total_weight  # the largest that there can be
+        last = None
+        for trials in range(SHIFTS):
+            slope, size = sum_slopes(code, parameter, self.y, scores, shift, weight)
+            if abs(slope) <= 1e-15 * size:
+                return shift
+            below, above = (below, shift) if slope > 0.0 else (shift, above)
+            curvature = stiffness
+            if last is not None and shift != last[0]:
+                curvature = (slope - last[1]) / (shift - last[0])  # secant
+            reach = max(4.0 * reach, abs(slope) / stiffness)
+            move = reach if curvature <= 0.0 or trials > SHIFTS // 4 else abs(slope) / curvature
+            last = shift, slope
+            trial = shift - np.sign(slope) * min(move, reach)
+            if not below < trial < above:
+                trial = 0.5 * (below + above)
+                if trial in (below, above):
+                    return shift
+            shift = trial
+        # Where the losses become flat no shift is the best one.
+        return 0.0 if np.isinf(above - below) else shift
+
+    def _best_shifts(self, scores):
+        """The same for one intercept per class: Newton's method, damped as long as it is far."""
+        shift, reach = np.zeros(scores.shape[1]), 1.0
+        value = self.loss_sum(scores)
+        for _ in range(100):
+            gradient, hessian = self._curvature(scores, shift)
+            steepest = np.abs(gradient).max()
+            if steepest <= 1e-15 * self.total_weight:
+                break
+            sizes, axes = np.linalg.eigh(hessian)
+            while reach > 1e-8:
+                damped = np.maximum(sizes, 0.0) + steepest / reach
+                move = axes @ (axes.T @ gradient / damped)
+                trial = shift - (move - move.mean())  # equal shifts of all classes change nothing
+                trial_value = self.loss_sum(scores, trial)
+                if trial_value <= value * (1.0 + 1e-14):
+                    break
+                reach /= 8.0
+            else:
+                break
+            shift, value, reach = trial, trial_value, 4.0 * reach
+        return shift
+
+    def _curvature(self, scores, shift):
+        """Gradient and Hessian of the softmax losses in the intercepts."""
+        gradient, hessian = np.zeros(shift.size), np.zeros((shift.size, shift.size))
+        for part in self._parts():
+            p = self.loss.derivative(self.y[part], scores[part] + shift)
+            gradient += self._weighted(p, part).sum(axis=0)
+            p[np.arange(len(p)), self.y[part].astype(np.intp)] += 1.0  # now probabilities
+            weighted = self._weighted(p, part)
+            hessian += np.diag(weighted.sum(axis=0)) - weighted.T @ p
+        return gradient, hessian

@@ -1,0 +1,248 @@
+"""Regularised linear models as a function call, and what estimators share with it."""
+
+import warnings
+from contextlib import closing
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import OptimizeResult
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._loop import drive
+from ..._result import Status
+from ..._threads import count_workers
+from ..._validation import (
+    check_array_of_numbers,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_not_negative,
+    check_random_state,
+    check_sample_weight,
+    check_strength,
+    check_table,
+    check_time_limit,
+)
+from ...losses import MultinomialLogLoss, resolve_loss
+from ...penalties import resolve_penalty
+from ._finite_sum import FiniteSum
+from ._run import Start
+from ._solvers import resolve_incremental_solver
+
+__all__ = [
+    "check_rows",
+    "convergence_advice",
+    "make_problem",
+    "minimize_saga",
+    "solve",
+]
+
+
+def minimize_saga(
+    X,
+    y,
+    *,
+    loss="log_loss",
+    penalty="elasticnet",
+    alpha=None,
+    l1_ratio=0.0,
+    sample_weight=None,
+    fit_intercept=False,
+    solver="asaga",
+    x0=None,
+    max_iter=100,
+    tol=1e-4,
+    time_limit=None,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Minimise a regularised mean of losses of linear scores, to a certified accuracy.
+
+    Minimises over w and, with ``fit_intercept``, over c, with weights s_i (one by default)::
+
+        sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i + alpha * penalty(w)
+
+    Parameters
+    ----------
+    X : {array-like, CSR matrix} of shape (n_samples, n_features)
+        Rows; C-ordered float32 or float64 arrays and CSR matrices without duplicate entries are
+        not copied.
+    y : array-like of shape (n_samples,)
+        Truth: -1 and +1 for losses of a margin, class indices for "multinomial", numbers else.
+    loss : str or Loss, default="log_loss"
+        A name or an object of `sklearn_fw.losses`.
+    penalty : "elasticnet", None or Penalty, default="elasticnet"
+        "elasticnet" is ``l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2``; an object of
+        `sklearn_fw.penalties`, or your own.
+    alpha : float or None, default=None
+        Weight of the penalty, not negative; None means 1 / n_samples.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm, in [0, 1].
+    sample_weight : array-like of shape (n_samples,), default=None
+        Factors of the losses.
+    fit_intercept : bool, default=False
+        Whether there is a c; it is not penalised.
+    solver : str or solver object, default="asaga"
+        See `sklearn_fw.linear_model.AsagaClassifier`.
+    x0 : array-like of shape (n_features,) or (n_features, n_classes), default=None
+        Where to start; None means zero.
+    max_iter : int, default=100
+        Largest number of epochs (steps on n_samples rows, all threads together).
+    tol : float, default=1e-4
+        Stop when the duality gap is at most ``tol`` times the objective; without a dual when the
+        gradient mapping is at most ``tol`` times what it is at w = 0 and a bound on the
+        suboptimality at most ``tol`` times the objective.
+    time_limit : float or None, default=None
+        Seconds after which no new epoch begins.
+    n_jobs : int or None, default=None
+        Threads; None means 1 and -1 all that this process may use, which is also the most.
+    random_state : int, RandomState or None, default=None
+        Orders of the rows. Results are reproducible to the bit with one thread only.
+    verbose : int, default=0
+        Log a line per epoch.
+
+    Returns
+    -------
+    result : OptimizeResult
+        ``x``, ``intercept``, ``fun`` (objective), ``dual_gap`` (None without a dual),
+        ``gradient_mapping``, ``nit`` (epochs), ``n_updates`` (steps), ``success``, ``status``,
+        ``message``, ``memory`` (slopes of the losses at x), ``memory_drift`` (how far the running
+        sum of the memory had drifted before the last repair) and ``history`` (dict of arrays).
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, NaN or infinity in the data, labels a loss cannot take.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before ``tol`` is reached; names the certificate.
+
+    See Also
+    --------
+    sklearn_fw.linear_model.AsagaClassifier : The same as an estimator.
+
+    Notes
+    -----
+    An epoch costs O(nnz). Memory beyond X is about 3 n + 6 d numbers for one output; with several
+    threads, or more than 260,000 sparse columns, the column indices of X once more, in four bytes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import minimize_saga
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> result = minimize_saga(X, [1.0, 2.0, 3.0], loss="squared_error", alpha=0.1, tol=1e-10)
+    >>> result.x.round(3)
+    array([1.748, 0.979])
+    >>> result.dual_gap < 1e-9
+    True
+    """
+    problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
+    start = None
+    if x0 is not None:
+        x0 = check_array_of_numbers(x0, "x0")
+        check_magnitude(x0, "x0")
+        if x0.shape != problem.shape:
+            raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
+        start = Start(x0, np.zeros(problem.shape[1:]))
+    run, status, n_iter, history = solve(
+        problem, resolve_incremental_solver(solver), tol=check_not_negative(tol, "tol"),
+        max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
+        n_workers=count_workers(n_jobs), start=start,
+        time_limit=check_time_limit(time_limit), verbose=check_integer(verbose, "verbose", 0),
+    )  # fmt: skip
+    if status is not Status.CONVERGED and tol > 0:
+        warnings.warn(convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=2)
+    best = run.best
+    return OptimizeResult(
+        x=best.coef, intercept=best.intercept, fun=best.objective, dual_gap=best.dual_gap,
+        gradient_mapping=best.gradient_mapping, nit=n_iter, n_updates=run.n_updates,
+        success=status is Status.CONVERGED, status=status.name.lower(), message=status.value,
+        memory=best.memory, memory_drift=run.memory_drift,
+        history={name: np.array(values) for name, values in history.items()},
+    )  # fmt: skip
+
+
+def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept):
+    """The objective of `minimize_saga`, from unchecked parameters."""
+    check_flag(fit_intercept, "fit_intercept")
+    X = check_rows(check_table(X, **ROWS))
+    y = check_array_of_numbers(y, "y")
+    if y.ndim != 1:
+        raise ValueError(f"y.shape == {y.shape}, expected ({X.shape[0]},): one truth per row of X")
+    if y.size != X.shape[0]:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
+    check_magnitude(y, "y")
+    loss = resolve_loss(loss, None)
+    n_outputs = _check_truth(loss, y)
+    weight = check_sample_weight(sample_weight, y.size)
+    alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")
+    if alpha > 0.0:
+        check_strength(alpha, "alpha")
+    bound = resolve_penalty(penalty, l1_ratio).bind(X.shape[1])
+    return FiniteSum(
+        X, y, loss, bound.scaled(alpha * weight.sum()), fit_intercept=fit_intercept,
+        weight=None if sample_weight is None else weight, n_outputs=n_outputs,
+    )  # fmt: skip
+
+
+# What `check_array` is to make of X: nothing is copied that kernels can read as it is.
+ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+def check_rows(X):
+    """Validated X, copied only if an entry stands twice in a row: sums must not count it twice."""
+    check_magnitude(X.data if sp.issparse(X) else X, "X")
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    from ..._kernels.common.rows import Rows, repeats
+
+    rows = Rows(X.data, X.indices, X.indptr, 0, None)
+    if repeats(rows, X.shape[0], np.full(X.shape[1], -1, dtype=np.int64)):
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_truth(loss, y):
+    """Number of outputs for a loss whose truths are valid."""
+    if isinstance(loss, MultinomialLogLoss):
+        if y.min() < 0 or np.any(y != np.floor(y)):
+            raise ValueError("y must hold class indices 0, 1, ... for loss='multinomial'")
+        return int(y.max()) + 1
+    if loss.task == "classification" and not np.all(np.isin(y, [-1.0, 1.0])):
+        raise ValueError(f"y must hold -1 and +1 for {loss}")
+    return None
+
+
+def solve(
+    problem,
+    solver,
+    *,
+    tol,
+    max_iter,
+    rng,
+    n_workers=1,
+    start=None,
+    time_limit=np.inf,
+    begin=None,
+    end=None,
+    verbose=0,
+):
+    """Run a solver on a `FiniteSum`: the run, how it ended, its iterations and history."""
+    run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
+    with closing(run):
+        status, n_iter, history = drive(
+            run, tol=tol, relative_to="objective", max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, begin=begin, end=None if end is None else lambda: end(run),
+        )  # fmt: skip
+    return run, status, n_iter, history
+
+
+def convergence_advice(run, status, n_iter):
+    """Why a run is not as accurate as asked, in numbers, and what to do."""
+    name, value, limit = run.shortfall
+    return f"{name} {value:.3g} > {limit:.3g} after {n_iter} epochs: {status.value}"

@@ -1,0 +1,342 @@
+"""Newton's method for smooth objectives, whose steps are found by conjugate gradients."""
+
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_scalar
+
+from ..._validation import check_positive
+from ._curvature import Curvature, solve_positive
+from ._run import PlainRun, Point, Solver, Start
+
+__all__ = ["NewtonCG", "is_ridge", "start_from_sample"]
+
+# Multiplications up to which the exact matrix of all outputs preconditions, and columns up to which
+# a matrix that all outputs share does.
+EXACT, COLUMNS = 1e7, 1000
+# Iterations of conjugate gradients per step.
+ITERATIONS = 250
+# Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
+MANY, SHARE, ROUGH, STEPS = 4000, 8, 1e-2, 12
+# Parts of the largest curvature that are added to the curvature when steps fail.
+DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
+# Share of the largest curvature below which losses are straight.
+STRAIGHT = 1e-6
+# Conditions of the line search on the decrease and on the slope, and lengths that it tries.
+DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
+
+
+class Hessian:
+    """Second derivatives at a point: products, and the inverse of something like them.
+
+    Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
+    """
+
+    def __init__(self, problem, slopes, ridge, damping=0.0):
+        self.problem, self.ridge = problem, ridge
+        self.curvature = Curvature(problem, slopes)
+        if problem.n_outputs is None:
+            # Where losses are straight their largest curvature keeps the steps short.
+            largest = Curvature.bound(problem).rows
+            if self.curvature.rows.sum() <= STRAIGHT * largest.sum():
+                damping = max(damping, DAMPED[1])
+            if damping:
+                self.curvature.rows = self.curvature.rows + damping * largest
+        n_outputs, size = problem.n_outputs or 1, problem.n_columns
+        dense = not sp.issparse(problem.X)
+        if dense and n_outputs > 1 and (n_outputs * size) ** 2 * problem.n_rows <= EXACT:
+            self.inverse = ExactInverse(self)
+        else:
+            self.inverse = SharedInverse(self)
+
+    def times(self, v):
+        """Product with a move."""
+        problem, one = self.problem, self.problem.n_outputs is None
+        coef, intercept = (v[:-1, 0], v[-1, 0]) if one else (v[:-1], v[-1])
+        changes = self.curvature.apply(problem.scores(coef, intercept))
+        product = np.zeros_like(v)
+        product[:-1] = problem.gradient(changes).reshape(v[:-1].shape)
+        product[:-1] += self.ridge * v[:-1]
+        if problem.fit_intercept:
+            product[-1] = changes.sum(axis=0)
+        return product
+
+
+class ExactInverse:
+    """The inverse of the matrix of all outputs, for tiny problems."""
+
+    def __init__(self, hessian):
+        problem, p = hessian.problem, hessian.curvature.probabilities
+        n_outputs = p.shape[1]
+        weighted = p if problem.weight is None else p * problem.weight[:, None]
+        X = np.asarray(problem.X, np.float64)
+        if problem.fit_intercept:
+            # Rows less their mean: an intercept makes up for it, and the numbers stay small.
+            self.center = problem.column_means
+            X = np.column_stack([X - self.center, np.ones(len(X))])
+        size = X.shape[1]
+        matrix = np.empty((size, n_outputs, size, n_outputs))
+        for k in range(n_outputs):
+            for other in range(k + 1):
+                h = -weighted[:, k] * p[:, other]
+                if other == k:
+                    h += weighted[:, k]
+                matrix[:, k, :, other] = matrix[:, other, :, k] = X.T @ (h[:, None] * X)
+        # Equal shifts of all outputs change no probability: without a ridge any will do.
+        shift = np.einsum("jkjk->j", matrix) / n_outputs**2
+        ridge = np.full(size, hessian.ridge)
+        if problem.fit_intercept:
+            ridge[-1] = 0.0
+        shift[ridge > 0.0] = 0.0
+        for j in range(size):
+            matrix[j, :, j, :] += shift[j] + ridge[j] * np.eye(n_outputs)
+        self.matrix = matrix.reshape(size * n_outputs, -1)
+        self.has_intercept = problem.fit_intercept
+
+    def __call__(self, gradient):
+        right = gradient if self.has_intercept else gradient[:-1]
+        if self.has_intercept:
+            right = right.copy()
+            right[:-1] -= np.multiply.outer(self.center, gradient[-1])
+        step = np.zeros_like(gradient)
+        solved = solve_positive(self.matrix, right.ravel()).reshape(right.shape)
+        step[: len(right)] = solved
+        if self.has_intercept:
+            step[-1] -= self.center @ step[:-1]
+        return step
+
+
+class SharedInverse:
+    """The inverse of the curvature of all outputs on average, of its diagonal for many columns."""
+
+    def __init__(self, hessian):
+        from scipy.linalg.lapack import dpotrf
+
+        problem, ridge = hessian.problem, hessian.ridge
+        h = hessian.curvature.rows
+        h = h if h.ndim == 1 else h.mean(axis=1)
+        self.has_intercept = problem.fit_intercept
+        self.mass, self.factor = h.sum(), None
+        if self.mass <= 0.0:
+            h = np.full_like(h, problem.loss.smoothness)
+            self.mass = h.sum()
+        self.mean = problem.gradient(h) / self.mass if self.has_intercept else None
+        size = problem.n_columns
+        if size <= COLUMNS:
+            matrix = hessian.curvature.matrix(h)
+            places = np.arange(size)
+            matrix[places, places] += ridge
+            self.scale = _inverse_root(np.diagonal(matrix))
+            matrix *= np.multiply.outer(self.scale, self.scale)
+            matrix[places, places] = 1.0 + 1e-10
+            self.factor, info = dpotrf(matrix, lower=1)
+            self.factor = None if info else self.factor
+        if self.factor is None:
+            X = problem.X
+            squares = X.multiply(X) if sp.issparse(X) else np.square(X)
+            self.scale = _inverse_root(np.asarray(squares.T @ h).ravel() + ridge)
+
+    def __call__(self, gradient):
+        from scipy.linalg.lapack import dpotrs
+
+        total, mass = gradient[:-1], gradient[-1]
+        if self.has_intercept:
+            total = total - np.multiply.outer(self.mean, mass)
+        part = self.scale[:, None] * total
+        if self.factor is not None:
+            part, _ = dpotrs(self.factor, part, lower=1)
+        step = np.zeros_like(gradient)
+        step[:-1] = self.scale[:, None] * part
+        if self.has_intercept:
+            step[-1] = mass / self.mass - self.mean @ step[:-1]
+        return step
+
+
+def _inverse_root(diagonal):
+    return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+
+
+class NewtonCGRun(PlainRun):
+    """Steps to the minimum of the second-order model, as exact as the point is good."""
+
+    def __init__(self, problem, settings, *, tol, rng, start=None):
+        super().__init__(problem, Point(problem), settings, tol=tol, rng=rng, start=start)
+        self.length, self.ridge, self.damping = 1.0, problem.penalty.l2, 0
+        coef, intercept = self.engine.point()
+        self._stand_at(coef, intercept, problem.scores(coef, intercept))
+
+    @property
+    def step_size(self):
+        """Length of the last step along its direction."""
+        return self.length
+
+    def _stand_at(self, coef, intercept, scores):
+        self.point = np.empty((self.problem.n_columns + 1, self.problem.n_outputs or 1))
+        self.point[:-1] = coef.reshape(len(coef), -1)
+        self.point[-1] = intercept
+        self.scores = scores
+        self.value, self.slopes, self.gradient = self._evaluate(self.point, scores)
+
+    def _evaluate(self, point, scores):
+        """Objective, slopes and gradient."""
+        problem, slopes = self.problem, np.empty_like(scores)
+        coef, ridge = point[:-1], self.ridge
+        value = problem.losses_and_slopes(scores, slopes) + 0.5 * ridge * np.vdot(coef, coef)
+        gradient = np.zeros_like(point)
+        gradient[:-1] = problem.gradient(slopes).reshape(coef.shape)
+        gradient[:-1] += ridge * coef
+        if problem.fit_intercept:
+            gradient[-1] = slopes.sum(axis=0)
+        return value, slopes, gradient
+
+    def _parted(self, point):
+        """Coefficients and intercepts in the shapes of the problem."""
+        coef, intercept = point[:-1], point[-1]
+        return (coef, intercept) if self.problem.n_outputs else (coef[:, 0], intercept[0])
+
+    def step(self):
+        """A step, and an estimate of the certificate."""
+        hessian = Hessian(self.problem, self.slopes, self.ridge, DAMPED[self.damping])
+        found = self._search(self._direction(hessian))
+        self.damping += -1 if found and self.length > 0.1 else 1
+        self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
+        self.n_updates += self.problem.active.size
+        row = self._estimate(hessian)
+        if self.may_stop(row):
+            return self.certify()
+        return self._row(row, certified=False)
+
+    def _direction(self, hessian):
+        """Conjugate gradients for the system of Newton's method."""
+        rest = -self.gradient
+        step = np.zeros_like(rest)
+        solved = hessian.inverse(rest)
+        move = solved
+        first = size = np.vdot(rest, solved)
+        # The decrement of Newton's method, as a share of the objective, tells how near this is.
+        nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
+        accuracy = float(self.settings.forcing) * min(1.0, nearness)
+        for _ in range(ITERATIONS):
+            product = hessian.times(move)
+            curvature = np.vdot(move, product)
+            if not curvature > 0.0:
+                break
+            share = size / curvature
+            step += share * move
+            rest -= share * product
+            solved = hessian.inverse(rest)
+            before, size = size, np.vdot(rest, solved)
+            if size <= accuracy**2 * first:
+                break
+            move = solved + (size / before) * move
+        return step
+
+    def _search(self, move):
+        """Go along a direction until the weak Wolfe conditions hold; False without such a point."""
+        slope = np.vdot(self.gradient, move)
+        if not slope < 0.0:
+            return False
+        along = self.problem.scores(*self._parted(move))
+        slack = 1e-14 * abs(self.value)
+        below, above, self.length = 0.0, np.inf, 1.0
+        for _ in range(TRIALS):
+            point = self.point + self.length * move
+            scores = self.scores + self.length * along
+            value, slopes, gradient = self._evaluate(point, scores)
+            if value > self.value + DECREASE * self.length * slope + slack:
+                above = self.length
+            elif np.vdot(gradient, move) < FLATTER * slope:
+                below = self.length
+            else:
+                break
+            self.length = 2.0 * below if np.isinf(above) else 0.5 * (below + above)
+        if value > self.value + slack:
+            return False
+        self.point, self.scores, self.value = point, scores, value
+        self.slopes, self.gradient = slopes, gradient
+        self.engine.move_to(*self._parted(point))
+        return True
+
+    def _estimate(self, hessian):
+        """What is known without the best intercepts."""
+        scale = self.problem.total_weight
+        objective = float(self.value) / scale
+        if not self.has_dual:
+            steepest = float(np.abs(self.gradient[:-1]).max(initial=0.0))
+            return {"objective": objective, **self.unproven(objective, steepest / scale)}
+        total, mass = self.gradient[:-1], self.gradient[-1]
+        gap = np.vdot(total, total) / (2.0 * self.ridge)
+        if self.problem.fit_intercept:
+            gap += np.vdot(mass, mass) / max(hessian.curvature.rows.sum(), 1e-300)
+        # Losses are not negative.
+        return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
+
+    def _stand(self, coef, intercept, slopes, total):
+        pair = super()._stand(coef, intercept, slopes, total)
+        self._stand_at(coef, intercept, self.problem.scores(coef, intercept))
+        return pair
+
+
+def start_from_sample(problem, solver, *, tol, rng):
+    """A `Start` near the optimum, found on a share of many rows; None where there are few.
+
+    Far from the optimum a share of the rows tells the way as well as all of them.
+    """
+    used = problem.active.size
+    if used < MANY or used // SHARE < 2 * problem.n_columns:
+        return None
+    sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
+    y = problem.y[sample]
+    if problem.loss.task == "classification" and np.unique(y).size < np.unique(problem.y).size:
+        return None
+    weight = None if problem.weight is None else problem.weight[sample]
+    total = sample.size if weight is None else weight.sum()
+    part = type(problem)(
+        problem.X[sample], y, problem.loss, problem.penalty.scaled(total / problem.total_weight),
+        weight=weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
+    )  # fmt: skip
+    run = solver.start(part, tol=max(tol, ROUGH), rng=rng)
+    for _ in range(STEPS):
+        if run.step()["certified"] and run.may_stop(run.best.row()):
+            break
+    return Start(*run.engine.point())
+
+
+class NewtonCG(Solver):
+    """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
+
+    One output or several, any number of columns. The preconditioner is the inverse of the curvature
+    of all outputs on average, the matrix of it for some hundred columns and its diagonal for more,
+    so that scales of the columns and, where there are few, their dependence matter little. Products
+    with X are all that an iteration costs, two for every one of conjugate gradients.
+
+    Parameters
+    ----------
+    forcing : float, default=0.5
+        How exactly the system of a step is solved far from the optimum, in (0, 1); the nearer the
+        optimum, the more exactly.
+    """
+
+    def __init__(self, *, forcing=0.5):
+        self.forcing = forcing
+
+    def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        check_scalar(
+            self.forcing, "forcing", Real, min_val=0, max_val=1, include_boundaries="neither"
+        )
+        check_positive(self.forcing, "forcing")
+        if not is_ridge(problem.penalty):
+            raise ValueError(
+                "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
+            )
+        start = start or start_from_sample(problem, self, tol=tol, rng=rng)
+        return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
+
+
+def is_ridge(penalty):
+    """Whether a bound penalty is a ridge or nothing."""
+    return (
+        penalty.separable and penalty.l1 == 0.0
+        and bool(np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))
+    )  # fmt: skip

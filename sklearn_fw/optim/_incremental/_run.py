@@ -1,0 +1,326 @@
+"""Incremental methods: settings as estimators, runs as objects that the loop drives."""
+
+from abc import abstractmethod
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from ..._validation import check_choice, check_positive
+from ._bound import suboptimality_bound
+from ._engines import make_engine
+from ._overlap import proven_share
+
+__all__ = ["IncrementalSolver", "PlainRun", "Point", "Run", "Seen", "Solver", "Start"]
+
+# Share of the largest row norm that the intercept adds to the smoothness: its curvature is large,
+# so it needs no long steps, and it should not shorten those of the features.
+INTERCEPT_SHARE = 0.1
+# Squares of column entries below this count as zero: their inverse would be no number.
+TINY = 1e-200
+# Share of the mean loss of zero scores below which a certificate is rounding.
+ROUNDING = 1e-16
+
+
+class Seen(NamedTuple):
+    """All rows of a sum of which a run visits a part: what the other rows contribute."""
+
+    counts: np.ndarray  # rows before that touch each column (or its block)
+    n_rows: int  # number of rows before
+    adds: bool  # whether the rows of the run come on top of these
+    total: np.ndarray  # X^T memory of all rows
+    mass: np.ndarray  # sum of the memory of all rows
+
+
+class Start(NamedTuple):
+    """Where a run begins; a memory is only meaningful for the same rows."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    memory: np.ndarray | None = None
+    seen: Seen | None = None  # None: the rows of the run are all rows
+
+
+class Solver(BaseEstimator):
+    """Settings of a method; its parameters are grid keys ``solver__name``."""
+
+    parallel = False  # whether more than one thread can work
+    keeps_memory = False  # whether it can go on with rows that it has left
+
+    @abstractmethod
+    def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        """Begin on a `FiniteSum`: an object for `_loop.drive` with ``best`` and ``close()``.
+
+        ``tol`` is relative to the objective.
+        """
+
+
+class IncrementalSolver(Solver):
+    """Settings of an incremental method; its parameters are grid keys ``solver__name``.
+
+    Parameters
+    ----------
+    step_size : {"auto", "theory"} or float, default="auto"
+        "auto" is 1 / (3 L), for SAG 1 / L, and "theory" the 1 / (5 L) of the convergence theorem,
+        or what that for threads allows (`Asaga`), where L bounds the second derivative of every
+        term ``s_i loss(y_i, <w, x_i> + c)``.
+    sampling : {"shuffle", "uniform"}, default="shuffle"
+        Every row once per epoch in a new order, or independent draws as in the theory.
+    conditioning : {"auto", "diagonal"} or None, default="auto"
+        "diagonal" gives every column a step of its own, as if columns were scaled to the same
+        largest absolute value (dense ones centred when there is an intercept) while the penalty
+        stays that of the original columns; "auto" does so for dense X.
+    """
+
+    auto_share = 1.0 / 3.0  # of 1 / L
+    step_rules = frozenset({"auto", "theory"})
+
+    def __init__(self, *, step_size="auto", sampling="shuffle", conditioning="auto"):
+        self.step_size = step_size
+        self.sampling = sampling
+        self.conditioning = conditioning
+
+    def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        self.check()
+        engine = self.make_engine(problem, n_workers if self.parallel else 1)
+        if start is not None and start.seen is not None:
+            engine.join(start.seen)
+        metric, center = self._scales(problem, engine)
+        gamma = self._gamma(problem, engine, metric, center)
+        engine.set_step(gamma, metric, center)
+        return self.make_run(problem, engine, tol=tol, rng=rng, start=start)
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        check_choice(self.sampling, "sampling", {"shuffle", "uniform"})
+        if self.conditioning is not None:
+            check_choice(self.conditioning, "conditioning", {"auto", "diagonal"})
+        if isinstance(self.step_size, str):
+            check_choice(self.step_size, "step_size", self.step_rules)
+        elif isinstance(self.step_size, Real):
+            check_positive(self.step_size, "step_size")
+        else:
+            raise TypeError(f"step_size must be a string or a number, got {self.step_size!r}")
+
+    def make_engine(self, problem, n_workers):
+        """The layout on which the method runs."""
+        return make_engine(problem, n_workers)
+
+    @abstractmethod
+    def make_run(self, problem, engine, *, tol, rng, start):
+        """The object that makes the iterations."""
+
+    def _scales(self, problem, engine):
+        """Factors of the step per column, and what to subtract from the columns of dense rows."""
+        dense = not sp.issparse(problem.X)
+        if self.conditioning is None or (self.conditioning == "auto" and not dense):
+            return None, None
+        from ..._kernels.common.rows import largest_entries
+
+        center = None
+        if dense and problem.fit_intercept:
+            weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
+            center = problem.gradient(weight) / problem.total_weight
+        largest = np.zeros(problem.n_columns)
+        largest_entries(problem.rows(center), problem.active, largest)
+        squares = np.square(largest)
+        return 1.0 / np.where(squares > TINY, squares, 1.0), center
+
+    def _gamma(self, problem, engine, metric, center):
+        """Step sizes of columns and intercept."""
+        if metric is None and center is None:
+            smoothness = problem.smoothness
+        else:
+            smoothness = problem.smoothness_in(engine.common(metric), center)
+        of_intercept = 0.0
+        if problem.fit_intercept:
+            # The intercept is a column of ones, in a metric of its own.
+            heaviest = 1.0 if problem.weight is None else problem.weight.max()
+            of_ones = problem.loss.smoothness * heaviest
+            of_intercept = INTERCEPT_SHARE * smoothness / of_ones or 1.0
+            smoothness += of_intercept * of_ones
+        if isinstance(self.step_size, str):
+            gamma = self._share(engine, smoothness, metric) / (smoothness or 1.0)
+        else:
+            gamma = float(self.step_size)
+        return gamma, gamma * of_intercept
+
+    def _share(self, engine, smoothness, metric):
+        """What a rule with a name takes of 1 / L."""
+        if self.step_size == "auto":
+            return self.auto_share
+        return proven_share(engine, self._overlap(engine))
+
+    def _overlap(self, engine):
+        """Steps that may overlap with one."""
+        return 0
+
+
+class Run:
+    """What the runs of all methods share: certificates, and the decision when to make one.
+
+    Without a dual the certificate is a bound by slopes that are corrected to be feasible, see
+    `_bound.py`. It costs a system of linear equations and is tried when the gradient mapping is
+    small compared with its value at zero; until then the objective itself is all that is known.
+
+    An exact certificate costs as much as half an epoch. After an epoch of a method that keeps its
+    memory up to date, the memory itself is a dual point, which bounds the optimum for free; the
+    gap is estimated from how fast this bound still grows, and only when the estimate is small
+    enough is the exact one made. Exact certificates leave the memory at the slopes of the point
+    and its sum without rounding: the drift of the sum is measured and repaired.
+    """
+
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        self.problem, self.engine, self.settings = problem, engine, settings
+        self.rng = rng
+        self.best = None  # the certificate of the last exact check
+        self.memory_drift, self.n_updates = 0.0, 0
+        self.seed = rng.randint(2**32, size=1, dtype=np.uint64)
+        self.order = problem.active  # shuffled in place
+        shape = problem.shape
+        self.tol, self.scale, self.rounding = tol, 0.0, 0.0
+        self.unproven_at = np.inf  # gradient mapping of the last point with too large a bound
+        if start is not None and start.seen is not None:
+            # A part of the rows: nothing can be certified.
+            coef = self._rested(start.coef)
+            engine.move_to(coef, start.intercept, start.memory, start.seen.total, start.seen.mass)
+            return
+        coef, intercept, objective = problem.origin()
+        self.scale = objective * problem.total_weight
+        self.rounding = ROUNDING * problem.size
+        total, memory = None, None
+        if start is not None:
+            coef, intercept, memory = self._rested(start.coef), start.intercept, start.memory
+            total = None if memory is None else problem.gradient(memory)
+        engine.move_to(coef, intercept.reshape(shape[1:]), memory, total)
+
+    def _rested(self, coef):
+        """The coefficients; where no row touches a column its penalty alone decides, for good."""
+        rest = self.problem.resting_point()
+        return np.where(_like(self.engine.idle(), rest), rest, coef.reshape(rest.shape))
+
+    def draw(self, size=None):
+        """Rows of an epoch, or ``size`` independent draws; valid until the next call."""
+        from ..._kernels.common.random import draw, shuffle
+
+        if size is None and self.settings.sampling == "shuffle":
+            shuffle(self.order, self.seed)
+            return self.order
+        order = np.empty(self.order.size if size is None else size, self.order.dtype)
+        draw(self.problem.active, order, self.seed)
+        return order
+
+    def advance(self, order, refresh=True):
+        """Steps on the rows of ``order``."""
+        self.n_updates += order.size
+        return self.engine.run(order, refresh)
+
+    def certify(self):
+        """Exact certificate of the present point, which then is what the engine stands on."""
+        self.best = None  # its arrays may be as large as all others
+        coef, intercept = self.engine.point()
+        best = self.problem.certify(coef, intercept, self._stand)
+        if not self.has_dual and best.gradient_mapping <= self._flat:
+            bound = suboptimality_bound(self.problem, best)
+            best = best._replace(bound=bound)
+            if bound is None or bound > self.tol * abs(best.objective):
+                self.unproven_at = best.gradient_mapping
+        self.best = best
+        return self._row(best.row(), certified=True)
+
+    @property
+    def _flat(self):
+        """Gradient mapping at which a run without dual may be at its end.
+
+        Where a bound was too large a better point is worth the next one, not the next point.
+        """
+        return min(self.tol * self.problem.null.gradient_mapping, 0.5 * self.unproven_at)
+
+    def may_stop(self, row):
+        """Whether an estimate asks for an exact certificate."""
+        if self.has_dual:
+            return row["dual_gap"] <= max(self.tol * abs(row["objective"]), self.rounding)
+        return row["gradient_mapping"] <= self._flat
+
+    @property
+    def shortfall(self):
+        """Name and value of the certificate of the last exact check, and where it should be."""
+        best = self.best
+        limit = self.tol * abs(best.objective)
+        if self.has_dual:
+            return "duality gap", best.dual_gap, limit
+        flat = self.tol * self.problem.null.gradient_mapping
+        if best.bound is None and best.gradient_mapping > flat:
+            return "gradient mapping", best.gradient_mapping, flat
+        if best.bound is None:
+            return "unproven suboptimality, at most", abs(best.objective), limit
+        return "bound on the suboptimality", best.bound, limit
+
+    def unproven(self, objective, mapping):
+        """Columns of a row without dual, before anything is proven."""
+        return {"gradient_mapping": mapping, "suboptimality": abs(objective)}
+
+    def _stand(self, coef, intercept, slopes, total):
+        """Take the point with its slopes as memory, and say what the penalty is there."""
+        self.engine.move_to(coef, intercept, slopes, total)
+        return self.engine.fenchel()
+
+    def _row(self, row, certified):
+        return {**row, "certified": certified}
+
+    @property
+    def step_size(self):
+        """Step size of the columns."""
+        return self.engine.gamma[0]
+
+    @property
+    def has_dual(self):
+        """Whether the certificate is a duality gap."""
+        return self.problem.has_dual
+
+    @property
+    def certificate(self):
+        """Name of the number that `tol` stops."""
+        return "dual_gap" if self.has_dual else "suboptimality"
+
+    def close(self):
+        """End threads."""
+        self.engine.close()
+
+
+def _like(mask, array):
+    return mask if array.ndim == 1 else mask[:, None]
+
+
+class PlainRun(Run):
+    """A run whose certificates leave no trace but the best intercept."""
+
+    def _stand(self, coef, intercept, slopes, total):
+        self.engine.move_to(coef, intercept)
+        return self.problem.pair(coef, intercept, total, slopes.sum(axis=0))
+
+
+class Point:
+    """Coefficients and intercepts: where a method stands that needs no rows in a special layout."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.gamma = (np.nan,)  # set by the method
+        self.coef = self.intercept = None
+
+    def move_to(self, coef, intercept, memory=None, total=None, mass=None):
+        """Go to a point; methods without memory have no use for the rest."""
+        self.coef, self.intercept = coef, intercept
+
+    def point(self):
+        """Coefficients and intercepts."""
+        return self.coef, self.intercept
+
+    def idle(self):
+        """No column rests: the penalty of all of them is obeyed in every step."""
+        return np.zeros(self.problem.n_columns, dtype=bool)
+
+    def close(self):
+        """Nothing to end."""

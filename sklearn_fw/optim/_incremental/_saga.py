@@ -1,0 +1,162 @@
+"""SAGA and its relatives: asynchronous, sparse, dense, lagged."""
+
+import numpy as np
+
+from ..._validation import check_choice, check_not_negative
+from ._columns import PERIOD
+from ._engines import LaggedEngine, make_engine
+from ._run import IncrementalSolver, Run
+
+__all__ = ["Asaga", "LaggedSaga", "Sag", "Saga", "SagaRun", "SparseSaga"]
+
+# Steps that overlap, per thread: measured overlaps are many times the number of threads.
+USUAL_OVERLAP = 10
+
+
+class SagaRun(Run):
+    """Methods whose memory follows: SAGA, its sparse, lagged and asynchronous forms, SAG."""
+
+    def __init__(self, problem, engine, settings, *, tol, rng, start=None):
+        super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
+        self.duals = []  # values of the dual at the memory after the last epochs
+        if start is not None and start.memory is not None and start.seen is None:
+            self._recall()
+
+    def _recall(self):
+        """Note the value of the dual at the memory that the run begins with."""
+        memory = self.engine.memory.reshape(-1, *self.problem.shape[1:])
+        dual = -self.problem.conjugate_sum(memory) - self.engine.fenchel().conjugate
+        if np.isfinite(dual):
+            self.duals.append(dual)
+
+    def step(self):
+        """An epoch; its certificate is exact if it may be the last."""
+        concave = self.advance(self.draw())
+        row = self._estimate(concave)
+        if self.may_stop(row):
+            return self.certify()
+        return self._row(row, certified=False)
+
+    def certify(self):
+        """The exact certificate; memory and sum are those of the point afterwards."""
+        self.best = None
+        self.memory_drift = self.engine.drift()
+        row = super().certify()
+        if self.has_dual:
+            self.duals = [(row["objective"] - row["dual_gap"]) * self.problem.total_weight]
+        return row
+
+    def _estimate(self, concave):
+        pair = self.engine.fenchel(mapping=not self.has_dual)
+        scale = self.problem.total_weight
+        # Losses are not negative, whatever a sum over slopes of several points may say.
+        model = max(concave + pair.product, 0.0) + pair.value
+        row = {"objective": model / scale}
+        if not self.has_dual:
+            return row | self.unproven(row["objective"], pair.mapping / scale)
+        # Scaled slopes: the conjugates of the losses are convex and at most zero at zero.
+        dual = pair.scale * concave - pair.conjugate
+        row["dual_gap"] = (model - dual + self._behind(dual)) / scale
+        return row
+
+    def _behind(self, dual):
+        """How far primal and dual are from the optimum, if the dual goes on as it did."""
+        self.duals = [*self.duals[-2:], dual]
+        if len(self.duals) < 2:
+            return self.scale  # nothing is known yet
+        *before, last = np.diff(self.duals)
+        if last <= 0.0:
+            return 0.0
+        rate = min(last / before[0], 0.9) if before and before[0] > 0.0 else 0.9
+        return 2.0 * last * rate / (1.0 - rate)
+
+
+class SparseSaga(IncrementalSolver):
+    __doc__ = (
+        "Sparse proximal SAGA on one thread: a step costs the columns of one row.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    keeps_memory = True
+
+    def make_run(self, problem, engine, *, tol, rng, start):
+        return SagaRun(problem, engine, self, tol=tol, rng=rng, start=start)
+
+
+class Asaga(SparseSaga):
+    __doc__ = (
+        "Asynchronous sparse proximal SAGA: `SparseSaga` on all threads, without locks.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1].rstrip()
+        + """
+    overlap : "auto" or float, default="auto"
+        Steps that may overlap with one, which ``step_size="theory"`` takes into account where
+        there are several threads, see `overlap_step`; "auto" is ten times their number, or 128 for
+        every thread but one where threads keep copies of frequent columns.
+    """
+    )
+    parallel = True
+
+    def __init__(
+        self, *, step_size="auto", sampling="shuffle", conditioning="auto", overlap="auto"
+    ):
+        super().__init__(step_size=step_size, sampling=sampling, conditioning=conditioning)
+        self.overlap = overlap
+
+    def check(self):
+        """Refuse settings that make no sense."""
+        super().check()
+        if isinstance(self.overlap, str):
+            check_choice(self.overlap, "overlap", {"auto"})
+        else:
+            check_not_negative(self.overlap, "overlap")
+
+    def _overlap(self, engine):
+        if engine.crew.size == 1:
+            return 0
+        if self.overlap != "auto":
+            return self.overlap
+        # What another thread writes to its copy is seen after up to two periods.
+        has_copies = getattr(engine, "hot", np.empty(0)).size > 0
+        late = 2 * PERIOD * (engine.crew.size - 1) if has_copies else 0
+        return max(USUAL_OVERLAP * engine.crew.size, late)
+
+
+class Saga(SparseSaga):
+    __doc__ = (
+        "Dense proximal SAGA: every step moves all columns; the reference for the others.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    keeps_memory = False
+
+    def make_engine(self, problem, n_workers):
+        # One block of all columns
+        return make_engine(problem, n_workers, dense=True)
+
+
+class LaggedSaga(SparseSaga):
+    __doc__ = (
+        "Dense SAGA at sparse cost: columns catch up when a row needs them; no bounds.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    keeps_memory = False
+
+    def make_engine(self, problem, n_workers):
+        # Columns that catch up
+        return LaggedEngine(problem, 1.0)
+
+
+class Sag(SparseSaga):
+    __doc__ = (
+        "SAG: as `LaggedSaga` with a direction of less variance that is biased; smooth penalties.\n"
+        + IncrementalSolver.__doc__.split("\n", 1)[1]
+    )
+
+    keeps_memory = False
+
+    def make_engine(self, problem, n_workers):
+        # Columns that catch up, with the mean in the place of the difference
+        if problem.penalty.separable and problem.penalty.l1 > 0.0:
+            raise ValueError("solver='sag' needs a smooth penalty: use 'saga', or l1_ratio=0")
+        return LaggedEngine(problem, 1.0 / problem.active.size)

@@ -1,0 +1,494 @@
+"""Marginals by messages between neighbours: tree-reweighted and loopy belief propagation."""
+
+import dataclasses
+import functools
+import math
+import time
+from numbers import Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_scalar
+
+from .._loop import drive
+from .._result import Status
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+    check_time_limit,
+)
+from ..inference._scores import is_forest
+from ._choice import NOTHING_ALLOWED, require_allowed
+from ._estimator import Inference, MarginalsEstimator
+from ._objective import uniform_marginals
+from ._spanning_trees import matrix_tree_edge_probabilities, starting_rho, towards_best_tree
+
+__all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels", "make_layout"]
+
+MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
+
+
+@functools.cache
+def kernels():
+    """The compiled loops; numba is loaded at the first question, not at import."""
+    from .._kernels.graphs import belief_propagation
+
+    return belief_propagation
+
+
+class MessagePassing(MarginalsEstimator):
+    """Base of the two estimators: parameters and start of a run."""
+
+    def _start(self, mrf, tasks, rng):
+        require_allowed(mrf)
+        check_choice(self.update, "update", {"parallel", "random", "sequential"})
+        check_not_negative(self.damping, "damping")
+        check_scalar(self.damping, "damping", Real, min_val=0, max_val=1, include_boundaries="left")
+        options = {
+            "tol": check_positive(self.tol, "tol"),
+            "max_iter": check_integer(self.max_iter, "max_iter", 1),
+            "verbose": self.verbose,
+        }
+        run = Propagation(
+            mrf, self.damping, self.update, rng, check_time_limit(self.time_limit), options
+        )
+        if tasks is not None:
+            options |= tasks.hooks(lambda: {"n_iter_": run.n_iter})
+        return run
+
+
+class TRBPMarginals(MessagePassing):
+    """Marginals and a certified bound on log Z by tree-reweighted belief propagation.
+
+    Solves, for edge appearance probabilities rho, the tree-reweighted problem over locally
+    consistent marginals::
+
+        log Z <= max_mu  constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)
+
+    Choose it for graphs that are too wide for `ExactMarginals` and couplings that are weak or
+    mostly attractive: a pass is linear in the size of the potentials. With strong couplings that
+    contradict each other along cycles the marginals tend to 1/2 whatever the truth is, and the
+    bound is loose: `TRWMarginals` excludes such points.
+
+    Parameters
+    ----------
+    rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
+        First edge appearance probabilities: of random spanning trees weighted by the strength of
+        couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
+        trees with random weights; or a point of the spanning tree polytope, in place of which
+        `predict` takes the default for incomplete rows, where fewer edges are left.
+    n_rho_iter : int, default=1
+        Choices of rho: 1 keeps the first, more move towards the tree of largest mutual information
+        in steps of 2 / (i + 2).
+    update : {"sequential", "random", "parallel"}, default="sequential"
+        Order in which variables send their messages in a pass: up and down, in random order, or
+        all at once.
+    damping : float, default=0.5
+        Share of the old message in a new one (of logarithms), in [0, 1). On graphs without cycles
+        nothing is damped.
+    tol : float, default=0.01
+        Distance of the messages from rest at which to stop, in nats of log Z: about how far
+        ``log_partition_upper_`` is above ``log_partition_``.
+    max_iter : int, default=1000
+        Passes for each rho. A pass sends every message once.
+    time_limit : float, default=None
+        Seconds after which no new pass starts.
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
+        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
+    pseudocount : float, default=1.0
+        For tables: rows of uniform states that are added to the observations.
+    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
+        For tables: states of each column; "auto" is the largest seen plus one.
+    random_state : int, RandomState instance or None, default=None
+        For ``update="random"`` and ``rho_init="sampled"``.
+    verbose : int, default=0
+        Log one line per pass to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    marginals_ : ndarray of shape (n_variables, n_states)
+        Beliefs; zero for states that a variable does not have.
+    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
+        Beliefs of pairs, in the order of ``mrf_.edges``. They agree with ``marginals_`` as well as
+        ``tol`` says.
+    log_partition_ : float
+        The objective at the beliefs, as far as these agree; no bound unless ``converged_``.
+    log_partition_upper_ : float
+        Certified upper bound on log Z, converged or not: best over all rho.
+    log_partition_lower_ : float
+        Certified lower bound: mean score and entropy of independent variables with these marginals.
+        On graphs without cycles it meets the upper bound.
+    rho_ : ndarray of shape (n_edges,)
+        Edge appearance probabilities that the marginals belong to.
+    rho_gap_ : float
+        How much lower the bound might be for other probabilities, to first order.
+    mrf_ : PairwiseMRF
+        The random field, given or learned.
+    n_features_in_ : int
+        Number of variables.
+    feature_names_in_ : ndarray of shape (n_features_in,)
+        Names of the columns of a data frame.
+    n_iter_ : int
+        Passes in all.
+    converged_ : bool
+        Whether the last problem reached ``tol``.
+    status_ : str
+        How the last problem ended.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, tables that hold no states, edges that do not exist, and when
+        messages show that potentials of -inf forbid every labelling.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before messages are at rest.
+
+    See Also
+    --------
+    TRWMarginals : The same bound over the marginal polytope: tighter, at the cost of an oracle.
+    LoopyBPMarginals : All edge weights 1: no bound, often better marginals on sparse graphs.
+    ExactMarginals : The truth, for narrow graphs.
+
+    Notes
+    -----
+    A pass takes time linear in the size of the potentials: an exponential for each entry of each
+    edge table and direction. Messages are logarithms; ``-inf`` stays exactly that, so states that
+    messages find impossible have probability zero. Runs are deterministic for a given
+    ``random_state``.
+
+    The upper bound needs no convergence. Any messages split the potentials among spanning trees.
+    Summed from the leaves to a root, each edge of a tree contributes a factor that depends on the
+    state of its upper end; the bound takes the largest. For messages at rest all factors are 1.
+
+    Deviations from [1]_: this bound, which is also the stopping rule, since beliefs can stand still
+    while messages do not; and probabilities below 1e-3 are raised by mixing in those of uniform
+    spanning trees, because messages are scaled by 1 / rho. For a ``rho_init`` given as an array,
+    the bound holds if it is in the spanning tree polytope, which is tested in part only beyond 500
+    variables.
+
+    References
+    ----------
+    .. [1] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "A new class of upper bounds on the
+       log partition function", IEEE Transactions on Information Theory 51, 2005.
+    .. [2] R. G. Krishnan, S. Lacoste-Julien, D. Sontag, "Barrier Frank-Wolfe for marginal
+       inference", NIPS 2015.
+
+    Examples
+    --------
+    Three variables that all want to differ: log Z is 3.79, and the bound is far above.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import PairwiseMRF, TRBPMarginals
+    >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
+    >>> trbp = TRBPMarginals().fit(triangle)
+    >>> round(trbp.log_partition_upper_, 4)
+    6.6981
+    >>> trbp.marginals_.round(3)
+    array([[0.5, 0.5],
+           [0.5, 0.5],
+           [0.5, 0.5]])
+    """
+
+    def __init__(
+        self,
+        rho_init="matrix_tree_weighted",
+        *,
+        n_rho_iter=1,
+        update="sequential",
+        damping=0.5,
+        tol=1e-2,
+        max_iter=1000,
+        time_limit=None,
+        edges="tree",
+        pseudocount=1.0,
+        n_states="auto",
+        random_state=None,
+        verbose=0,
+    ):
+        self.rho_init = rho_init
+        self.n_rho_iter = n_rho_iter
+        self.update = update
+        self.damping = damping
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.edges = edges
+        self.pseudocount = pseudocount
+        self.n_states = n_states
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _infer(self, mrf, learned=None, tasks=None):
+        rng = check_random_state(self.random_state)
+        n_rho_iter = check_integer(self.n_rho_iter, "n_rho_iter", 1)
+        rho, is_known = starting_rho(
+            self.rho_init, mrf, learned, complete=tasks is not None, random_state=rng
+        )
+        if not is_known:  # for a known one, messages of zero are the answer
+            rho = away_from_zero(mrf, rho)
+        run = self._start(mrf, tasks, rng)
+        upper, lower = math.inf, -math.inf
+        for i in range(1, n_rho_iter + 1):
+            answer = run.solve(rho)
+            upper, lower = min(upper, answer.upper), max(lower, answer.lower)
+            direction, rho_gap = towards_best_tree(mrf, answer.marginals, rho)
+            if i == n_rho_iter or rho_gap == 0.0 or run.is_over:
+                break
+            rho = away_from_zero(mrf, rho + 2.0 / (i + 2) * direction)
+        answer.attributes["rho_gap_"] = rho_gap
+        return dataclasses.replace(answer, upper=upper, lower=lower)
+
+
+class LoopyBPMarginals(MessagePassing):
+    """Approximate marginals by loopy belief propagation: exact on trees, a heuristic elsewhere.
+
+    Its fixed points are the stationary points of the Bethe approximation of log Z::
+
+        constant + <theta, mu> + sum_i H(mu_i) - sum_ij I(mu_ij)
+
+    over locally consistent marginals. Choose it for sparse graphs with long cycles or weak
+    couplings, where it is fast and often accurate. On other graphs it may not converge, or may
+    settle far from the truth with no sign of it: nothing is certified but a lower bound.
+
+    Parameters
+    ----------
+    update : {"sequential", "random", "parallel"}, default="sequential"
+        Order in which variables send their messages in a pass: up and down, in random order, or
+        all at once.
+    damping : float, default=0.5
+        Share of the old message in a new one (of logarithms), in [0, 1). On graphs without cycles
+        nothing is damped.
+    tol : float, default=0.01
+        Distance of the messages from rest at which to stop, in nats: by how much another pass
+        would raise log-probabilities of states, summed over edges.
+    max_iter : int, default=1000
+        Passes. A pass sends every message once.
+    time_limit : float, default=None
+        Seconds after which no new pass starts.
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
+        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
+    pseudocount : float, default=1.0
+        For tables: rows of uniform states that are added to the observations.
+    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
+        For tables: states of each column; "auto" is the largest seen plus one.
+    random_state : int, RandomState instance or None, default=None
+        For ``update="random"``.
+    verbose : int, default=0
+        Log one line per pass to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    marginals_ : ndarray of shape (n_variables, n_states)
+        Beliefs; zero for states that a variable does not have.
+    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
+        Beliefs of pairs, in the order of ``mrf_.edges``.
+    log_partition_ : float
+        The Bethe approximation, which may be above or below log Z.
+    log_partition_upper_ : float
+        Certified upper bound on graphs without cycles, else inf.
+    log_partition_lower_ : float
+        Certified lower bound: mean score and entropy of independent variables with these marginals.
+        On graphs without cycles it meets the upper bound.
+    rho_ : ndarray of shape (n_edges,)
+        Edge weights: ones.
+    mrf_ : PairwiseMRF
+        The random field, given or learned.
+    n_features_in_ : int
+        Number of variables.
+    feature_names_in_ : ndarray of shape (n_features_in,)
+        Names of the columns of a data frame.
+    n_iter_ : int
+        Passes.
+    converged_ : bool
+        Whether the messages reached ``tol``.
+    status_ : str
+        How the run ended.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, tables that hold no states, edges that do not exist, and when
+        messages show that potentials of -inf forbid every labelling.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before messages are at rest. The beliefs are then of little use.
+
+    See Also
+    --------
+    TRBPMarginals : The same messages with edge weights that give an upper bound.
+    ExactMarginals : The truth, for narrow graphs.
+
+    Notes
+    -----
+    Cost, exact zeros and determinism are those of `TRBPMarginals`. On a chain whose variables are
+    numbered along it two passes are exact; on other graphs without cycles it takes at most as many
+    as the longest path has edges.
+
+    References
+    ----------
+    .. [1] J. S. Yedidia, W. T. Freeman, Y. Weiss, "Constructing free-energy approximations and
+       generalized belief propagation algorithms", IEEE Transactions on Information Theory 51, 2005.
+
+    Examples
+    --------
+    A chain, where the answer is exact: log Z is 2 log(1 + e) + log 2.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import LoopyBPMarginals, PairwiseMRF
+    >>> chain = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2)], np.eye(2))
+    >>> bp = LoopyBPMarginals().fit(chain)
+    >>> bool(np.isclose(bp.log_partition_, 2 * np.log(1 + np.e) + np.log(2)))
+    True
+    >>> bp.edge_marginals_[0].round(3)
+    array([[0.366, 0.134],
+           [0.134, 0.366]])
+    """
+
+    def __init__(
+        self,
+        *,
+        update="sequential",
+        damping=0.5,
+        tol=1e-2,
+        max_iter=1000,
+        time_limit=None,
+        edges="tree",
+        pseudocount=1.0,
+        n_states="auto",
+        random_state=None,
+        verbose=0,
+    ):
+        self.update = update
+        self.damping = damping
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.edges = edges
+        self.pseudocount = pseudocount
+        self.n_states = n_states
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _infer(self, mrf, learned=None, tasks=None):
+        rng = check_random_state(self.random_state)
+        run = self._start(mrf, tasks, rng)
+        answer = run.solve(np.ones(mrf.n_edges))
+        # Weights of 1 are edge probabilities of spanning trees only if the graph is one.
+        return answer if run.is_forest else dataclasses.replace(answer, upper=math.inf)
+
+
+class Propagation:
+    """Messages of one random field, for `drive`; ``rho`` may change between two drives."""
+
+    certificate = "slack"
+
+    def __init__(self, mrf, damping, update, rng, time_limit, options):
+        self.mrf, self.update, self.rng, self.options = mrf, update, rng, options
+        self.deadline = time.perf_counter() + time_limit
+        self.is_forest = is_forest(mrf.edges, mrf.n_variables)
+        self.damping = 0.0 if self.is_forest else float(damping)
+        self.layout = make_layout(mrf)
+        self.messages = np.zeros(self.layout.message_start[-1])
+        self.slack = np.empty(len(self.layout.end))
+        self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
+        self.order = np.arange(mrf.n_variables)
+        self.rho, self.n_iter = None, 0
+
+    @property
+    def is_over(self):
+        """Whether no further problem is to be solved."""
+        return self.status is Status.STOPPED or time.perf_counter() >= self.deadline
+
+    def solve(self, rho):
+        """The `Inference` with given edge weights; ``upper`` is meant for edge probabilities."""
+        self.set_rho(rho)
+        time_limit = self.deadline - time.perf_counter()
+        self.status, _, history = drive(self, time_limit=time_limit, **self.options)
+        mu = np.empty_like(self.theta)
+        estimate, upper, lower = kernels().conclude(self.layout, self.theta, rho, self.messages, mu)
+        if upper == -math.inf:
+            raise ValueError(NOTHING_ALLOWED)
+        if not self.is_forest:
+            lower = kernels().product_bound(self.layout, self.mrf.theta, mu)
+        attributes = {
+            "rho_": rho,
+            "n_iter_": self.n_iter,
+            "converged_": self.status is Status.CONVERGED,
+            "status_": self.status.name.lower(),
+        }
+        notes = []
+        if self.status not in (Status.CONVERGED, Status.STOPPED):
+            text = (
+                f"messages are {history['slack'][-1]:.2g} nats from rest, tol="
+                f"{self.options['tol']:g}, after {self.n_iter} passes: increase max_iter, "
+                f"time_limit or damping, or loosen tol"
+            )
+            notes.append(ConvergenceWarning(text))
+        constant = self.mrf.constant
+        return Inference(
+            mu, constant + estimate, constant + upper, constant + lower, attributes, notes
+        )
+
+    def set_rho(self, rho):
+        """Take other edge weights; the share of each edge in the potentials of nodes stays."""
+        if self.rho is not None:
+            factor = np.repeat(self.rho / rho, 2)
+            self.messages *= np.repeat(factor, np.diff(self.layout.message_start))
+        self.rho = rho
+        self.theta = self.mrf.theta.copy()
+        self.theta[self.mrf.node_start[-1] :] /= np.repeat(rho, np.diff(self.mrf.edge_start))
+
+    def step(self):
+        """One pass."""
+        if self.update == "random":
+            self.order = self.rng.permutation(len(self.order))
+        old = self.messages.copy() if self.update == "parallel" else self.messages
+        possible = kernels().propagate(
+            self.layout, self.theta, self.rho, self.order, self.damping, old, self.messages,
+            self.beliefs, self.slack,
+        )  # fmt: skip
+        if not possible:
+            raise ValueError(NOTHING_ALLOWED)
+        if self.update == "sequential":
+            # Up and down: on a chain two passes are exact.
+            self.order = np.ascontiguousarray(self.order[::-1])
+        self.n_iter += 1
+        return {"slack": float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))}
+
+    def certify(self):
+        """Every row is a certificate; `drive` never needs another."""
+        raise AssertionError("unreachable")
+
+
+def make_layout(mrf):
+    """The random field as the kernels take it."""
+    end = mrf.edges.ravel()
+    sizes = np.bincount(end, minlength=mrf.n_variables)
+    return kernels().Layout(
+        n_states=mrf.n_states,
+        node_start=mrf.node_start,
+        edge_start=mrf.edge_start,
+        end=end,
+        message_start=np.concatenate([[0], np.cumsum(mrf.n_states[end])]),
+        half_start=np.concatenate([[0], np.cumsum(sizes)]),
+        half=np.argsort(end, kind="stable"),
+    )
+
+
+def away_from_zero(mrf, rho):
+    """The nearest edge probabilities towards those of uniform spanning trees that are not tiny."""
+    if not np.any(rho < MIN_RHO):
+        return rho
+    uniform = matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables)
+    floor = np.minimum(MIN_RHO, uniform / 2)
+    low = rho < floor
+    share = np.max((floor - rho)[low] / (uniform - rho)[low], initial=0.0)
+    return rho + share * (uniform - rho)

@@ -1,0 +1,295 @@
+"""What all estimators of marginals share: input, learning, completion of rows, and scores."""
+
+import os
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
+from .._validation import (
+    check_data,
+    check_flag,
+    check_integer,
+    check_random_state,
+    check_sample_weight,
+)
+from ..inference._scores import is_forest
+from ._forest_rows import ForestRows
+from ._learning import check_learning, learn_mrf
+from ._mrf import SOFT, PairwiseMRF
+
+__all__ = ["Inference", "MarginalsEstimator"]
+
+# Frames from `fit` to who called it; the decorator for callbacks is one of them.
+CALLER = 2 + HAS_CALLBACKS
+
+
+@dataclass
+class Inference:
+    """Answer of one inference: node and edge marginals and what is known of log Z."""
+
+    marginals: np.ndarray  # (size,), in the order of mrf.theta
+    log_partition: float
+    upper: float = np.inf
+    lower: float = -np.inf
+    attributes: dict = field(default_factory=dict)  # further fitted attributes
+    notes: list = field(default_factory=list)  # warnings for the user
+
+
+class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
+    """Base: a subclass says how one random field is inferred (`_infer`).
+
+    Subclasses have the parameters ``edges``, ``pseudocount`` and ``n_states`` of learning.
+    """
+
+    _sums_forests = False  # whether answers on forests are the sums over all labellings
+
+    def _infer(self, mrf, learned=None, tasks=None):
+        """The `Inference` of a random field; parameters are checked here.
+
+        ``learned`` is the `LearnedMRF` that the field comes from; ``tasks`` are the `FitTasks` that
+        callbacks follow, None outside of `fit`.
+        """
+        raise NotImplementedError
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        """Infer the marginals of a random field, given or learned.
+
+        Parameters
+        ----------
+        X : PairwiseMRF, path or array-like of shape (n_samples, n_variables)
+            A random field; the path of a UAI file; or a table of states 0, 1, ... whose rows are
+            observations, from which potentials are learned. NaN marks missing entries.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight k of a row counts as k copies of it. Only for tables.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        learned = None
+        check_random_state(getattr(self, "random_state", None))
+        check_flag(getattr(self, "warm_start", False), "warm_start")
+        check_learning(self.edges, self.pseudocount, self.n_states)
+        if isinstance(X, str | os.PathLike):
+            X = PairwiseMRF.from_uai(X)
+        if isinstance(X, PairwiseMRF):
+            if sample_weight is not None:
+                raise ValueError("sample_weight weighs the rows of a table; X is a random field")
+            mrf = X
+            self.n_features_in_ = mrf.n_variables
+            vars(self).pop("feature_names_in_", None)  # columns of an earlier table
+        else:
+            X = check_data(self, X, ensure_all_finite="allow-nan")
+            weight = check_sample_weight(sample_weight, len(X))
+            learned = learn_mrf(
+                X, edges=self.edges, pseudocount=self.pseudocount, n_states=self.n_states,
+                sample_weight=weight,
+            )  # fmt: skip
+            mrf = learned.mrf
+            mrf.names = list(getattr(self, "feature_names_in_", [])) or None
+        tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
+        inference = self._infer(mrf, learned, tasks)
+        for note in inference.notes:
+            warnings.warn(note, stacklevel=CALLER)
+        self._store(mrf, inference)
+        tasks.finish()
+        return self
+
+    def _store(self, mrf, inference):
+        self.mrf_ = mrf
+        self.marginals_, self.edge_marginals_ = padded(mrf, inference.marginals)
+        self.log_partition_ = float(inference.log_partition)
+        self.log_partition_upper_ = float(inference.upper)
+        self.log_partition_lower_ = float(inference.lower)
+        for name, value in inference.attributes.items():
+            setattr(self, name, value)
+
+    # ---- use -----------------------------------------------------------------------------------
+
+    def predict(self, X=None):
+        """Most probable state of each variable by itself, or completed rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables), default=None
+            Rows whose missing entries are NaN or negative. None for the model itself.
+
+        Returns
+        -------
+        states : ndarray of shape (n_variables,) or (n_samples, n_variables), int64
+            The state of largest marginal given the observed entries of the row. This minimises the
+            expected number of wrong entries; it is not the most probable labelling.
+        """
+        if X is None:
+            check_is_fitted(self)
+            return self.marginals_.argmax(axis=1)
+        return self.predict_marginals(X).argmax(axis=2)
+
+    def predict_marginals(self, X=None):
+        """Marginals of all variables, given the observed entries of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables), default=None
+            Rows whose missing entries are NaN or negative. None for the model itself.
+
+        Returns
+        -------
+        marginals : ndarray of shape (n_variables, n_states) or (n_samples, n_variables, n_states)
+            Probabilities; observed entries have probability one, states that a variable does not
+            have zero.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return self.marginals_.copy()
+        X = self._partial_rows(X)
+        # Equal observations have equal answers; the order of rows must not matter.
+        rows, source = np.unique(X, axis=0, return_inverse=True)
+        answers = np.zeros((len(rows), *self.marginals_.shape))
+        if self._sums_forests and is_forest(self.mrf_.edges, self.mrf_.n_variables):
+            forest = ForestRows(self.mrf_)
+            for batch in forest.batches(rows):
+                answers[batch] = forest.marginals(rows[batch])[0]
+            return answers[source.reshape(-1)]
+        notes = []
+        for row, answer in zip(rows, answers, strict=True):
+            free = np.flatnonzero(row < 0)
+            observed = np.flatnonzero(row >= 0)
+            answer[observed, row[observed]] = 1.0
+            if len(free) == len(row):
+                answer[:] = self.marginals_
+            elif len(free):
+                mrf = self.mrf_.condition(dict(zip(observed.tolist(), row[observed].tolist())))
+                inference = self._infer(mrf)
+                notes += inference.notes[-1:]
+                node, _ = padded(mrf, inference.marginals)
+                answer[free, : node.shape[1]] = node
+        if notes:
+            text = f"{len(notes)} of {len(rows)} different rows, the first: {notes[0]}"
+            warnings.warn(type(notes[0])(text), stacklevel=2)
+        return answers[source.reshape(-1)]
+
+    def score_samples(self, X):
+        """Log-probability of complete rows, or a lower bound on it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables)
+            Rows of states.
+
+        Returns
+        -------
+        log_probability : ndarray of shape (n_samples,)
+            ``mrf_.score(X)`` minus log Z, or minus ``log_partition_upper_`` where log Z is not
+            known exactly: then it is a certified lower bound, in nats. Without any bound
+            ``log_partition_`` is taken, with a warning.
+        """
+        check_is_fitted(self)
+        X = self._partial_rows(X)
+        if (X < 0).any():
+            raise ValueError(
+                "score_samples needs complete rows, but X has missing entries: complete them with "
+                "predict"
+            )
+        return self.mrf_.score(X) - self._log_normalizer()
+
+    def score(self, X, y=None):
+        """Mean of `score_samples`, for model selection.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables)
+            Rows of states.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Nats per row; larger is better.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def _sampling(self, n_samples, random_state):
+        """Checked number of draws, and their random numbers: the estimator's own for None."""
+        check_is_fitted(self)
+        n_samples = check_integer(n_samples, "n_samples", 1)
+        return n_samples, check_random_state(
+            self.random_state if random_state is None else random_state
+        )
+
+    def _log_normalizer(self):
+        if np.isfinite(self.log_partition_upper_):
+            return self.log_partition_upper_
+        warnings.warn(
+            f"{type(self).__name__} has no upper bound on log Z here: scores use the estimate "
+            f"{self.log_partition_:.6g} and are no lower bounds",
+            UserWarning,
+            stacklevel=3,
+        )
+        return self.log_partition_
+
+    def _partial_rows(self, X):
+        """Rows of states, with -1 for missing entries."""
+        X = check_data(self, X, reset=False, ensure_all_finite="allow-nan")
+        X = np.asarray(X, dtype=np.float64)
+        missing = np.isnan(X) | (X < 0)
+        X = np.where(missing, 0, X)
+        try:
+            return np.where(missing, -1, self.mrf_.check_labels(X))
+        except ValueError as error:
+            raise ValueError(f"{error}; set n_states for tables that lack a state") from None
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = True  # in predict, negative entries are missing, too
+        return tags
+
+
+def padded(mrf, marginals):
+    """Node and edge marginals as arrays with zeros where a variable has no such state."""
+    scores = mrf._scores_of(marginals)
+    node, edge = np.maximum(scores.unary, 0.0), scores.pairwise.copy()
+    return node, edge
+
+
+def soften(mrf, notes):
+    """The potentials with -inf replaced, for methods that need every state to be possible.
+
+    Forbidden entries get so much less than the best of their table that a labelling which has one
+    is `SOFT` nats below every labelling that has none, whatever the scale of the potentials. Log Z
+    can only grow, so an upper bound for the softened field holds for the given one.
+    """
+    forbidden = mrf.theta == -np.inf
+    if not forbidden.any():
+        return mrf.theta
+    theta = mrf.theta.copy()
+    blocks = [*mrf.node_blocks(theta), *mrf.edge_blocks(theta)]
+    tops, ranges = [], []
+    for block in blocks:
+        finite = block[block > -np.inf]
+        if not finite.size:
+            raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
+        tops.append(finite.max())
+        ranges.append(tops[-1] - finite.min())
+    penalty = SOFT + float(np.sum(ranges))
+    for block, top in zip(blocks, tops, strict=True):
+        block[block == -np.inf] = top - penalty
+    notes.append(
+        UserWarning(
+            f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
+            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals "
+            f"keeps them, and so does oracle='auto' where the graph is narrow enough"
+        )
+    )
+    return theta

@@ -1,0 +1,204 @@
+"""Random fields in the forms of others: spins, graphs of networkx, files."""
+
+import numpy as np
+
+from .._files import check_path
+from .._validation import check_array_of_numbers
+from ..inference._scores import integers
+
+__all__ = ["OtherForms"]
+
+
+class OtherForms:
+    """Conversions of `PairwiseMRF`, which inherits them."""
+
+    def to_ising(self):
+        """Fields and couplings of spins -1 (state 0) and +1 (state 1).
+
+        Returns
+        -------
+        h : ndarray of shape (n_variables,)
+            Fields.
+        J : ndarray of shape (n_edges,)
+            Couplings, in the order of ``edges``.
+        constant : float
+            The score is ``constant + sum_i h_i s_i + sum_ij J_ij s_i s_j``.
+
+        Raises
+        ------
+        ValueError
+            When a variable does not have two states, or a potential is ``-inf``.
+        """
+        if np.any(self.n_states != 2):
+            raise ValueError("to_ising needs two states for every variable")
+        if not np.all(np.isfinite(self.theta)):
+            raise ValueError("to_ising needs finite potentials, got -inf (hard constraints)")
+        scores = self.scores()
+        unary, t = scores.unary, scores.pairwise
+        h = (unary[:, 1] - unary[:, 0]) / 2
+        constant = self.constant + unary.mean(axis=1).sum() + t.mean(axis=(1, 2)).sum()
+        if self.n_edges:
+            np.add.at(h, self.edges[:, 0], (t[:, 1] - t[:, 0]).sum(axis=1) / 4)
+            np.add.at(h, self.edges[:, 1], (t[:, :, 1] - t[:, :, 0]).sum(axis=1) / 4)
+        J = (t[:, 0, 0] + t[:, 1, 1] - t[:, 0, 1] - t[:, 1, 0]) / 4
+        return h, J, float(constant)
+
+    @classmethod
+    def from_ising(cls, h, J, edges=None, *, constant=0.0, names=None):
+        """Random field of spins -1 (state 0) and +1 (state 1).
+
+        Parameters
+        ----------
+        h : array-like of shape (n_variables,)
+            Fields: ``h_i s_i`` is added to the score.
+        J : array-like of shape (n_edges,) or (n_variables, n_variables)
+            Couplings: ``J_ij s_i s_j`` is added to the score. A square matrix must be symmetric
+            or upper triangular; each pair counts once and its zeros are no edges.
+        edges : array-like of shape (n_edges, 2), default=None
+            Edges of a vector of couplings.
+        constant : float, default=0.0
+            Added to the score.
+        names : list of str, default=None
+            Names of the variables.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            The random field.
+        """
+        h, J = check_array_of_numbers(h, "h"), check_array_of_numbers(J, "J")
+        if h.ndim != 1 or not len(h):
+            raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
+        if edges is not None:
+            edges = integers(edges, "edges", 2)
+        if edges is not None and J.shape != (len(edges),):
+            raise ValueError(f"J must hold a number for each of {len(edges)} edges, got {J.shape}")
+        if edges is None:
+            if J.shape != (len(h), len(h)):
+                raise ValueError(
+                    f"J must be a matrix of shape {(len(h), len(h))} when edges is None, got "
+                    f"{J.shape}"
+                )
+            if np.any(np.diag(J)) or not (np.array_equal(J, J.T) or not np.any(np.tril(J))):
+                raise ValueError("J must be symmetric or upper triangular, with a zero diagonal")
+            edges = np.argwhere(np.triu(J))
+            J = J[tuple(edges.T)]
+        spins = np.array([-1.0, 1.0])
+        tables = J[:, None, None] * np.outer(spins, spins)
+        return cls(h[:, None] * spins, edges, tables, constant=constant, names=names)
+
+    @classmethod
+    def from_networkx(cls, graph, unary="unary", pairwise="pairwise"):
+        """Random field of an undirected networkx graph.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or MultiGraph
+            Variables are nodes, in the order of the graph.
+        unary : str, default="unary"
+            Node attribute with the log-potentials, of shape (n_states_i,).
+        pairwise : str, default="pairwise"
+            Edge attribute with the table, of shape (n_states_i, n_states_j), rows for the node
+            that comes first in the order of nodes.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            The random field; ``names`` are the nodes as text.
+
+        Raises
+        ------
+        ValueError
+            When the graph is directed or an attribute is missing.
+        """
+        parts = ("is_directed", "nodes", "edges")
+        if isinstance(graph, type) or not all(hasattr(graph, name) for name in parts):
+            raise TypeError(f"graph must be a graph of networkx, got {type(graph).__name__}")
+        if graph.is_directed():
+            raise ValueError("graph must be undirected; call graph.to_undirected()")
+        number = {node: i for i, node in enumerate(graph.nodes)}
+        for kind, items, attribute, name in (
+            ("node", graph.nodes(data=True), unary, "unary"),
+            ("edge", graph.edges(data=True), pairwise, "pairwise"),
+        ):
+            if not isinstance(attribute, str):
+                raise TypeError(
+                    f"{name} must be the attribute of each {kind}, text, got {attribute!r:.60}"
+                )
+            for *item, data in items:
+                if attribute not in data:
+                    raise ValueError(f"{kind} {item} has no attribute {attribute!r}, see {name}")
+        edges = [sorted((number[a], number[b])) for a, b in graph.edges()]
+        tables = [data[pairwise] for _, _, data in graph.edges(data=True)]
+        return cls(
+            [data[unary] for _, data in graph.nodes(data=True)],
+            edges or None,
+            tables or None,
+            names=[str(node) for node in graph.nodes],
+        )
+
+    def to_networkx(self):
+        """The inverse of `from_networkx`.
+
+        Returns
+        -------
+        graph : networkx.Graph
+            Nodes 0 to n_variables - 1 with "unary", edges with "pairwise". ``constant`` and
+            ``names`` have no place there.
+        """
+        import networkx as nx
+
+        graph = nx.Graph()
+        graph.add_nodes_from((i, {"unary": block}) for i, block in enumerate(self.unary))
+        graph.add_edges_from(
+            (int(i), int(j), {"pairwise": table})
+            for (i, j), table in zip(self.edges, self.pairwise)
+        )
+        return graph
+
+    @classmethod
+    def from_uai(cls, path, evidence=None):
+        """Read a file of the UAI inference competitions.
+
+        Parameters
+        ----------
+        path : str or path
+            File with the preamble MARKOV or BAYES and factors on at most two variables.
+        evidence : str, path or dict of int to int, default=None
+            Evidence file or observed states: the result is `condition` on them.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            The random field.
+
+        Raises
+        ------
+        ValueError
+            When the file is malformed: the message names the line.
+        """
+        from ._uai import load_uai, read_uai_evidence
+
+        mrf = load_uai(path)
+        if evidence is None:
+            return mrf
+        if not isinstance(evidence, dict):
+            evidence = read_uai_evidence(check_path(evidence, "evidence"))
+            if not isinstance(evidence, dict):
+                raise ValueError(
+                    "evidence holds several samples: read them with read_uai_evidence and call "
+                    "condition for each"
+                )
+        return mrf.condition(evidence) if evidence else mrf
+
+    def to_uai(self, path):
+        """Write a file of the UAI format, from which `from_uai` reads the same numbers.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        """
+        from ._uai import save_uai
+
+        save_uai(self, path)

@@ -1,0 +1,346 @@
+"""Fully corrective Frank-Wolfe on the tree-reweighted objective (Krishnan et al., 2015)."""
+
+import math
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from .._loop import drive
+from .._result import Status
+from ._objective import make_energy, uniform_marginals
+from ._spanning_trees import towards_best_tree
+
+__all__ = ["Settings", "TRWRun", "tighten"]
+
+PATIENCE = 5  # small estimated gaps in a row that end a run whose oracle proves nothing
+CORRECTION_STEPS = 100  # in one correction, as in the authors' program
+LOOSE = 0.1  # part of a large gap that a correction may leave
+LOCAL_SEARCHES = 30  # between two oracle calls
+TRACE = 1e-9  # weights below are zeros that came out of sums
+REMAINDER = 1e-2  # of the uniform point in a mixture that counts as finished
+FLOOR = 1e-8  # added to marginals inside logarithms when nothing keeps them away from zero
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `TRWMarginals` was asked for."""
+
+    contraction: str
+    delta: float
+    correction: str | None
+    correction_every: int
+    correction_tol: object
+    local_search: str | None
+    tol: float
+
+    def tol_of_correction(self, gap):
+        """Pairwise gap at which a correction ends, given the gap outside of it."""
+        if self.correction_tol != "auto":
+            return self.correction_tol
+        # The authors' choice where gaps are a few nats; large graphs begin with thousands. Anything
+        # looser than the goal would stall the outer loop.
+        auto = max(0.5, LOOSE * gap) if gap >= 1.0 else 0.05
+        return auto if self.tol >= 0.25 else min(auto, self.tol / 5)
+
+
+class TRWRun:
+    """State of the method, for `drive`; ``rho`` may change between two drives.
+
+    One step moves to the vertex found last, corrects, and asks the oracle at the new point, so that
+    the certificate always belongs to the point that stands here.
+    """
+
+    certificate = "stopping_gap"
+
+    def __init__(self, mrf, theta, polytope, settings):
+        from .._kernels.graphs import trw
+
+        self._kernels = trw
+        self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
+        self.kind = {"fw": trw.FW, "pfw": trw.PAIRWISE, "mfw": trw.AWAY, None: None}[
+            settings.correction
+        ]
+        self.delta = 0.0 if settings.contraction == "none" else settings.delta
+        self.upper, self._visited = math.inf, {}
+        self.n_calls, self.rho_iter, self.rows = 0, 0, []
+        self._started = time.perf_counter()
+        self._numbers = {}
+        self._labels = []
+        size = len(theta)
+        self.uniform = uniform_marginals(mrf)
+        self._n_atoms, self._n_shares = 0, 0
+        self._start, self._share_start = np.zeros(64, np.int64), np.full(63, -1)
+        self._place, self._share = np.empty(4 * size, np.int32), np.empty(size)
+        self._alpha = np.zeros(63)
+        self._add(np.arange(size), self.uniform)
+        self._alpha[0] = 1.0
+        self.mu = self.uniform.copy()
+        self._vertex = self._last_correction_gap = None
+        self._small = 0
+
+    # ---- atoms ---------------------------------------------------------------------------------
+
+    @property
+    def alpha(self):
+        """Weights of the atoms, that of the uniform point first."""
+        return self._alpha[: self._n_atoms]
+
+    @property
+    def atoms(self):
+        """The atoms as the kernels take them."""
+        return self._kernels.Atoms(self._start, self._place, self._share_start, self._share)
+
+    @property
+    def labellings(self):
+        """Labellings of the atoms but the first."""
+        shape = (-1, self.mrf.n_variables)
+        return np.array(self._labels, dtype=np.int32).reshape(shape)
+
+    def _add(self, places, shares):
+        """Append an atom, with ones where shares is None; returns its number."""
+        a, first = self._n_atoms, self._start[self._n_atoms]
+        last = first + len(places)
+        if a + 1 >= len(self._start):
+            self._start, self._alpha, self._share_start = (
+                _grown(array, 2 * a) for array in (self._start, self._alpha, self._share_start)
+            )
+        if last > len(self._place):
+            self._place = _grown(self._place, max(last, len(self._place) * 3 // 2))
+        self._place[first:last] = places
+        self._start[a + 1], self._alpha[a], self._share_start[a] = last, 0.0, -1
+        if shares is not None:
+            begin = self._n_shares
+            self._n_shares = begin + len(shares)
+            if self._n_shares > len(self._share):
+                self._share = _grown(self._share, 2 * self._n_shares)
+            self._share[begin : self._n_shares] = shares
+            self._share_start[a] = begin
+        self._n_atoms = a + 1
+        return a
+
+    def _number(self, vertex):
+        """Number of the atom that a vertex is, which is added if it is new."""
+        key = vertex.places.tobytes() + (b"" if vertex.shares is None else vertex.shares.tobytes())
+        if key not in self._numbers:
+            self._numbers[key] = self._add(vertex.places, vertex.shares)
+            self._labels.append(vertex.labels)
+            # Two fractional vertices may round to one labelling, which counts once.
+            name = vertex.labels.astype(np.int32).tobytes()
+            self._visited[name] = float(self.mrf.score(vertex.labels[None])[0])
+        return self._numbers[key]
+
+    def resume(self, labellings, weights, delta):
+        """Start from a mixture of labellings; ``weights[0]`` is that of the uniform point."""
+        for labels in labellings:
+            self._number(self.polytope.vertex(labels))
+        self.alpha[:] = weights
+        if self.settings.contraction == "adaptive" and delta > 0.0:
+            self.delta = min(self.delta, delta)
+        self._kernels.combine(self.uniform, self.atoms, self.alpha, self.delta, self.mu)
+
+    # ---- the method ----------------------------------------------------------------------------
+
+    def set_rho(self, rho, rho_iter):
+        """Take other edge appearance probabilities; the point stays."""
+        self.rho = rho
+        floor = FLOOR if self.delta == 0.0 else 0.0
+        self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
+        self._vertex = None
+        self._small = 0
+        self.rho_iter = rho_iter
+
+    def step(self):
+        """Move to the vertex found last, correct, and ask for the next one."""
+        if self._vertex is not None:
+            self._move()
+        self._ask()
+        row = {
+            "n_oracle_calls": self.n_calls,
+            "rho_iter": self.rho_iter,
+            "log_partition": self.log_partition,
+            "log_partition_upper": self.upper,
+            "dual_gap": self.gap,
+            "estimated_gap": self.estimated_gap,
+            "stopping_gap": self.stopping_gap,
+            "delta": self.delta,
+            "n_vertices": self._n_atoms,
+        }
+        self.rows.append({**row, "time": time.perf_counter() - self._started})
+        return {name: x for name, x in row.items() if math.isfinite(x)}
+
+    def certify(self):
+        """Every row is a certificate of the current point; `drive` never needs another."""
+        raise AssertionError("unreachable")
+
+    def correct(self, tol):
+        """Maximise over the hull of the atoms found so far."""
+        if self.kind is None:
+            return
+        _, self._last_correction_gap = self._kernels.correct(
+            self.energy, self.atoms, self.alpha, self.delta, self.mu, self.kind, tol,
+            CORRECTION_STEPS,
+        )  # fmt: skip
+
+    @property
+    def log_partition(self):
+        """The objective at the current point: log Z of the surrogate from below."""
+        return self.mrf.constant + self._kernels.value(self.energy, self.mu)
+
+    @property
+    def lower(self):
+        """Log of the total potential of the labellings visited: log Z from below."""
+        return float(np.logaddexp.reduce(list(self._visited.values()), initial=-math.inf))
+
+    def forbidden_weight(self):
+        """Weight of forbidden states and pairs, beyond what the method leaves on all of them.
+
+        That is the contraction, and a little of the uniform point that everything starts from.
+        """
+        at = self.mrf.theta == -np.inf
+        if not at.any():
+            return 0.0
+        weight = (1.0 - self.delta) * self.alpha[0]
+        allowed = (self.delta + weight) * self.uniform[at]
+        spilt = float((self.mu[at] - allowed).max())
+        return max(spilt if spilt > TRACE else 0.0, weight if weight > REMAINDER else 0.0)
+
+    @property
+    def bound(self):
+        """What the current point says about log Z from above, proven or not."""
+        gap = self.gap if math.isfinite(self.gap) else self.estimated_gap
+        return self.log_partition + gap
+
+    def _ask(self):
+        self._slopes = np.empty_like(self.mu)
+        self._kernels.gradient(self.energy, self.mu, self._slopes)
+        here = float(self._slopes @ self.mu)
+        start = self._labels[-1] if self._labels else None
+        vertex = self.polytope.best(self._slopes, start)
+        self.n_calls += 1
+        if vertex.value <= here and vertex.bound > here and hasattr(self.polytope, "improve"):
+            # An oracle without guarantee found nothing better than the point itself.
+            rounded = self._mean_labels()
+            better = self.polytope.improve(self._slopes, rounded)
+            if better.value > vertex.value:
+                vertex = better._replace(bound=vertex.bound)
+        self._vertex = vertex
+        self._last = self._number(vertex)
+        self.estimated_gap = vertex.value - here
+        # Near zero the logarithms are not those of the objective: then nothing is certified.
+        self.gap = vertex.bound - here if self.energy.floor == 0.0 else math.inf
+        self.upper = min(self.upper, self.log_partition + self.gap)
+        small = self.estimated_gap <= self.settings.tol
+        self._small = self._small + 1 if small else 0
+        if self.gap <= self.settings.tol:
+            self.stopping_gap = self.gap
+        elif vertex.bound <= vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
+            self.stopping_gap = max(self.estimated_gap, 0.0)
+        else:
+            self.stopping_gap = math.inf
+        if self.settings.contraction == "adaptive":
+            self._contract_less()
+
+    def _contract_less(self):
+        """Shrink delta once contraction costs too large a part of the gap (Algorithm 1)."""
+        loss = float(self._slopes @ (self.uniform - self.mu))
+        gap = self.estimated_gap if self.estimated_gap > 0.0 else self._last_correction_gap
+        if gap is None or loss >= 0.0:
+            return
+        proposal = gap / (-4.0 * loss)
+        if not 0.0 < proposal < self.delta:
+            return
+        delta = min(proposal, self.delta / 2)
+        # The point stays, as another mixture of other contracted atoms.
+        alpha = self.alpha
+        alpha[1:] *= (1.0 - self.delta) / (1.0 - delta)
+        alpha[0] = max(1.0 - alpha[1:].sum(), 0.0)
+        self.delta = delta
+
+    def _move(self):
+        settings, kernels = self.settings, self._kernels
+        kernels.step_to(self.energy, self.atoms, self._last, self.delta, self.mu, self.alpha)
+        gap = max(self.estimated_gap, 0.0)
+        if self.n_calls % settings.correction_every == 0:
+            self.correct(settings.tol_of_correction(gap))
+        if settings.local_search is not None and gap >= settings.tol:
+            self._search_locally()
+
+    def _search_locally(self):
+        """Frank-Wolfe steps towards local optima, which cost no oracle call."""
+        labels = self._labels[self._last - 1]
+        for _ in range(LOCAL_SEARCHES):
+            slopes = np.empty_like(self.mu)
+            self._kernels.gradient(self.energy, self.mu, slopes)
+            vertex = self.polytope.improve(slopes, labels)
+            if np.array_equal(vertex.labels, labels):
+                return
+            labels = vertex.labels
+            number = self._number(vertex)
+            self._kernels.step_to(self.energy, self.atoms, number, self.delta, self.mu, self.alpha)
+
+    def _mean_labels(self):
+        """Most probable state of each variable by itself."""
+        return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
+
+
+def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options):
+    """Minimise over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
+
+    Returns the probabilities of the last problem solved, how far they may be from the best ones
+    (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.
+    """
+    max_iter = options.pop("max_iter")
+    deadline = time.perf_counter() + time_limit
+    status = Status.RUNNING
+
+    def is_over():
+        spent = run.n_calls >= max_calls or time.perf_counter() >= deadline
+        return spent or status is Status.STOPPED
+
+    def solve(rho, i):
+        nonlocal status
+        run.set_rho(rho, i)
+        if i:
+            run.correct(0.5)  # often no oracle call is needed after this
+        status, _, _ = drive(
+            run,
+            tol=run.settings.tol,
+            max_iter=max(1, min(max_iter, max_calls - run.n_calls)),
+            time_limit=deadline - time.perf_counter(),
+            **options,
+        )
+
+    solve(rho, 0)
+    for i in range(1, n_rho_iter + 1):
+        direction, rho_gap = towards_best_tree(run.mrf, run.mu, rho)
+        if i == n_rho_iter or rho_gap == 0.0 or is_over():
+            return rho, rho_gap, status
+        step = 2.0 / (i + 2)
+        if rho_step == "line_search":
+            step = _best_step(rho, direction, partial(solve, i=i), run, is_over)
+            if is_over():
+                rho = run.rho  # of the last problem solved
+                continue
+        rho = rho + step * direction
+        solve(rho, i)
+
+
+def _best_step(rho, direction, solve, run, is_over):
+    """Step of least bound; the end of the segment would make probabilities zero."""
+    from scipy.optimize import minimize_scalar
+
+    def bound(step):
+        if not is_over():
+            solve(rho + step * direction)
+        return run.bound
+
+    found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options={"xatol": 5e-4})
+    return float(found.x)
+
+
+def _grown(array, size):
+    grown = np.zeros(max(size, len(array)), array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,460 @@
+"""Edge probabilities of random spanning trees: the weights of tree-reweighted inference."""
+
+import functools
+
+import numpy as np
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+from sklearn.utils import gen_batches
+
+from .._validation import check_array_of_numbers, check_choice, check_integer, check_random_state
+from ._mrf import SOFT, check_edges
+from ._objective import edge_mutual_information
+
+__all__ = [
+    "check_edge_probabilities",
+    "edge_coupling_weights",
+    "matrix_tree_edge_probabilities",
+    "maximum_spanning_tree_vertex",
+    "sampled_edge_probabilities",
+    "starting_rho",
+    "towards_best_tree",
+]
+
+WEIGHT_FLOOR = 1e-6  # of the largest weight: no edge gets probability zero
+TOLERANCE = 1e-6  # of sums of edge probabilities
+EXACT_CHECK_MAX_VARIABLES = 500  # one minimum cut for each variable
+ORDERS_AT_ONCE = 2**20  # entries of the random orders that are in memory at a time
+
+
+@functools.cache
+def kernels():
+    """The compiled loops; numba is loaded at the first question, not at import."""
+    from .._kernels.graphs import spanning_trees
+
+    return spanning_trees
+
+
+def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
+    """Probability of each edge in a random spanning tree, by the matrix-tree theorem.
+
+    The usual starting point of tree-reweighted inference: with the strengths of the couplings as
+    weights, probability goes where it tightens the bound most. The law of the tree is::
+
+        P(T) = prod_{e in T} w_e / sum_T' prod_{e in T'} w_e
+        P(e in T) = w_e R_e,    R_e the resistance between the ends of e, conductances w
+
+    A graph that is not connected has spanning forests, one tree in each component.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_edges, 2), integer
+        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
+    n_variables : int
+        Number of variables, at least 1.
+    weights : array-like of shape (n_edges,), default=None
+        Weights, not negative; only their ratios matter. Those below 1e-6 of the largest count as
+        1e-6 of the largest, so that every edge has a positive probability. None for equal weights.
+
+    Returns
+    -------
+    rho : ndarray of shape (n_edges,)
+        Probabilities, between 0 (excluded) and 1 (for edges whose removal disconnects). Their sum
+        is n_variables minus the number of components.
+
+    Raises
+    ------
+    ValueError
+        When edges or weights have a wrong shape, an edge names a missing variable or joins a
+        variable to itself, or a weight is negative or not finite.
+
+    See Also
+    --------
+    sampled_edge_probabilities : The average of trees that are maximal for random weights.
+
+    Notes
+    -----
+    Variables are eliminated in an order of small degree; selected inversion then gives the
+    resistances of edges alone, exact up to rounding even for weights over six decades. Time is
+    that of a sparse Cholesky decomposition: linear on trees, n_variables^1.5 on grids,
+    n_variables^3 / 3 on complete graphs. Memory is that of the factor.
+
+    References
+    ----------
+    .. [1] Wainwright, Jaakkola and Willsky, A new class of upper bounds on the log partition
+       function, IEEE Transactions on Information Theory 51, 2005.
+    .. [2] Krishnan, Lacoste-Julien and Sontag, Barrier Frank-Wolfe for marginal inference,
+       NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import matrix_tree_edge_probabilities
+    >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    >>> matrix_tree_edge_probabilities(triangle_with_tail, 4).round(4)
+    array([0.6667, 0.6667, 0.6667, 1.    ])
+    >>> matrix_tree_edge_probabilities(triangle_with_tail, 4, [2.0, 1.0, 1.0, 1.0]).round(4)
+    array([0.8, 0.6, 0.6, 1. ])
+    """
+    edges, n_variables = _graph(edges, n_variables)
+    weights = np.ones(len(edges)) if weights is None else _check_weights(weights, len(edges))
+    if np.any(weights < 0) or not np.all(np.isfinite(weights)):
+        raise ValueError("weights must be finite and not negative")
+    if not len(edges):
+        return np.empty(0)
+    largest = weights.max()
+    weights = np.maximum(weights / largest, WEIGHT_FLOOR) if largest > 0 else np.ones(len(edges))
+    order = _elimination_order(edges, n_variables)
+    rho = weights * kernels().effective_resistances(order[edges], weights, n_variables)
+    return np.minimum(rho, 1.0)
+
+
+def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=None):
+    """Share of random spanning trees that hold each edge, by sampling.
+
+    The start of tree-reweighted belief propagation in libDAI: trees that are maximal for
+    independent uniform weights, averaged. It does not know the couplings, so prefer
+    `matrix_tree_edge_probabilities` unless results are to be compared.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_edges, 2), integer
+        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
+    n_variables : int
+        Number of variables, at least 1.
+    n_trees : int, default=1000
+        Number of trees, at least 1.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same trees in every call.
+
+    Returns
+    -------
+    rho : ndarray of shape (n_edges,)
+        Multiples of ``1 / n_trees``; zero for an edge that is in none of the trees. Their sum is
+        n_variables minus the number of components.
+
+    Raises
+    ------
+    ValueError
+        When an edge names a missing variable or joins a variable to itself, or n_trees < 1.
+
+    See Also
+    --------
+    matrix_tree_edge_probabilities : Exact probabilities under another law, weighted if wanted.
+
+    Notes
+    -----
+    The maximal tree depends on the order of the weights alone, so random orders of the edges are
+    drawn. The law is not uniform on trees. Cost: n_trees * n_edges.
+
+    References
+    ----------
+    .. [1] Mooij, libDAI: a free and open source C++ library for discrete approximate inference in
+       graphical models, JMLR 11, 2010.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import sampled_edge_probabilities
+    >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    >>> sampled_edge_probabilities(triangle_with_tail, 4, random_state=0)
+    array([0.694, 0.625, 0.681, 1.   ])
+    """
+    edges, n_variables = _graph(edges, n_variables)
+    n_trees = check_integer(n_trees, "n_trees", 1)
+    rng = check_random_state(random_state)
+    counts = np.zeros(len(edges), np.int64)
+    for batch in gen_batches(n_trees, max(1, ORDERS_AT_ONCE // max(len(edges), 1))):
+        orders = np.stack([rng.permutation(len(edges)) for _ in range(batch.stop - batch.start)])
+        counts += kernels().count_greedy_forests(edges, orders, n_variables)
+    return counts / n_trees
+
+
+def maximum_spanning_tree_vertex(edges, n_variables, weights):
+    """Indicator of a spanning tree of largest total weight: a vertex of the tree polytope.
+
+    The linear oracle for edge probabilities. Spanning means that edges of weight zero and below
+    are used, too, where they are needed; a graph that is not connected gets a forest.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_edges, 2), integer
+        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
+    n_variables : int
+        Number of variables, at least 1.
+    weights : array-like of shape (n_edges,)
+        Weights of any sign. Of equal ones the first is preferred.
+
+    Returns
+    -------
+    vertex : ndarray of shape (n_edges,), float64
+        One for edges of the tree, else zero.
+
+    Raises
+    ------
+    ValueError
+        When edges or weights have a wrong shape, an edge names a missing variable or joins a
+        variable to itself, or a weight is NaN.
+
+    See Also
+    --------
+    matrix_tree_edge_probabilities : A point inside the tree polytope.
+
+    Notes
+    -----
+    Kruskal's algorithm: n_edges log n_edges for sorting.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import maximum_spanning_tree_vertex
+    >>> maximum_spanning_tree_vertex([(0, 1), (1, 2), (0, 2)], 3, [0.0, 0.0, 0.5])
+    array([1., 0., 1.])
+    """
+    edges, n_variables = _graph(edges, n_variables)
+    weights = _check_weights(weights, len(edges))
+    order = np.argsort(-weights, kind="stable")
+    return kernels().count_greedy_forests(edges, order[None], n_variables).astype(np.float64)
+
+
+def check_edge_probabilities(rho, edges, n_variables):
+    """Refuse numbers that no distribution over spanning trees has as edge probabilities.
+
+    Bounds on log Z hold only inside the spanning tree polytope::
+
+        { rho >= 0 : sum_e rho_e = n_variables - n_components,
+                     sum_{e inside S} rho_e <= |S| - 1 for every set S of variables }
+
+    Parameters
+    ----------
+    rho : array-like of shape (n_edges,)
+        Candidate. Called rho_init in errors, as the parameter of estimators.
+    edges : array-like of shape (n_edges, 2), integer
+        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
+    n_variables : int
+        Number of variables, at least 1.
+
+    Returns
+    -------
+    rho : ndarray of shape (n_edges,), float64
+        The same numbers, clipped to [0, 1] if rounding had led outside.
+
+    Raises
+    ------
+    ValueError
+        When a number is outside [0, 1], the sum is wrong, or the edges inside some set of
+        variables are more probable than trees allow.
+
+    Notes
+    -----
+    All tests have a tolerance of 1e-6. With at most 500 variables the test of sets is exact: one
+    minimum cut for each variable finds the worst set that holds it. With more, only the sets are
+    tested that grow together when edges are added by falling probability; this takes
+    n_edges log n_edges, and passing is then necessary, but not sufficient.
+
+    References
+    ----------
+    .. [1] Padberg and Wolsey, Trees and cuts, Annals of Discrete Mathematics 17, 1983.
+
+    Examples
+    --------
+    >>> from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
+    >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    >>> check_edge_probabilities([0.75, 0.75, 0.75, 0.75], triangle_with_tail, 4)
+    Traceback (most recent call last):
+        ...
+    ValueError: rho_init is outside the spanning tree polytope: the edges inside the 3 variables
+    0, 1, 2 sum to 2.25, more than 2; use 'matrix_tree'
+    """
+    edges, n_variables = _graph(edges, n_variables)
+    rho = np.array(_check_weights(rho, len(edges), "rho_init"))
+    if np.any(rho < -TOLERANCE) or np.any(rho > 1 + TOLERANCE):
+        worst = rho[np.argmax(np.abs(rho - 0.5))]
+        raise ValueError(f"rho_init must hold probabilities between 0 and 1, got {worst:.6g}")
+    rank = n_variables - _components(edges, n_variables).max() - 1
+    if abs(rho.sum() - rank) > TOLERANCE:
+        raise ValueError(
+            f"rho_init must sum to the number of edges of a spanning tree or forest, {rank}, got "
+            f"{rho.sum():.6g}"
+        )
+    rho = np.clip(rho, 0.0, 1.0)
+    inside = _overfull_set(edges, rho, n_variables)
+    if inside is not None:
+        total = rho[inside[edges].all(axis=1)].sum()
+        n_inside = int(inside.sum())
+        named = ", ".join(map(str, np.flatnonzero(inside)[:20])) + ", ..." * (n_inside > 20)
+        raise ValueError(
+            f"rho_init is outside the spanning tree polytope: the edges inside the {n_inside} "
+            f"variables {named} sum to {total:.6g}, more than {n_inside - 1}; use 'matrix_tree'"
+        )
+    return rho
+
+
+def edge_coupling_weights(mrf):
+    """Strengths of the couplings of a random field: weights for spanning trees.
+
+    For two variables with two states each and log-potentials t this is::
+
+        |t_00 + t_11 - t_01 - t_10|    (4 |J| for spins -1 and 1)
+
+    and for tables of any shape twice the Frobenius norm of ``t`` minus its row means minus its
+    column means plus its mean, which is the same number for two states.
+
+    Parameters
+    ----------
+    mrf : PairwiseMRF
+        Random field.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_edges,)
+        Strengths, zero for a table that only moves the potentials of its two variables. Potentials
+        moved between variables and edges leave them unchanged.
+
+    Raises
+    ------
+    ValueError
+        When a table is ``-inf`` everywhere.
+
+    See Also
+    --------
+    matrix_tree_edge_probabilities : Takes these weights.
+
+    Notes
+    -----
+    An entry of ``-inf`` counts as 30 nats below the largest of its table.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields._spanning_trees import edge_coupling_weights
+    >>> mrf = PairwiseMRF.from_ising([0.3, 0.0, 0.1], [0.5, -2.0], [(0, 1), (1, 2)])
+    >>> edge_coupling_weights(mrf)
+    array([2., 8.])
+    """
+    weights = np.empty(mrf.n_edges)
+    shapes, shape_of_edge = np.unique(mrf.n_states[mrf.edges], axis=0, return_inverse=True)
+    for number, (k_i, k_j) in enumerate(shapes):
+        chosen = np.flatnonzero(shape_of_edge.reshape(-1) == number)
+        tables = mrf.theta[mrf.edge_start[chosen, None] + np.arange(k_i * k_j)]
+        best = tables.max(axis=1, keepdims=True)
+        if np.any(best == -np.inf):
+            edge = chosen[np.argmin(best[:, 0])]
+            raise ValueError(f"the table of edge {edge} is -inf everywhere: it allows no labelling")
+        tables = np.where(tables == -np.inf, best - SOFT, tables).reshape(-1, k_i, k_j)
+        tables = tables - tables.mean(axis=1, keepdims=True)
+        tables -= tables.mean(axis=2, keepdims=True)
+        weights[chosen] = 2.0 * np.linalg.norm(tables, axis=(1, 2))
+    return weights
+
+
+def starting_rho(rho_init, mrf, learned, *, complete, random_state):
+    """First edge probabilities of an estimator, and whether the potentials were made for them.
+
+    An array is for the whole field: the field of an incomplete row has other edges.
+    """
+    if isinstance(rho_init, str):
+        check_choice(rho_init, "rho_init", {"matrix_tree_weighted", "matrix_tree", "sampled"})
+    elif complete:
+        return check_edge_probabilities(rho_init, mrf.edges, mrf.n_variables), False
+    else:
+        rho_init = "matrix_tree_weighted"
+    if rho_init == "sampled":
+        rho = sampled_edge_probabilities(mrf.edges, mrf.n_variables, random_state=random_state)
+        return rho, False
+    if rho_init == "matrix_tree_weighted" and learned is not None:
+        return learned.rho, True
+    weights = None if rho_init == "matrix_tree" else edge_coupling_weights(mrf)
+    return matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables, weights), False
+
+
+def towards_best_tree(mrf, mu, rho):
+    """Frank-Wolfe direction of edge probabilities at marginals, and its gap.
+
+    The gap tells how much lower the tree-reweighted bound might become, to first order.
+    """
+    information = edge_mutual_information(mu, mrf)
+    direction = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information) - rho
+    return direction, max(float(information @ direction), 0.0)
+
+
+def _graph(edges, n_variables):
+    n_variables = check_integer(n_variables, "n_variables", 1)
+    return np.ascontiguousarray(check_edges(edges, n_variables)), n_variables
+
+
+def _check_weights(weights, n_edges, name="weights"):
+    weights = check_array_of_numbers(weights, name, finite=None)
+    if weights.shape != (n_edges,):
+        raise ValueError(f"{name} must have shape (n_edges,) = ({n_edges},), got {weights.shape}")
+    if np.any(np.isnan(weights)):
+        raise ValueError(f"{name} must not hold NaN")
+    return weights
+
+
+def _adjacency(edges, n_variables):
+    return csc_array((np.ones(len(edges)), edges.T), shape=(n_variables, n_variables))
+
+
+def _components(edges, n_variables):
+    """The number of the component of each variable."""
+    return connected_components(_adjacency(edges, n_variables), directed=False)[1]
+
+
+def _elimination_order(edges, n_variables):
+    """The place of each variable in an order that keeps fill-in small (multiple minimum degree).
+
+    SuperLU computes it as a step of a decomposition; only the pattern of the matrix matters here.
+    """
+    joined = _adjacency(edges, n_variables)
+    joined = joined + joined.T
+    diagonal = diags_array(joined.sum(axis=1) + 1.0)
+    # Diagonally dominant, so that no pivoting disturbs the order.
+    factor = splu(
+        (diagonal - joined).tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return factor.perm_c.astype(np.int64)
+
+
+def _overfull_set(edges, rho, n_variables):
+    """Mask of variables S with more than |S| - 1 expected edges inside; None if none is found."""
+    order = np.argsort(-rho, kind="stable")
+    n_added = kernels().overfull_cluster(edges, order, rho, n_variables, TOLERANCE)
+    if n_added > 0:
+        added = edges[order[:n_added]]
+        component = _components(added, n_variables)
+        return component == component[added[-1, 0]]
+    if n_variables > EXACT_CHECK_MAX_VARIABLES:
+        return None
+    return _minimum_cut_set(edges, rho, n_variables)
+
+
+def _minimum_cut_set(edges, rho, n_variables):
+    """`_overfull_set` without misses: for each root the set S with the root that has the least::
+
+        |S| - rho(inside S) = sum_{i in S} (1 - rho(at i) / 2) + rho(between S and the rest) / 2
+
+    which is a cut: variables with positive terms are joined to the sink, negative ones to the
+    source, and the root inseparably to the source.
+    """
+    from .._kernels.graphs.max_flow import Arcs, max_flow, sort_arcs
+
+    first, head, sister, arc = sort_arcs(edges, n_variables)
+    capacity = np.empty(len(head))
+    capacity[arc] = capacity[sister[arc]] = rho / 2
+    tail = np.repeat(np.arange(n_variables), np.diff(first))
+    own = 1.0 - np.bincount(tail, weights=capacity, minlength=n_variables)
+    for root in range(n_variables):
+        residual, excess = capacity.copy(), -own
+        excess[root] = 2.0 * n_variables
+        flow = max_flow(Arcs(first, head, sister, residual, excess))
+        smallest = flow + np.minimum(np.delete(own, root), 0.0).sum() + own[root]
+        if smallest < 1.0 - TOLERANCE:
+            inside = excess > 0.0
+            while True:
+                reached = head[inside[tail] & (residual > 0.0)]
+                if inside[reached].all():
+                    return inside
+                inside[reached] = True
+    return None

@@ -1,0 +1,419 @@
+"""Files of the UAI inference competitions: random fields, evidence and solutions."""
+
+import math
+
+import numpy as np
+
+from .._files import check_path, damage, read_text
+from ._mrf import PairwiseMRF
+
+__all__ = ["load_uai", "read_uai_evidence", "read_uai_solution", "save_uai"]
+
+LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
+MOST_PARTS = 10_000  # factors written for one table
+LARGEST_INTEGER = 10**15  # far more than memory holds of anything that files count
+# States that variables may have besides those that the words of the file could describe.
+FREE_STATES = 10**7
+# Rows of marginals that are written with three decimals, or of very many states.
+ROUNDING, MOST_ROUNDING = 5e-4, 1e-2
+
+
+def load_uai(path):
+    """Read a random field from a file of the UAI format.
+
+    Parameters
+    ----------
+    path : str or path
+        Text file with the preamble MARKOV or BAYES and factors on at most two variables.
+
+    Returns
+    -------
+    mrf : PairwiseMRF
+        The product of all factors, as logarithms: those on the same variables are multiplied,
+        those on no variable go to ``constant``, and zeros become ``-inf`` (hard constraints).
+
+    Raises
+    ------
+    ValueError
+        When the file is malformed, has a factor on three or more variables, or no labelling is
+        allowed by the factors of one variable. The message names the file and the line.
+
+    See Also
+    --------
+    save_uai : Write such a file.
+    read_uai_evidence : Read the observed states that go with it.
+    sklearn_fw.random_fields.PairwiseMRF.from_uai : Reads a random field and conditions it.
+
+    Notes
+    -----
+    The file holds numbers with any white space between them: the number of variables, their
+    numbers of states, the number of factors; for each factor the number of its variables and the
+    variables; for each factor the size of its table and the table, not as logarithms, the last
+    variable of the factor changing fastest. The tables of a BAYES file are conditional
+    probabilities and are read in the same way.
+
+    References
+    ----------
+    .. [1] UAI 2014 Inference Competition, Description of the file formats.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.inference import load_uai
+    >>> text = "MARKOV 2  2 3  2  1 0  2 0 1  2  0.5 0.5  6  1 2 3  4 5 6"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai")
+    ...     _ = file.write_text(text)
+    ...     mrf = load_uai(file)
+    >>> mrf
+    PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
+    >>> mrf.score([[1, 2]]).round(4)  # log(0.5 * 6)
+    array([1.0986])
+    """
+    tokens = _Tokens(path)
+    if tokens.word() not in ("MARKOV", "BAYES"):
+        tokens.fail(f"the preamble must be MARKOV or BAYES, got {tokens.last!r}")
+    n_variables = tokens.integer("the number of variables", 1)
+    n_states = [tokens.integer("a number of states", 1) for _ in range(n_variables)]
+    if sum(n_states) > len(tokens.words) + FREE_STATES:
+        tokens.fail(
+            f"the variables have {sum(n_states)} states in all, but the file holds "
+            f"{len(tokens.words)} numbers"
+        )
+    scopes = _read_scopes(tokens, n_variables)
+    unary = [np.zeros(k) for k in n_states]
+    edges, tables, constant = [], [], np.zeros(1)
+    for scope, table, place in _read_tables(tokens, scopes, n_states):
+        if len(scope) == 2:
+            edges.append(scope)
+            tables.append(table.reshape([n_states[i] for i in scope]))
+            continue
+        total = unary[scope[0]] if scope else constant
+        total += table
+        if total.max() == -np.inf:
+            what = f"variable {scope[0]}" if scope else "no variable"
+            tokens.fail(f"the factors on {what} are zero everywhere: nothing is allowed", place)
+    return PairwiseMRF(unary, edges or None, tables or None, constant=constant[0])
+
+
+def save_uai(mrf, path):
+    """Write a random field to a file of the UAI format.
+
+    Parameters
+    ----------
+    mrf : PairwiseMRF
+        Random field. Names of variables have no place in the format and are left out.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+
+    Raises
+    ------
+    ValueError
+        When a potential is larger than 7 million nats.
+
+    See Also
+    --------
+    load_uai : Reads the same potentials, up to rounding of 1e-13.
+
+    Notes
+    -----
+    Each variable and each edge gets a factor, and ``constant`` one without variables if it is not
+    zero. Where ``exp`` of a potential would leave the range of floating point numbers, equal parts
+    of it go to several factors on the same variables, which readers multiply.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.inference import PairwiseMRF, save_uai
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "one.uai")
+    ...     save_uai(PairwiseMRF([[0.0, float("-inf")]]), file)
+    ...     print(file.read_text())
+    MARKOV
+    1
+    2
+    1
+    1 0
+    <BLANKLINE>
+    2
+    1.0 0.0
+    <BLANKLINE>
+    """
+    if not isinstance(mrf, PairwiseMRF):
+        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
+    path = check_path(path)
+    # As the class has them, whatever a subclass says.
+    unary = PairwiseMRF.node_blocks(mrf, mrf.theta)
+    pairwise = PairwiseMRF.edge_blocks(mrf, mrf.theta)
+    blocks = [(f"1 {i}", block) for i, block in enumerate(unary)]
+    blocks += [(f"2 {i} {j}", block) for (i, j), block in zip(mrf.edges.tolist(), pairwise)]
+    if mrf.constant:
+        blocks.append(("0", np.array([mrf.constant])))
+    scopes, tables = [], []
+    for scope, block in blocks:
+        finite = block[block > -np.inf]
+        n_parts = max(1, int(np.ceil(np.abs(finite).max(initial=0.0) / LARGEST_EXPONENT)))
+        if n_parts > MOST_PARTS:
+            raise ValueError(
+                f"mrf has a log-potential of {np.abs(finite).max():.6g}, beyond what files of "
+                f"exponentials can hold, {MOST_PARTS * LARGEST_EXPONENT:g}: scale it"
+            )
+        rows = np.exp(np.atleast_2d(block) / n_parts).tolist()
+        table = "\n".join(" ".join(map(repr, row)) for row in rows)
+        scopes += [scope] * n_parts
+        tables += [f"\n{block.size}\n{table}"] * n_parts
+    n_states = " ".join(map(str, mrf.n_states))
+    lines = ["MARKOV", str(mrf.n_variables), n_states, str(len(scopes)), *scopes, *tables, ""]
+    path.write_text("\n".join(lines), encoding="ascii")
+
+
+def read_uai_evidence(path):
+    """Read observed states from an evidence file of the UAI format.
+
+    Parameters
+    ----------
+    path : str or path
+        Text file with the number of observed variables and then pairs of variable and state; or,
+        as in older files, with the number of samples on the first line and then one such list on
+        each line.
+
+    Returns
+    -------
+    observed : dict of int to int, or list of such
+        State of each observed variable; a list when the file holds several samples.
+
+    Raises
+    ------
+    ValueError
+        When the file is malformed, or a variable is observed in two states. The message names the
+        file and the line.
+
+    See Also
+    --------
+    sklearn_fw.random_fields.PairwiseMRF.condition : What to do with the result.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.inference import read_uai_evidence
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai.evid")
+    ...     _ = file.write_text("2  0 1  3 0")
+    ...     read_uai_evidence(file)
+    {0: 1, 3: 0}
+    """
+    tokens = _Tokens(path)
+    n_samples = tokens.integer("the number of samples", 1) if _counts_samples(tokens.text) else 1
+    samples = [_read_observed(tokens) for _ in range(n_samples)]
+    tokens.finish()
+    return samples[0] if n_samples == 1 else samples
+
+
+def read_uai_solution(path):
+    """Read marginals, the partition function or a labelling from a UAI solution file.
+
+    Parameters
+    ----------
+    path : str or path
+        Text file that starts with MAR (node marginals), PR (partition function), or MAP or MPE (a
+        labelling).
+
+    Returns
+    -------
+    solution : list of ndarray of shape (n_states_i,), float, or ndarray of shape (n_variables,)
+        Node marginals; or the natural logarithm of the partition function, which the file holds as
+        decimal logarithm; or the state of each variable, int64.
+
+    Raises
+    ------
+    ValueError
+        When the file is malformed or holds something else, or the marginals of a variable do not
+        sum to one up to rounding to three decimals. The message names the file and the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.inference import read_uai_solution
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai.PR")
+    ...     _ = file.write_text("PR 2.0")
+    ...     read_uai_solution(file)  # log(100)
+    4.605170185988092
+    """
+    tokens = _Tokens(path)
+    kind = tokens.word()
+    if kind not in ("MAR", "PR", "MAP", "MPE"):
+        tokens.fail(f"the file must start with MAR, PR, MAP or MPE, got {kind!r}")
+    try:
+        return _read_solution(tokens, kind)
+    except ValueError as error:
+        # Older files have the number of evidence samples first; read those that have one.
+        if tokens.words[1:2] != ["1"]:
+            raise
+        tokens.next = 2
+        try:
+            return _read_solution(tokens, kind)
+        except ValueError:
+            raise error from None
+
+
+class _Tokens:
+    """The words of a file, one after the other; errors name the file and the line."""
+
+    def __init__(self, path):
+        self.path = path
+        # Every sequence of bytes is Latin-1: a file of another kind fails at its first word.
+        self.text = read_text(path, encoding="latin-1")
+        self.words = self.text.split()
+        self.next = 0
+
+    @property
+    def last(self):
+        """The word read last."""
+        return self.words[self.next - 1]
+
+    def fail(self, reason, place=None):
+        """Raise a ValueError that points at a word, by default the one read last."""
+        place = self.next - 1 if place is None else place
+        ends = np.cumsum([len(line.split()) for line in self.text.rstrip().split("\n")])
+        line = min(int(np.searchsorted(ends, place, side="right")) + 1, len(ends))
+        raise damage(self.path, reason, line=line)
+
+    def word(self):
+        """The next word."""
+        if self.next >= len(self.words):
+            self.fail("the file ends too early", len(self.words))
+        self.next += 1
+        return self.last
+
+    def integer(self, what, minimum, maximum=LARGEST_INTEGER):
+        """The next word as an integer."""
+        word = self.word()
+        value = _integer_or_minus(word)
+        if not minimum <= value <= maximum:
+            wanted = f">= {minimum}"
+            if maximum < LARGEST_INTEGER or len(word) > len(str(LARGEST_INTEGER)):
+                wanted = f"from {minimum} to {maximum}"
+            self.fail(f"{what} must be an integer {wanted}, got {word!r:.60}")
+        return value
+
+    def numbers(self, n, what, minimum=0.0):
+        """The next n words, or all that are left for None, as finite numbers."""
+        stop = len(self.words) if n is None else self.next + n
+        words = self.words[self.next : stop]
+        try:
+            if "_" in self.text:  # Python takes 1_0 for 10
+                raise ValueError
+            values = np.array(words, dtype=np.float64)
+        except ValueError:
+            values = np.array([_number_or_nan(word) for word in words])
+        wrong = ~((values >= minimum) & (values < np.inf))
+        if wrong.any():
+            place = int(wrong.argmax())
+            wanted = "a number" if minimum == -np.inf else f"a number >= {minimum:g}"
+            self.fail(f"{what} must be {wanted}, got {words[place]!r:.60}", self.next + place)
+        if n is not None and len(words) < n:
+            self.fail("the file ends too early", len(self.words))
+        self.next += len(words)
+        return values
+
+    def finish(self):
+        """Refuse words that are left over."""
+        if self.next < len(self.words):
+            self.fail(f"the file should end here, but goes on with {self.word()!r}")
+
+
+def _number_or_nan(word):
+    try:
+        return float(word) if "_" not in word else np.nan
+    except ValueError:
+        return np.nan
+
+
+def _integer_or_minus(word):
+    """A word as a number; -1 for what is none, and for what has more digits than any count."""
+    return int(word) if word.isdecimal() and len(word) <= 18 else -1
+
+
+def _read_scopes(tokens, n_variables):
+    scopes = []
+    for number in range(tokens.integer("the number of factors", 0)):
+        n_scope = tokens.integer(f"the number of variables of factor {number}", 0)
+        if n_scope > 2:
+            tokens.fail(f"factor {number} is on {n_scope} variables, but at most 2 are supported")
+        what = f"a variable of factor {number}"
+        scopes.append([tokens.integer(what, 0, n_variables - 1) for _ in range(n_scope)])
+        if n_scope == 2 and scopes[-1][0] == scopes[-1][1]:
+            tokens.fail(f"factor {number} names variable {tokens.last} twice")
+    return scopes
+
+
+def _read_tables(tokens, scopes, n_states):
+    """Yield the scope, the logarithms of the table and the place in the file of each factor."""
+    start = tokens.next
+    # All at once: this is where the time goes.
+    values = tokens.numbers(None, "a potential")
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(values)
+    at = 0
+    for number, scope in enumerate(scopes):
+        size = math.prod(n_states[i] for i in scope)
+        stop = at + 1 + size
+        if at < len(values) and values[at] != size:
+            tokens.fail(
+                f"the table of factor {number} on variables {scope} must have {size} entries, got "
+                f"{tokens.words[start + at]!r}",
+                start + at,
+            )
+        if stop > len(values):
+            tokens.fail(f"the file ends within the table of factor {number}", len(tokens.words))
+        yield scope, logarithms[at + 1 : stop], start + at
+        at = stop
+    tokens.next = start + at
+    tokens.finish()
+
+
+def _counts_samples(text):
+    """Whether evidence begins with the number of samples on a line, and has a line for each."""
+    first, *samples = [line.split() for line in text.splitlines() if line.strip()] or [[]]
+    return (
+        len(first) == 1
+        and len(samples) > 0
+        and first[0] == str(len(samples))
+        and all(len(s) == 1 + 2 * _integer_or_minus(s[0]) for s in samples)
+    )
+
+
+def _read_observed(tokens):
+    observed = {}
+    for _ in range(tokens.integer("the number of observed variables", 0)):
+        variable = tokens.integer("an observed variable", 0)
+        state = tokens.integer(f"the state of variable {variable}", 0)
+        if observed.setdefault(variable, state) != state:
+            tokens.fail(
+                f"variable {variable} is observed in states {observed[variable]} and {state}"
+            )
+    return observed
+
+
+def _read_solution(tokens, kind):
+    if kind == "PR":
+        solution = float(tokens.numbers(1, "a decimal logarithm", -np.inf)[0]) * math.log(10.0)
+    elif kind in ("MAP", "MPE"):
+        n_variables = tokens.integer("the number of variables", 1)
+        states = [tokens.integer("a state", 0) for _ in range(n_variables)]
+        solution = np.array(states, dtype=np.int64)
+    else:
+        n_variables = tokens.integer("the number of variables", 1)
+        solution = [_read_marginals(tokens, i) for i in range(n_variables)]
+    tokens.finish()
+    return solution
+
+
+def _read_marginals(tokens, variable):
+    row = tokens.numbers(tokens.integer("a number of states", 1), "a probability")
+    if not abs(row.sum() - 1.0) <= min(ROUNDING * len(row), MOST_ROUNDING) + 1e-9:
+        tokens.fail(
+            f"the probabilities of variable {variable} must sum to one, they sum to {row.sum():.6g}"
+        )
+    return row

@@ -1,0 +1,1 @@
+"""The dual problem of a structured SVM, one block of variables per sample."""

@@ -1,0 +1,250 @@
+"""The dual problem of a structured SVM, one block of variables per sample.
+
+Solvers see only `Blocks`; `PartBlocks` holds the compiled models, `BlackBoxBlocks` everything else.
+
+    primal   P(w) = lam / 2 |w|^2 + sum_i p_i max_y H_i(y; w)
+    dual     D(v) = l - lam / 2 |w|^2 - lam (<[v - ub]_+, ub> - <[lb - v]_+, lb>),  w = clip(v)
+
+with ``H_i(y; w) = L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>`` and p_i = s_i / sum s.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._kernels.structured import block_rules
+
+COUNTED = {
+    "fw": block_rules.STEPS + block_rules.FW,
+    "pairwise": block_rules.STEPS + block_rules.PAIRWISE,
+    "away": block_rules.STEPS + block_rules.AWAY,
+    "drop": block_rules.DROPS,
+    "exact": block_rules.EXACT_STEPS,
+}
+
+
+class Sweep(NamedTuple):
+    """Loss-augmented predictions of all samples at one w."""
+
+    hinge: np.ndarray  # (n,) max_y H_i(y)
+    current: np.ndarray  # (n,) expected H_i at the dual variables of the block
+    answers: object  # the maximisers, in the form that `step_towards` takes
+    # (n,) what hinges may lack if the oracle is not exact: up to its bounds, inf without a bound
+    slack: object = 0.0
+
+
+class Certificate(NamedTuple):
+    """What is known at one point."""
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    sweep: Sweep
+
+
+class Blocks(ABC):
+    """Training set and dual variables; see the module for the notation.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+        p_i, positive, summing to one.
+    n_weights : int
+        Length of w.
+    max_loss : float
+        Mean over samples of the largest loss: the gap at w = 0.
+
+    Attributes
+    ----------
+    mean_square : float
+        Mean over samples of the squared norm of the features that a wrong output changes, about.
+    """
+
+    single = False  # whether every output is one class, and compiled code finds the best
+
+    def __init__(self, weight, n_weights, max_loss):
+        self.weight = weight
+        self.n_blocks = len(weight)
+        self.n_weights = n_weights
+        self.max_loss = max_loss
+        self.relative_tol = False  # whether a tolerance counts in units of the objective
+        self.is_compiled = False  # whether passes are
+        self.exact = True  # whether the oracle promises to be
+
+    def reset(self, lam, *, capacity=0, averaging=False, bounds=None):
+        """Put all mass on the truth: w = clip(0), l = 0.
+
+        ``capacity`` > 0 keeps explicit dual variables, with room for so many corners per block.
+        """
+        n, d = self.n_blocks, self.n_weights
+        self.lam = lam
+        self.explicit = capacity > 0
+        self.v = np.zeros(d)
+        self.lower, self.upper = bounds or (np.empty(0), np.empty(0))
+        self.w = np.clip(self.v, self.lower, self.upper) if self.bounded else self.v
+        self.moments = np.zeros(d if averaging else 0)
+        self.loss_moment = np.zeros(1)
+        self.loss = np.zeros(n)
+        self.objective = self.max_loss  # last one known; that of w = 0 to begin with
+        self.counts = np.zeros(block_rules.N_COUNTS, dtype=np.int64)
+        self.n_unbounded = 0  # answers without a bound, in the certificates that still count
+        size = 1 << max(n - 1, 0).bit_length()
+        self.gaps = block_rules.Gaps(np.full(n, np.inf), np.zeros(2 * size), np.array([np.inf]))
+        # At the truth every block gap is the largest loss; the cache needs only their total.
+        self.gaps.total[0] = self.max_loss
+        self._reset(capacity)
+
+    @property
+    def bounded(self):
+        """Whether w is confined to a box."""
+        return self.lower.size > 0
+
+    def clip(self, v):
+        """The weights of an untruncated vector."""
+        return np.clip(v, self.lower, self.upper) if self.bounded else v
+
+    def dual_value(self, v, loss):
+        """D at an untruncated vector and its l."""
+        w = self.clip(v)
+        value = loss - 0.5 * self.lam * (w @ w)
+        if self.bounded:
+            over, under = np.maximum(v - self.upper, 0), np.maximum(self.lower - v, 0)
+            # 0 * inf at infinite bounds, which are never exceeded
+            value -= self.lam * (over[over > 0] @ self.upper[over > 0])
+            value += self.lam * (under[under > 0] @ self.lower[under > 0])
+        return float(value)
+
+    def averaged(self):
+        """Average of the iterates (v, l) with weights proportional to their number."""
+        k = float(self.counts[block_rules.VISITS])
+        if not self.moments.size or k == 0:
+            return self.v, self.loss.sum()
+        factor = 2.0 / (k * (k + 1.0))
+        v = -factor * self.moments
+        v += self.v  # in place: weight vectors can be larger than everything else
+        return v, self.loss.sum() - factor * self.loss_moment[0]
+
+    def restart_average(self):
+        """Leave out of the average what was visited so far, at another lam."""
+        if self.moments.size:
+            self.moments[:] = 0.0
+            self.loss_moment[:] = 0.0
+            self.counts[block_rules.VISITS] = 0
+
+    @property
+    def certified(self):
+        """Whether certificates hold: by bounds, or by a promise that nothing contradicts."""
+        kept = not self.exact or self.counts[block_rules.WORSE] == 0
+        return kept and self.n_unbounded == 0
+
+    def mean_hinge(self, sweep):
+        """Bound on the mean of ``max_y H_i``; an estimate where the oracle gives no bounds."""
+        n_unbounded = np.count_nonzero(~np.isfinite(sweep.slack))
+        self.n_unbounded += n_unbounded
+        return float(self.weight @ (sweep.hinge if n_unbounded else sweep.hinge + sweep.slack))
+
+    def gap_limit(self, tol):
+        """The gap that ``tol`` demands."""
+        return tol * abs(self.objective) if self.relative_tol else tol
+
+    def ask(self, w):
+        """n oracle calls at any w: the `mean_hinge` and its `Sweep`."""
+        sweep = self.sweep(w)
+        self.counts[block_rules.CALLS] += self.n_blocks
+        return self.mean_hinge(sweep), sweep
+
+    def certify(self, averaged=False):
+        """Exact gap at the iterate or at the average of the iterates: n oracle calls."""
+        v, loss = self.averaged() if averaged else (self.v, self.loss.sum())
+        w = self.clip(v)
+        self.n_unbounded = 0
+        hinge, sweep = self.ask(w)
+        primal = 0.5 * self.lam * (w @ w) + hinge
+        dual = self.dual_value(v, loss)
+        self.objective = float(primal)
+        return Certificate(w, float(primal), dual, float(primal - dual), sweep)
+
+    def set_gaps(self, sweep, degree=1.0):
+        """Take the exact block gaps of a sweep at the iterate."""
+        gaps = np.maximum(self.weight * (sweep.hinge - sweep.current), 0.0)
+        self.fill_gaps(gaps, degree)
+        self.gaps.total[0] = gaps.sum()
+
+    def fill_gaps(self, values, degree=1.0):
+        """Set all block gaps and rebuild the sum tree; infinite ones are not drawn."""
+        self.gaps.value[:] = values
+        tree = self.gaps.tree
+        size = len(tree) // 2
+        tree[:] = 0.0
+        tree[size : size + self.n_blocks] = np.where(np.isfinite(values), values, 0.0) ** degree
+        while size > 1:
+            half = size // 2
+            tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
+            size = half
+
+    # ---- what the two kinds provide --------------------------------------------------------------
+
+    @abstractmethod
+    def _reset(self, capacity):
+        """Make the dual variables of every block, all mass on the truth."""
+
+    @abstractmethod
+    def visit(self, order, uniforms, rules):
+        """Visit blocks; returns how many visits were made (fewer when no block has a gap left)."""
+
+    @abstractmethod
+    def sweep(self, w, augmented=True):
+        """`Sweep` at any w; H_i is the score alone when not ``augmented``."""
+
+    @abstractmethod
+    def currents(self):
+        """``current`` of a sweep at the iterate, without oracle calls."""
+
+    @abstractmethod
+    def refresh(self):
+        """Recompute v and l from the dual variables, which removes the drift of many steps."""
+
+    @abstractmethod
+    def corner_of(self, answers):
+        """(v_s, l_s) of the corner of the whole domain that the answers of a sweep form."""
+
+    @abstractmethod
+    def step_towards(self, answers, gamma):
+        """Move the dual variables of all blocks; v and w follow at the next `refresh`."""
+
+    @abstractmethod
+    def scale(self, factor):
+        """Multiply the mass off the truth, and with it l, by ``factor`` in [0, 1]; v is kept.
+
+        This is how lam becomes ``factor * lam`` with w unchanged.
+        """
+
+    @abstractmethod
+    def subgradient_visits(self, order, visits, lam, target, moments):
+        """Steps of the primal baselines, see `_kernels.structured.blocks.subgradient_visits`."""
+
+    @abstractmethod
+    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
+        """Steps of `_kernels.structured.block_saddle.saddle_visits`; lam must be 1."""
+
+    @abstractmethod
+    def polytopes(self):
+        """The convex hulls of the outputs, see `_polytopes`; lam and the dual variables stay."""
+
+    @abstractmethod
+    def adopt(self, z):
+        """Take over dual variables from a point of the polytopes."""
+
+    @abstractmethod
+    def export(self):
+        """The dual variables, for a warm start."""
+
+    @abstractmethod
+    def restore(self, exported):
+        """Take over exported dual variables and recompute v and l with the present lam."""
+
+    @abstractmethod
+    def dual_coef(self):
+        """List with one dict per block, from output key to alpha; None when not kept."""

@@ -1,0 +1,260 @@
+"""The border between the models of users and solvers: every answer of a model is checked here.
+
+What is checked costs time linear in the size of the answer. Weights are handed out read-only: a
+model that wrote to them would change the iterate of the solver.
+"""
+
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._validation import check_array_of_numbers, check_magnitude, check_sparse
+from .._models._base import missing_methods
+
+
+class SparseVector(NamedTuple):
+    """A vector by its nonzero entries; indices are sorted."""
+
+    indices: np.ndarray
+    values: np.ndarray
+
+    def dot(self, w):
+        """Inner product with a dense vector."""
+        return float(self.values @ w[self.indices])
+
+
+def union(a, b):
+    """Sorted union of two sorted index arrays; much faster than ``np.union1d``."""
+    both = np.sort(np.concatenate([a, b]), kind="stable")  # which merges what is sorted already
+    return both[np.diff(both, prepend=-1) != 0]
+
+
+class Answer(NamedTuple):
+    """An output of one sample as the dual problem sees it."""
+
+    psi: SparseVector
+    loss: float
+    key: object  # tells outputs apart; None where no corners are kept
+
+
+class Sample(NamedTuple):
+    """A sample, its number for messages and the features of its truth."""
+
+    i: int
+    x: object
+    y: object
+    phi: SparseVector
+
+
+class CheckedModel:
+    """The methods of a model, with what they return checked and made sparse."""
+
+    def __init__(self, model):
+        missing = missing_methods(model)
+        if missing:
+            raise TypeError(
+                f"{type(model).__name__} is not a structured model: it lacks {', '.join(missing)}"
+            )
+        self.model = model
+        # A model need not declare it: then the first feature vector tells.
+        self.n_weights = getattr(model, "size_joint_feature", None)
+        if self.n_weights is not None:
+            self.n_weights = _count(self.n_weights, self._name("size_joint_feature"), 1)
+
+    def sample(self, i, x, y):
+        """A training sample."""
+        sample = Sample(i, x, y, self.features(i, x, y))
+        if self.loss(sample, y) != 0.0:
+            raise ValueError(f"loss(y, y) of sample {i} must be 0: the truth costs nothing")
+        return sample
+
+    def features(self, i, x, y):
+        """Joint features of sample i with an output."""
+        phi = self._call("joint_feature", i, x, y)
+        if sp.issparse(phi):
+            phi = sp.coo_array(check_sparse(phi, f"joint_feature of sample {i}"))
+            phi.data = check_array_of_numbers(phi.data, f"joint_feature of sample {i}")
+        else:
+            phi = check_array_of_numbers(phi, f"joint_feature of sample {i}")
+        check_magnitude(phi.data if sp.issparse(phi) else phi, f"joint_feature of sample {i}")
+        if self.n_weights is None and phi.ndim:
+            self.n_weights = phi.shape[-1]
+        if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
+            raise ValueError(
+                f"joint_feature of sample {i} must have shape ({self.n_weights},), or "
+                f"(1, {self.n_weights}) if sparse, got {phi.shape}"
+            )
+        if sp.issparse(phi):
+            indices, place = np.unique(phi.coords[-1], return_inverse=True)
+            values = np.bincount(place, weights=phi.data)  # sums duplicates
+        else:
+            indices = np.flatnonzero(phi)
+            values = phi.ravel()[indices]
+        return SparseVector(indices.astype(np.int64), values)
+
+    def loss(self, sample, y):
+        """Task loss of an output."""
+        return self.loss_between(sample.i, sample.y, y)
+
+    def loss_between(self, i, y_true, y):
+        """Task loss of an output of sample i."""
+        loss = self._call("loss", i, y_true, y)
+        if isinstance(loss, np.ndarray) and loss.size == 1:
+            loss = loss.item()
+        if not isinstance(loss, Real) or not 0.0 <= loss < np.inf:
+            raise ValueError(f"loss of sample {i} must be finite and >= 0, got {loss!r}")
+        return float(loss)
+
+    def score(self, i, x, y, w):
+        """``<w, phi(x, y)>`` of sample i."""
+        self.n_weights = len(w)
+        return self.features(i, x, y).dot(w)
+
+    def predict(self, i, x, w):
+        """The output of highest score of sample i."""
+        return self._call("inference", i, x, _read_only(w))
+
+    def key(self, y):
+        """A hashable that tells outputs apart."""
+        if callable(getattr(self.model, "output_key", None)):
+            key = self.model.output_key(y)
+            try:
+                hash(key)
+            except TypeError:
+                raise TypeError(
+                    f"{self._name('output_key')} must return something hashable, such as a tuple, "
+                    f"got {type(key).__name__}"
+                ) from None
+            return key
+        try:
+            array = np.asarray(y)
+        except ValueError:  # lists of unequal lengths
+            array = np.empty(0, dtype=object)
+        if array.dtype == object:
+            raise TypeError(
+                f"outputs of type {type(y).__name__} are no arrays of numbers or text, but duals "
+                f"of outputs must tell them apart: give the model a method output_key(y)"
+            )
+        # Not bytes: equal labels may come in different integer or text types.
+        flat = tuple(array.ravel().tolist())
+        return flat if array.ndim == 1 else (array.shape, flat)
+
+    def ask(self, sample, w, keyed, augmented=True):
+        """The `Answer` of the oracle at w."""
+        if augmented:
+            y = self._call("loss_augmented_inference", sample.i, sample.x, sample.y, _read_only(w))
+        else:
+            y = self.predict(sample.i, sample.x, w)
+        phi, true = self.features(sample.i, sample.x, y), sample.phi
+        indices = union(true.indices, phi.indices)
+        values = np.zeros(len(indices))
+        values[np.searchsorted(indices, true.indices)] = true.values
+        values[np.searchsorted(indices, phi.indices)] -= phi.values
+        kept = values != 0.0
+        psi = SparseVector(indices[kept], values[kept])
+        return Answer(psi, self.loss(sample, y), self.key(y) if keyed else None)
+
+    def _call(self, method, i, *args):
+        """What a method of the model answers; its errors go on as they are, with a note."""
+        try:
+            return getattr(self.model, method)(*args)
+        except Exception as error:
+            error.add_note(f"raised by {self._name(method)} for sample {i}")
+            raise
+
+    def _name(self, what):
+        return f"{what} of {type(self.model).__name__}"
+
+
+class CheckedPolytopes:
+    """The methods by which a model describes the convex hulls of its outputs, see `MatchingModel`.
+
+    All take a `Sample` in place of its input; vectors of z have the length that `z_size` said.
+    """
+
+    def __init__(self, model, n_weights):
+        self.model, self.n_weights, self.sizes = model, n_weights, {}
+
+    def z_size(self, sample):
+        """Length of the vectors of a sample."""
+        size = _count(self.model.z_size(sample.x), self._name("z_size", sample), 0)
+        self.sizes[sample.i] = size
+        return size
+
+    def loss_vector(self, sample):
+        """Losses of the parts, and the constant."""
+        answer, name = self.model.loss_vector(sample.x, sample.y), self._name("loss_vector", sample)
+        if not (isinstance(answer, tuple | list) and len(answer) == 2):
+            raise TypeError(f"{name} must be a pair (c, c0), got {type(answer).__name__}")
+        constant = check_array_of_numbers(answer[1], f"c0 of {name}")
+        if constant.ndim:
+            raise ValueError(f"c0 of {name} must be a number, got shape {constant.shape}")
+        return self._vector(answer[0], sample, "loss_vector"), float(constant)
+
+    def label_vector(self, sample):
+        """The vector of the truth."""
+        return self._vector(self.model.label_vector(sample.x, sample.y), sample, "label_vector")
+
+    def apply(self, sample, z):
+        """Features of a vector."""
+        phi = check_array_of_numbers(self.model.apply(sample.x, z), self._name("apply", sample))
+        if phi.shape != (self.n_weights,):
+            raise ValueError(
+                f"{self._name('apply', sample)} must have shape ({self.n_weights},), got "
+                f"{phi.shape}"
+            )
+        return phi
+
+    def adjoint(self, sample, w):
+        """Scores of the parts."""
+        return self._vector(self.model.adjoint(sample.x, _read_only(w)), sample, "adjoint")
+
+    def lmo(self, sample, s):
+        """Best corner."""
+        return self._vector(self.model.lmo(sample.x, s), sample, "lmo")
+
+    def project(self, sample, p, tol):
+        """Projection."""
+        return self._vector(self.model.project(sample.x, p, tol=tol), sample, "project")
+
+    def log_potentials0(self, sample):
+        """Where entropic methods start."""
+        return self._vector(self.model.log_potentials0(sample.x), sample, "log_potentials0")
+
+    def marginals(self, sample, theta):
+        """Entropic projection, of numbers that are not negative."""
+        z = self._vector(self.model.marginals(sample.x, theta), sample, "marginals")
+        if np.any(z < 0.0):
+            raise ValueError(f"{self._name('marginals', sample)} must not be negative")
+        return z
+
+    def z_diameter(self, sample, geometry):
+        """Largest divergence from the start."""
+        diameter, name = self.model.z_diameter(sample.x, geometry), self._name("z_diameter", sample)
+        if not isinstance(diameter, Real) or not 0.0 <= diameter < np.inf:
+            raise ValueError(f"{name} must be finite and >= 0, got {diameter!r}")
+        return float(diameter)
+
+    def _vector(self, value, sample, method):
+        name, size = self._name(method, sample), self.sizes[sample.i]
+        value = check_array_of_numbers(value, name)
+        if value.shape != (size,):
+            raise ValueError(f"{name} must have shape ({size},), got {value.shape}")
+        return value
+
+    def _name(self, method, sample):
+        return f"{method} of {type(self.model).__name__} for sample {sample.i}"
+
+
+def _count(value, name, minimum):
+    if not isinstance(value, Integral) or value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
+    return int(value)
+
+
+def _read_only(w):
+    view = w.view()
+    view.flags.writeable = False
+    return view

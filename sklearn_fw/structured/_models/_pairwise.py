@@ -1,0 +1,480 @@
+"""Models whose outputs are states of nodes joined by edges: base of chains, labels, label sets.
+
+A sample is a block of feature rows. One row yields ``n_columns`` scores at once: those of one node
+(chains), or of all nodes (label sets, whose nodes see the same features). The weight vector holds
+
+    rows    (n_attributes, n_columns)           features first, then the markers: constant ones
+    tables  (n_tables, n_states, n_states)      one per kind of edge
+
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import safe_sparse_dot
+
+from ..._validation import check_array_of_numbers, check_choice, check_magnitude
+from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
+from ...inference._oracles._checked import name_of
+from ._base import REQUIRED, StructuredModel
+from ._part_scores import PartScores, pairwise_scores
+from ._sparse_weights import dense_part, product
+
+
+class Rows(NamedTuple):
+    """Inputs stacked for compiled code."""
+
+    matrix: object  # (n_rows, n_features) float array or CSR
+    row_start: np.ndarray  # (n + 1,)
+    node_start: np.ndarray  # (n + 1,)
+    markers: tuple  # for every extra attribute, the rows where it is one
+
+
+class PairwiseModel(StructuredModel):
+    """Linear scores on the states of nodes and the pairs of states of edges (base class).
+
+    Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`), how
+    outputs are encoded (`_encode`, `_decode`) and what a wrong state costs (`_costs`), and set
+    ``n_features_in_, n_states_, n_columns_, n_markers_, n_tables_`` in ``initialize``.
+    """
+
+    # ---- hooks ---------------------------------------------------------------------------------
+
+    def _stack(self, X):
+        """Check inputs and stack them as `Rows`."""
+        raise NotImplementedError
+
+    def _encode(self, y, node_start, allow_unseen=False):
+        """States of all nodes, int32; -1 for unseen labels."""
+        raise NotImplementedError
+
+    def _decode(self, states, node_start):
+        """The container of outputs for the states of all nodes."""
+        raise NotImplementedError
+
+    def _graph(self, n_nodes):
+        """The `Graph` of samples with so many nodes each."""
+        raise NotImplementedError
+
+    def _costs(self, states, node_start, training=True):
+        """The fields ``node_cost``, ``cost`` and ``whole_cost`` of `Parts`.
+
+        Class weights count in training, not when predictions are judged.
+        """
+        raise NotImplementedError
+
+    def _loss_of(self, training):
+        """The name of the loss; "auto" judges by a loss between 0 and 1."""
+        return self.task_loss_ if training or self.task_loss != "auto" else "hamming"
+
+    # ---- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def size_joint_feature(self):
+        """Number of weights."""
+        return self._cut + self.n_tables_ * self.n_states_**2
+
+    @property
+    def _n_attributes(self):
+        return self.n_features_in_ + self.n_markers_
+
+    @property
+    def _cut(self):
+        return self._n_attributes * self.n_columns_
+
+    def _check_weights(self, w):
+        # NaN is looked for where single inputs are asked about, not in every prediction.
+        w = check_array_of_numbers(w, "w", finite=None)
+        if w.shape != (self.size_joint_feature,):
+            raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
+        return w
+
+    def _views(self, w):
+        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables."""
+        w, n_states = check_array_of_numbers(w, "w"), self.n_states_
+        w = self._check_weights(w)
+        return (
+            w[: self._cut].reshape(self._n_attributes, self.n_columns_),
+            w[self._cut :].reshape(self.n_tables_, n_states, n_states),
+        )
+
+    def default_oracle(self):
+        """The exact oracle that suits the edges.
+
+        Returns
+        -------
+        oracle : object
+            `TreeMaxProduct` for forests, else `Enumeration`.
+        """
+        return TreeMaxProduct() if self._is_forest() else Enumeration()
+
+    def _is_forest(self):
+        return True
+
+    # ---- many samples --------------------------------------------------------------------------
+
+    def _build_parts(self, X, y, weight):
+        """The training set as `_kernels.structured.parts.Parts`; ``weight`` sums to one."""
+        from ..._kernels.common.sparse import number_locally
+        from ..._kernels.structured.parts import Parts
+
+        rows = self._stack(X)
+        states = self._encode(y, rows.node_start)
+        matrix = _with_markers(rows._replace(matrix=_plain(rows.matrix)))
+        indptr = matrix.indptr.astype(np.int64)
+        local, attribute_start, attributes = number_locally(
+            rows.row_start, indptr, _writable(matrix.indices), self._n_attributes
+        )
+        graph = self._graph(np.diff(rows.node_start))
+        node_cost, cost, whole_cost = self._costs(states, rows.node_start)
+        parts = Parts(
+            row_start=rows.row_start,
+            indptr=indptr,
+            local=local,
+            data=matrix.data,
+            attribute_start=attribute_start,
+            attributes=attributes,
+            node_start=rows.node_start,
+            edge_start=np.zeros_like(graph.n_edges),
+            edge_stop=graph.n_edges,
+            edges=graph.edges,
+            edge_table=graph.table,
+            exhaustive=False,
+            truth=states,
+            node_cost=node_cost,
+            cost=cost,
+            whole_cost=float(whole_cost),
+            weight=weight,
+            n_attributes=self._n_attributes,
+            n_columns=self.n_columns_,
+            n_tables=self.n_tables_,
+        )
+        # joblib maps large arrays into its workers read-only, and numba would compile all kernels
+        # once more for arrays of that kind.
+        return Parts(*(_writable(field) for field in parts))
+
+    def _node_scores(self, rows, w):
+        """Scores of all nodes, (n_nodes, n_states)."""
+        n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
+        if sp.issparse(w):
+            scores = product(rows.matrix, w, n_columns)
+        else:
+            w = self._check_weights(w)
+            scores = safe_sparse_dot(rows.matrix, w[:start].reshape(-1, n_columns))
+        scores = np.asarray(scores)
+        markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
+        for marker, row in zip(rows.markers, markers, strict=True):
+            scores[marker] += row
+        return scores.reshape(-1, self.n_states_)
+
+    def _part_scores(self, X, w, temperature=1.0):
+        """Scores of the nodes and tables of all samples, by which a temperature divides."""
+        rows = self._stack(X)
+        scores = self._node_scores(rows, w)
+        tables = dense_part(w, self._cut, self.size_joint_feature)
+        tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
+        if temperature != 1.0:
+            scores, tables = scores / temperature, tables / temperature
+        graph = self._graph(np.diff(rows.node_start))
+        return PartScores(np.ascontiguousarray(scores), tables, graph, rows.node_start)
+
+    def _predict(self, X, w, oracle):
+        """Best outputs and their scores; ``oracle`` None means the compiled trees."""
+        parts = self._part_scores(X, w)
+        if oracle is None:
+            states, values = parts.argmax()
+        else:
+            answers = [oracle.argmax(scores) for scores in parts.each()]
+            states = np.concatenate([np.empty(0, np.int32), *(labels for labels, _, _ in answers)])
+            values = np.zeros(len(parts.graph.n_edges))
+            values[parts.lengths > 0] = [value for _, value, _ in answers]
+        return self._decode(states, parts.node_start), values
+
+    def _predict_marginals(self, X, w, oracle, temperature=1.0):
+        """Marginals of the nodes of every sample, in a container like that of the outputs."""
+        parts = self._part_scores(X, w, temperature)
+        return self._arrange(parts.marginals(oracle), parts.node_start)
+
+    def _arrange(self, marginals, node_start):
+        """Rows of nodes in a container like that of the outputs."""
+        outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
+        if outputs.dtype != object:
+            return marginals.reshape(len(outputs), -1, self.n_states_)
+        for i in range(len(outputs)):
+            outputs[i] = marginals[node_start[i] : node_start[i + 1]]
+        return outputs
+
+    def _n_best(self, X, w, oracle, k):
+        """The k best outputs of every sample, and their scores."""
+        parts = self._part_scores(X, w)
+        best = iter([oracle.top_k(scores, k) for scores in parts.each()])
+        outputs, values = [], []
+        for length in parts.lengths:
+            # The only answer for a sequence without elements is that sequence.
+            found, states = next(best) if length else (np.zeros(1), np.empty((1, 0), np.int32))
+            starts = np.arange(len(states) + 1) * length
+            outputs.append(np.array(list(self._decode(states.ravel(), starts))))
+            values.append(found)
+        return outputs, values
+
+    def _losses(self, y_true, y, training=False):
+        """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
+        node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
+        true = self._encode(y_true, node_start, allow_unseen=True)
+        states = self._encode(y, node_start)
+        node_cost, cost, whole_cost = self._costs(true, node_start, training)
+        cost = np.vstack([cost, np.ones(len(cost))])  # row -1
+        full = np.flatnonzero(np.diff(node_start))  # those without nodes have nothing wrong
+        starts, losses = node_start[full], np.zeros(len(node_start) - 1)
+        losses[full] = np.add.reduceat(node_cost * cost[true, states], starts)
+        if whole_cost:
+            losses[full] += whole_cost * np.logical_or.reduceat(true != states, starts)
+        return losses
+
+    # ---- one sample: the four methods, for users, other solvers and tests ------------------------
+
+    def _one(self, x, y=None):
+        """`Rows` of a single input, and its states."""
+        rows = self._stack(_singleton(x))
+        return rows, None if y is None else self._encode(_singleton(y), rows.node_start)
+
+    def _truth(self, y_true, node_start):
+        """The states of a true output, which is what errors call it."""
+        try:
+            return self._encode(_singleton(y_true), node_start)
+        except (TypeError, ValueError) as error:
+            message = re.sub(r"^y(\[0\])?(?= )", "y_true", str(error))
+            raise ValueError(f"{'' if 'y_true' in message else 'y_true: '}{message}") from None
+
+    def scores(self, x, w):
+        """Part scores of one input.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        scores : PairwiseScores
+            What an oracle maximises.
+        """
+        tables = self._views(w)[1]
+        check_magnitude(np.asarray(w), "w")
+        rows, _ = self._one(x)
+        graph = self._graph(np.diff(rows.node_start))
+        return pairwise_scores(self._node_scores(rows, w), tables, graph, graph.n_edges[0])
+
+    def augment(self, scores, y_true):
+        """Add the loss to part scores.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores of an input.
+        y_true : object
+            Its true output.
+
+        Returns
+        -------
+        augmented : PairwiseScores
+            Scores whose maximiser is the loss-augmented prediction.
+
+        Raises
+        ------
+        ValueError
+            When the loss is not a sum over nodes (zero-one loss).
+        """
+        if not isinstance(scores, PairwiseScores):
+            raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
+        if not all(
+            isinstance(a, np.ndarray) for a in (scores.unary, scores.pairwise, scores.edges)
+        ):
+            raise TypeError("scores must hold arrays: make them by PairwiseScores.from_arrays")
+        if scores.check().n_states != self.n_states_:
+            raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
+        node_start = np.array([0, scores.n_nodes])
+        states = self._truth(y_true, node_start)
+        node_cost, cost, whole_cost = self._costs(states, node_start)
+        if whole_cost:
+            raise ValueError("the zero-one loss is not a sum over nodes and cannot be augmented")
+        unary = scores.unary + node_cost[:, None] * cost[states]
+        return PairwiseScores._view(unary, scores.pairwise, scores.edges)
+
+    def joint_feature(self, x, y):
+        """Features of an input with an output, in the order of ``coef_``.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        y : object
+            Output.
+
+        Returns
+        -------
+        phi : ndarray of shape (size_joint_feature,)
+            The feature vector.
+        """
+        rows = self._stack(_singleton(x))
+        states = self._encode(_singleton(y), rows.node_start)
+        matrix = _with_markers(rows)
+        chosen = np.zeros((len(states), self.n_states_))
+        chosen[np.arange(len(states)), states] = 1.0
+        nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)
+        tables = np.zeros((self.n_tables_, self.n_states_, self.n_states_))
+        graph = self._graph(np.diff(rows.node_start))
+        edges = graph.edges[: graph.n_edges[0]]
+        kinds = graph.table[: graph.n_edges[0]]
+        np.add.at(tables, (kinds, states[edges[:, 0]], states[edges[:, 1]]), 1.0)
+        return np.concatenate([nodes.ravel(), tables.ravel()])
+
+    def loss(self, y_true, y):
+        """Cost of predicting ``y``.
+
+        Parameters
+        ----------
+        y_true : object
+            True output.
+        y : object
+            Predicted output.
+
+        Returns
+        -------
+        loss : float
+            The cost.
+        """
+        return float(self._losses(_singleton(y_true), _singleton(y), training=True)[0])
+
+    def inference(self, x, w):
+        """Output of highest score.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """
+        scores = self.scores(x, w)
+        labels = np.empty(0, np.int32)
+        if scores.n_nodes:  # else nothing is asked
+            labels, _, _ = self.default_oracle().argmax(scores)
+        return self._decode(labels, np.array([0, len(labels)]))[0]
+
+    def loss_augmented_inference(self, x, y_true, w):
+        """Output of highest loss plus score.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        y_true : object
+            True output.
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """
+        scores = self.scores(x, w)
+        node_start = np.array([0, scores.n_nodes])
+        states = self._truth(y_true, node_start)
+        node_cost, cost, whole_cost = self._costs(states, node_start)
+        unary = scores.unary + node_cost[:, None] * cost[states]
+        scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
+        labels, _ = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
+        return self._decode(labels, node_start)[0]
+
+
+def check_sum_loss(task_loss):
+    """The loss to train by, of a model with a sum over nodes."""
+    check_choice(task_loss, "task_loss", {"auto", "hamming", "hamming_sum", "zero_one"})
+    return "hamming_sum" if task_loss == "auto" else task_loss
+
+
+def has_parts(model):
+    """Whether a model can be trained and used by its parts.
+
+    A subclass that overrides one of the four methods means something else than its parts say: it
+    is a black box.
+    """
+    return isinstance(model, PairwiseModel) and all(
+        getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
+    )
+
+
+def augmented_argmax(oracle, scores, truth, whole_cost):
+    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth, and a bound."""
+    labels, value, upper_bound = oracle.argmax(scores)
+    is_exact = upper_bound <= value
+    upper_bound += whole_cost
+    if whole_cost == 0.0 or np.any(labels != truth):
+        return labels, upper_bound
+    if not callable(getattr(oracle, "top_k", None)):
+        raise TypeError(
+            f"the zero-one loss needs an oracle with the method top_k, which "
+            f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
+        )
+    values, best = oracle.top_k(scores, 2)
+    second = values[1] + whole_cost if len(values) > 1 else -np.inf
+    if is_exact:
+        upper_bound = max(scores.value(truth), second)
+    return best[1] if second > scores.value(truth) else labels, upper_bound
+
+
+def _writable(field):
+    is_read_only = isinstance(field, np.ndarray) and not field.flags.writeable
+    return field.copy() if is_read_only else field
+
+
+def _singleton(item):
+    container = np.empty(1, dtype=object)
+    container[0] = item
+    return container
+
+
+def _plain(matrix):
+    """The matrix with each entry once and no stored zeros, a copy where it must be.
+
+    Scores do not care, but norms of features do, which steps and the choice of C go by.
+    """
+    if not sp.issparse(matrix):
+        return matrix
+    if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < len(matrix.data):
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _with_markers(rows):
+    """CSR of features and markers, float64."""
+    matrix = sp.csr_array(rows.matrix, dtype=np.float64)
+    if not rows.markers:
+        return matrix
+    n_rows, n_features = matrix.shape
+    marked = np.concatenate(rows.markers)
+    columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
+    # Markers have the last columns, so each goes to the end of its row.
+    order = np.argsort(marked, kind="stable")
+    marked, columns = marked[order], columns[order]
+    ends = matrix.indptr[marked + 1]
+    added = np.cumsum(np.bincount(marked, minlength=n_rows))
+    indptr = matrix.indptr.astype(np.int64)
+    indptr[1:] += added
+    return sp.csr_array(
+        (np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns), indptr),
+        shape=(n_rows, n_features + len(rows.markers)),
+    )

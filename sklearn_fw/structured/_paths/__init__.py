@@ -1,0 +1,1 @@
+"""Regularization paths over C and over radii."""

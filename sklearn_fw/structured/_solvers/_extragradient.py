@@ -1,0 +1,483 @@
+"""Dual extragradient: prox steps on the saddle point between weights and outputs."""
+
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_strength,
+)
+from ._base import Solution, Solver, check_bounds
+from ._block_frank_wolfe import numbers
+from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
+
+__all__ = ["Extragradient"]
+
+# A run that starts at w has half the squared distance gap(w) / lam to go at most. Each takes a
+# number of iterations inversely proportional to the root of its gap and to this factor: 1/4 makes
+# their sum smallest.
+RESTART = 0.25
+# The share of the largest step allowed that the next one takes, and by how much steps may change.
+SAFETY, SHRINK, GROW = 0.8, 0.5, 1.5
+# What the inequality that allows a step may lack, as a fraction of the gap asked for.
+FORGIVEN = 1e-3
+# Weights of this size come from steps that are too long; steps of this size, from broken numbers.
+HUGE, TINY = 1e50, 1e-12
+
+
+class Extragradient(Solver):
+    """Structured SVM by dual extragradient, which needs projections or marginals, no line search.
+
+    Solves the saddle point problem between weights and, for each sample, a point of the convex
+    hull of its outputs, with feature difference ``Psi(z)`` and loss ``l(z)`` (means over samples)::
+
+        min_w max_z  lam / 2 |w|^2 - <w, Psi(z)> + l(z)             radius=None
+        min_{|w| <= radius} max_z  l(z) - <w, Psi(z)>               otherwise
+
+    Choose it for a ball as the constraint, for a model with projections but no good oracle, or as
+    an independent check of another solver, to which it always has a certificate. Where
+    `BlockFrankWolfe` applies, it takes fewer oracle calls.
+
+    Parameters
+    ----------
+    radius : float or None, default=None
+        Bound on the norm of the weights, in place of ``C``. None keeps the ridge penalty.
+    norm : {"l2", "l1"}, default="l2"
+        The norm of that bound. "l1" measures weights by entropy.
+    z_geometry : {"auto", "entropy", "euclidean"}, default="auto"
+        How outputs are measured. "entropy" needs marginals: models on forests have them, and
+        classes are a tree of one node. "euclidean" needs projections: those of the model, of the
+        simplex, or by the oracle on models with part scores, which is slow. "auto" takes entropy
+        for forests, else what the model has.
+    step_size : {"backtrack", "auto"} or float, default="backtrack"
+        "auto" takes steps of one over a bound on the Lipschitz constant. "backtrack" starts from
+        these and takes the longest steps that satisfy the inequality of the proof, at no cost but
+        that of rejected steps. A number is a fixed step.
+    balance : "auto" or float, default="auto"
+        Square root of the ratio of the steps of w and z: "auto" is the ratio of their distances to
+        go, ``sqrt(D_w / D_z)``.
+    first_passes : int, default=10
+        With the ridge penalty, passes of block-coordinate Frank-Wolfe that find the first weights,
+        of n_samples oracle calls each. With 0 the weights stay zero for tens of iterations, as the
+        averages of so few are worse.
+    cut : float, default=0.0
+        Weights whose size is below this fraction of the largest are set to zero before each
+        certificate, which is that of the weights returned. About 0.01 makes the weights of an l1
+        ball sparse. The gap stays above what the cut costs.
+    restart : bool, default=True
+        With the ridge penalty, start again from the average whenever the gap is a quarter of what
+        it was, with steps for the shorter way to go.
+    memory_efficient : bool, default=True
+        False stores potentials and averages of all outputs, in arrays of the size of all part
+        scores. The iterates are the same; the averages serve as the start of the next fit with
+        ``warm_start=True``, which is from scratch otherwise.
+    gap_check : int, default=10
+        Iterations between certificates, each of n_samples oracle calls.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights, with the ridge penalty only; None takes what ``model.bounds()`` says,
+        if anything.
+
+    See Also
+    --------
+    BlockFrankWolfe : Ridge penalty by oracle calls, the usual choice.
+    SaddlePointFrankWolfe : Balls by oracle calls alone.
+
+    Notes
+    -----
+    An iteration, which is what ``max_iter`` counts, takes two prox steps per sample, and each
+    counts as an oracle call, as do rejected ones. It takes hundreds to thousands.
+
+    The weights are averages over all iterations since the last restart, never the last iterate,
+    or an earlier such average if it was better. The certificate is their primal value less the
+    best dual value of averages of z, both exact. Projections by the oracle, which are as exact as
+    ``tol`` demands, and what is forgiven for rounding in the inequality of "backtrack", raise the
+    bound below by a hundredth of ``tol`` each at most.
+
+    With ``D_w`` and ``D_z`` bounds on divergences from the start, and steps of sizes ``eta_w`` and
+    ``eta_z`` times weights of sum ``T``, the gap restricted to these distances is at most::
+
+        (D_w / eta_w + D_z / eta_z) / T
+
+    ``history_`` has both as "restricted_gap" and "bound" (neither with ``lower_bounds`` or
+    ``upper_bounds``), and the last "step_size". For a ball, the first is the gap itself. With the
+    ridge penalty ``D_w = gap / lam`` at the start: strong convexity then makes restarts converge
+    like 1 / T^2.
+
+    Deviations from [1]_: means in place of sums, steps balanced between w and z, longer steps
+    than 1 / L, the ridge penalty and restarts. ``Extragradient(radius=r, step_size="auto",
+    balance=1.0)`` is the method of [1]_.
+
+    References
+    ----------
+    .. [1] B. Taskar, S. Lacoste-Julien, M. I. Jordan, "Structured prediction, dual extragradient
+       and Bregman projections", JMLR 7, 2006.
+    .. [2] Yu. Nesterov, "Dual extrapolation and its applications to solving variational
+       inequalities and related problems", Mathematical Programming 109, 2007.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import Extragradient, StructuredSVM
+    >>> solver = Extragradient(radius=2.0)
+    >>> svm = StructuredSVM(solver=solver, tol=0.001, max_iter=1000)
+    >>> svm = svm.fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1])
+    >>> bool((svm.coef_**2).sum() <= 4.0 + 1e-12)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        radius=None,
+        norm="l2",
+        z_geometry="auto",
+        step_size="backtrack",
+        balance="auto",
+        first_passes=10,
+        cut=0.0,
+        restart=True,
+        memory_efficient=True,
+        gap_check=10,
+        lower_bounds=None,
+        upper_bounds=None,
+    ):
+        self.radius = radius
+        self.norm = norm
+        self.z_geometry = z_geometry
+        self.step_size = step_size
+        self.balance = balance
+        self.first_passes = first_passes
+        self.cut = cut
+        self.restart = restart
+        self.memory_efficient = memory_efficient
+        self.gap_check = gap_check
+        self.lower_bounds = lower_bounds
+        self.upper_bounds = upper_bounds
+
+    def _check(self):
+        check_choice(self.norm, "norm", {"l1", "l2"})
+        check_choice(self.z_geometry, "z_geometry", {"auto", "entropy", "euclidean"})
+        check_integer(self.gap_check, "gap_check", 1)
+        check_integer(self.first_passes, "first_passes", 0)
+        check_flag(self.restart, "restart")
+        check_flag(self.memory_efficient, "memory_efficient")
+        if not 0 <= check_not_negative(self.cut, "cut") < 1:
+            raise ValueError(f"cut must be a fraction below 1, got {self.cut}")
+        if self.radius is not None:
+            check_strength(self.radius, "radius")
+            if self.lower_bounds is not None or self.upper_bounds is not None:
+                raise ValueError(
+                    "radius and lower_bounds or upper_bounds exclude each other: set radius=None"
+                )
+        elif self.norm == "l1":
+            raise ValueError("norm='l1' needs a radius: set it, or norm='l2'")
+        for name, words in (("step_size", ("auto", "backtrack")), ("balance", ("auto",))):
+            value = getattr(self, name)
+            if isinstance(value, Real):
+                check_positive(value, name)
+            elif not (isinstance(value, str) and value in words):
+                known = " or ".join(map(repr, words))
+                raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        """Begin on a training set.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            The training set.
+        lam : float
+            Regularisation; not used with a radius.
+        tol : float
+            Gap to reach.
+        rng : RandomState
+            Not used: the method is deterministic.
+        warm : dict or None, default=None
+            Exported dual variables, from whose weights the method starts; those of balls start
+            from zero.
+
+        Returns
+        -------
+        method : object
+            For the loop driver.
+
+        Raises
+        ------
+        TypeError
+            When the model lacks a method that the geometry needs.
+        """
+        from .._blocks._polytopes import Entropy, Euclidean
+
+        self._check()
+        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
+        lam = lam if self.radius is None else 1.0
+        blocks.reset(lam, bounds=bounds)
+        if warm is not None and self.radius is None:
+            blocks.restore(warm)
+        start = None
+        if self.radius is None and self.first_passes and not np.any(blocks.v):
+            start = _make_first_passes(blocks, lam, bounds, int(self.first_passes))
+        polytopes = blocks.polytopes()
+        name = polytopes.resolve(self.z_geometry)
+        geometry = Entropy if name == "entropy" else Euclidean
+        outputs = geometry(polytopes, stored=not self.memory_efficient)
+        if self.radius is None:
+            weights = Ridge(blocks)
+            if start is not None:
+                weights.center = Weights(start.w)
+        elif self.norm == "l2":
+            weights = Ball(blocks.n_weights, float(self.radius))
+        else:
+            weights = CrossPolytope(blocks.n_weights, float(self.radius))
+        return _Method(self, blocks, weights, outputs, tol, start)
+
+
+def _make_first_passes(blocks, lam, bounds, n_passes):
+    """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
+    from ..._kernels.structured.block_rules import FW, Rules
+
+    blocks.reset(lam, bounds=bounds, averaging=True)
+    rules = Rules(lam, FW, True, False, False, 0.0, 0.0, 1.0)
+    rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
+    for _ in range(n_passes):
+        blocks.visit(rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
+    blocks.refresh()
+    # Where C is large, the average is ahead for many passes, and zero ahead of both for some.
+    points, n_unbounded = [], 0
+    for averaged in (False, True):
+        points.append(blocks.certify(averaged))
+        n_unbounded += blocks.n_unbounded
+    best = min(points, key=lambda point: point.primal)
+    start = _Start(best.w.copy(), best.primal, max(point.dual for point in points))
+    counts, zero = blocks.counts, blocks.clip(np.zeros(blocks.n_weights))
+    blocks.reset(lam, bounds=bounds)
+    blocks.counts[:] = counts
+    if not np.any(zero) and start.primal > blocks.max_loss:
+        return start._replace(w=zero, primal=blocks.max_loss)
+    blocks.n_unbounded = n_unbounded  # these weights count
+    return start
+
+
+class _Start(NamedTuple):
+    """Weights to start from, and bounds on the optimum."""
+
+    w: np.ndarray
+    primal: float
+    dual: float
+
+
+# ---- the method ----------------------------------------------------------------------------------
+
+
+class _Average:
+    """Averages since the last start, with weights of sum ``total``."""
+
+    def __init__(self):
+        self.total, self.values = 0.0, None
+
+    def add(self, weight, *values):
+        """Take in numbers and arrays, the same number of them each time."""
+        self.total += weight
+        rho = weight / self.total
+        old = self.values or [0.0 * value for value in values]
+        self.values = [a + rho * (b - a) for a, b in zip(old, values)]
+
+
+class _Method:
+    """The state of one run; `_loop.drive` calls `step` for every iteration.
+
+    Names are those of the literature: v is the prox point of all steps so far, u of one more.
+    """
+
+    def __init__(self, settings, blocks, weights, outputs, tol, start=None):
+        self.settings, self.blocks, self.tol = settings, blocks, tol
+        self.space, self.outputs = weights, outputs
+        self.of_outputs = outputs.lipschitz(settings.norm)
+        self.lipschitz = weights.scale * self.of_outputs or 1.0
+        self.step_weight, self.n_iter = 1.0, 0
+        self.lines = []  # (l, |Psi|) of the averages of a ball: each bounds all radii
+        self.origin = outputs.at(outputs.zero())
+        if start is None and np.any(weights.center.w):
+            start = blocks.certify()
+        if start is not None:
+            self.best_w, self.primal, self.dual = start.w.copy(), start.primal, start.dual
+        else:
+            self.best_w, self.primal, self.dual = weights.center.w.copy(), blocks.max_loss, 0.0
+        self.best_z = None
+        blocks.objective = self.primal
+        self._set_out(weights.center)
+
+    @property
+    def gap(self):
+        """Certified gap."""
+        return self.primal - self.dual
+
+    @property
+    def limit(self):
+        """The gap that ``tol`` demands."""
+        return self.blocks.gap_limit(self.tol)
+
+    def _set_out(self, center):
+        """(Re)start: averages empty, steps for the way to go."""
+        space, outputs, settings = self.space, self.outputs, self.settings
+        self.gap_at_start = self.gap
+        self.d_w = space.set_out(center, max(self.gap, np.finfo(np.float64).eps))
+        balance = settings.balance
+        if balance == "auto":
+            balance = np.sqrt(self.d_w / outputs.diameter) if outputs.diameter > 0.0 else 1.0
+        if isinstance(settings.step_size, Real):
+            step = float(settings.step_size)
+        else:  # so that sqrt(eta_w eta_z) L + lam eta_w = 1
+            step = 1.0 / (self.lipschitz + space.lam * balance)
+        self.eta_w, self.eta_z = step * balance, step / balance
+        self._set_accuracy()
+        self.average = _Average()
+        self.slopes = np.zeros(len(center.w))  # weighted sum of -gradients in w
+        self.potentials = outputs.zero()
+        self.v_w, self.v_z = space.center, self.origin
+
+    def _set_accuracy(self):
+        self.outputs.accuracy = 0.005 * max(self.limit, 1e-9) * self.eta_z
+
+    # ---- iterations ------------------------------------------------------------------------------
+
+    def step(self):
+        """One iteration; a dict of numbers when it ended with a certificate."""
+        if self.n_iter == 0 and self.gap <= self.limit:
+            return numbers(self, self.blocks, self.gap)  # a warm start that is good enough
+        self.n_iter += 1
+        while not self._try_step():
+            pass
+        if self.n_iter % self.settings.gap_check:
+            return None
+        row = self.certify()
+        restarts = self.settings.restart and self.space.lam > 0.0
+        if restarts and self.limit < self.gap <= RESTART * self.gap_at_start:
+            self._set_out(Weights(self.best_w))
+        return row
+
+    def _try_step(self):
+        """Both prox steps, and the step to the next v, whose length may be refused."""
+        from ..._kernels.structured.block_rules import CALLS
+
+        space, outputs, weight = self.space, self.outputs, self.step_weight
+        calls = outputs.polytopes.n_calls
+        v_w, v_z, eta_w, eta_z = self.v_w, self.v_z, self.eta_w, self.eta_z
+        u_w = space.step(v_w, eta_w * weight * (v_z.psi - space.lam * v_w.w))
+        u_z = outputs.prox(v_z, eta_z * weight * v_w.w, eta_z * weight)
+        slopes = self.slopes + weight * (u_z.psi - space.lam * u_w.w)
+        potentials = outputs.plus(self.potentials, eta_z * weight * u_w.w, eta_z * weight)
+        next_w, next_z = space.step(space.center, eta_w * slopes), outputs.at(potentials)
+        self.blocks.counts[CALLS] += outputs.polytopes.n_calls - calls
+        if not self._accept(u_w, u_z, next_w, next_z):
+            return False
+        self.slopes, self.potentials, self.v_w, self.v_z = slopes, potentials, next_w, next_z
+        kept = [] if u_z.z is None or not outputs.stored else [u_z.z]
+        self.average.add(weight, u_w.w, u_z.psi, u_z.loss, *kept)
+        self.last_step = weight * np.sqrt(eta_w * eta_z)
+        return True
+
+    def _accept(self, u_w, u_z, next_w, next_z):
+        """Whether the step satisfies the only inequality by which the proof uses its length.
+
+        That is ``step <g(u) - g(v), u - v'> <= d(u, v) + d(v', u)`` for the operator g and the
+        next v'. The ratio of both sides, which is about proportional to the step, sets the next.
+        """
+        if isinstance(self.settings.step_size, Real):
+            if not np.abs(next_w.w).max() < HUGE:
+                raise FloatingPointError(
+                    f"weights grow without bound with step_size={self.settings.step_size}: take a "
+                    f"smaller one, or 'backtrack'"
+                )
+            return True
+        space, outputs, v_w, v_z = self.space, self.outputs, self.v_w, self.v_z
+        to_u, to_next = u_w.w - v_w.w, u_w.w - next_w.w
+        product = space.lam * (to_u @ to_next) - (u_z.psi - v_z.psi) @ to_next
+        product += to_u @ (u_z.psi - next_z.psi)
+        distance = (space.divergence(u_w, v_w) + space.divergence(next_w, u_w)) / self.eta_w
+        distance += (outputs.divergence(u_z, v_z) + outputs.divergence(next_z, u_z)) / self.eta_z
+        # What is forgiven adds as much to the bound, and rounding is less than that.
+        forgiven = max(FORGIVEN * self.limit, 1e-10 * max(1.0, self.primal))
+        left, right = self.step_weight * product, distance + self.step_weight * forgiven
+        is_loose = not GROW * max(left, 0.0) > SAFETY * right  # the ratio itself may overflow
+        factor = GROW if is_loose else max(SAFETY * right / left, SHRINK)
+        accepted = left <= right
+        self.step_weight *= factor if accepted else min(factor, SAFETY)
+        if self.settings.step_size == "auto":
+            self.step_weight = min(self.step_weight, 1.0)
+        if self.step_weight < TINY:
+            raise FloatingPointError(
+                f"no step is short enough in iteration {self.n_iter}: check the scale of X, and "
+                f"that projections or marginals of the model are finite"
+            )
+        return accepted
+
+    # ---- other balls -----------------------------------------------------------------------------
+
+    def dual_norm(self, psi):
+        """The largest ``<w, psi>`` over the unit ball."""
+        return self.space.dual_norm(psi)
+
+    def move_to(self, radius, dual):
+        """Start again in another ball, from weights that are known to be good there.
+
+        Those of a smaller ball are; those of a larger one are forgotten. ``dual`` is a bound on
+        the value from below.
+        """
+        space = self.space
+        if radius < space.radius:
+            self.best_w, self.primal = np.zeros_like(self.best_w), self.blocks.max_loss
+        self.space = type(space)(len(self.best_w), radius)
+        self.lipschitz = self.space.scale * self.of_outputs or 1.0
+        self.dual, self.step_weight, self.n_iter = dual, 1.0, 0
+        self.blocks.objective = self.primal
+        self._set_out(self.space.center)
+
+    def breakpoint(self):
+        """The best average, with what it proves at other radii."""
+        from .._paths._radius_pieces import SolvedBall
+
+        return SolvedBall(self.space.radius, self.best_w.copy(), self.primal, self.gap)
+
+    # ---- certificates ----------------------------------------------------------------------------
+
+    def weights(self):
+        """The best average so far."""
+        return self.best_w
+
+    def certify(self):
+        """Exact values at the averages: n oracle calls."""
+        space, blocks = self.space, self.blocks
+        if self.average.values is None:
+            return numbers(self, blocks, self.gap)
+        w, psi, loss, *z = self.average.values
+        if self.settings.cut:
+            w = np.where(np.abs(w) < float(self.settings.cut) * np.abs(w).max(initial=0.0), 0.0, w)
+        hinge, _ = blocks.ask(w)
+        primal = float(0.5 * space.lam * (w @ w) + hinge)
+        dual = space.dual(psi, loss)
+        if self.settings.radius is not None:
+            self.lines.append((float(loss), space.dual_norm(psi)))
+        if primal < self.primal:
+            self.primal, self.best_w = primal, w
+            blocks.objective = primal
+            self._set_accuracy()
+        if dual > self.dual:
+            self.dual, self.best_z = dual, z[0] if z else None
+        row = numbers(self, blocks, self.gap) | {"step_size": self.last_step}
+        restricted = space.restricted_dual(psi, loss)
+        if restricted is not None:
+            way = self.d_w / self.eta_w + self.outputs.diameter / self.eta_z
+            row |= {"restricted_gap": primal - restricted, "bound": way / self.average.total}
+        return row
+
+    def solution(self):
+        """The best average; the blocks get the averages of z where these are stored."""
+        if self.best_z is not None:
+            self.blocks.adopt(self.best_z)
+        return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)

@@ -1,0 +1,271 @@
+"""Frank-Wolfe on the saddle point of a norm-constrained structured SVM."""
+
+import numpy as np
+
+from ..._validation import check_choice, check_flag, check_integer, check_strength
+from ._base import Solution, Solver
+from ._block_frank_wolfe import numbers
+
+__all__ = ["SaddlePointFrankWolfe"]
+
+# Share of the passes by whose number steps shrink that still counts after the radius has changed.
+KEPT = 0.5
+
+
+class SaddlePointFrankWolfe(Solver):
+    """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
+
+    Minimises the mean structured hinge over a ball, as a saddle point between the weights and the
+    mean feature difference v and loss l of mixtures of outputs, both moved by Frank-Wolfe steps of
+    one common size::
+
+        min_{|w| <= radius} max_mu  l(mu) - <w, v(mu)>
+
+    Choose it for models that know nothing but an oracle: after t passes with ``norm="l1"`` at most
+    t weights are not zero. Where there are projections or marginals, ``Extragradient(radius=...,
+    norm="l1", cut=0.01)`` has sparse weights of a smaller objective. With "l2" it finds what ridge
+    solvers find for one value of C, more slowly.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Bound on the norm of the weights, in place of ``C``.
+    norm : {"l1", "l2"}, default="l1"
+        The norm.
+    block : bool, default=False
+        Visit one sample at a time ("sp_bcfw") instead of all at once ("sp_fw").
+    step_size : {"universal", "fictitious"}, default="universal"
+        Steps of 2 / (t + 2) or 1 / (t + 1) after t steps; with ``block`` only "universal",
+        2 n / (k + 2 n) after k visits.
+    gap_check : int, default=5
+        Passes between certificates when ``block`` is true; otherwise every pass has one for free.
+
+    See Also
+    --------
+    BlockFrankWolfe : Ridge penalty, and the faster choice where that will do.
+    Extragradient : The same balls to a smaller gap, with sparse weights by a cut.
+    sklearn_fw.optim.solve_saddle_point : The general method.
+
+    Notes
+    -----
+    A pass costs n_samples oracle calls. The certificate is the primal value of the best weights met
+    less the best dual value met, both exact: every w gives an upper and every mixture a lower bound
+    on the saddle value. There is no ridge term: the steps of the general method that need one on
+    both sides ("adaptive", "heuristic") do not exist here, and line search fails on every bilinear
+    saddle point, where it cycles.
+
+    "sp_bcfw" starts from the answers at w = 0 and reports the average of the weights, weighted by
+    their number, or the last ones if these are better; it has no proof of convergence, but its
+    certificate is exact all the same.
+
+    References
+    ----------
+    .. [1] G. Gidel, T. Jebara, S. Lacoste-Julien, "Frank-Wolfe algorithms for saddle point
+       problems", AISTATS 2017: Algorithm 2, section 6 and appendix F.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.structured import SaddlePointFrankWolfe, StructuredSVM
+    >>> solver = SaddlePointFrankWolfe(radius=2.0)
+    >>> svm = StructuredSVM(solver=solver, tol=0.1, max_iter=1000)
+    >>> svm = svm.fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1])
+    >>> bool(np.abs(svm.coef_).sum() <= 2.0 + 1e-12)
+    True
+    """
+
+    def __init__(self, *, radius=1.0, norm="l1", block=False, step_size="universal", gap_check=5):
+        self.radius = radius
+        self.norm = norm
+        self.block = block
+        self.step_size = step_size
+        self.gap_check = gap_check
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        """Begin on a training set.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            The training set.
+        lam : float
+            Not used: there is no ridge.
+        tol : float
+            Not used: the loop compares the gap with it.
+        rng : RandomState
+            Order of the samples when ``block`` is true.
+        warm : dict or None, default=None
+            What the previous fit exported. One of this solver goes on where it ended, with weights
+            scaled to the radius; of other solvers, the mixture gives a first bound, no more.
+
+        Returns
+        -------
+        method : object
+            For the loop driver.
+        """
+        check_strength(self.radius, "radius")
+        check_choice(self.norm, "norm", {"l1", "l2"})
+        check_flag(self.block, "block")
+        known = isinstance(self.step_size, str)
+        if known and self.step_size in ("line_search", "adaptive", "heuristic"):
+            reason = {
+                "line_search": "cycles on bilinear saddle points",
+                "adaptive": "needs strong convexity on both sides, which hinges lack",
+                "heuristic": "needs strong convexity on both sides, which hinges lack",
+            }[self.step_size]
+            raise ValueError(
+                f"step_size={self.step_size!r} {reason}: take 'universal' or 'fictitious'; "
+                f"sklearn_fw.optim.solve_saddle_point has it for problems that allow it"
+            )
+        check_choice(self.step_size, "step_size", {"universal", "fictitious"})
+        if self.block and self.step_size != "universal":
+            raise ValueError("step_size must be 'universal' when block=True")
+        check_integer(self.gap_check, "gap_check", 1)
+        blocks.reset(1.0)
+        if warm is not None:
+            blocks.restore(warm)
+        if self.block:
+            return _BlockMethod(self, blocks, warm or {}, rng)
+        return _BatchMethod(self, blocks, warm or {})
+
+
+class _Method:
+    """Weights, the best bounds from both sides, and what the loop wants to know."""
+
+    def __init__(self, settings, blocks, warm):
+        self.settings, self.blocks = settings, blocks
+        self.radius, self.euclidean = float(settings.radius), settings.norm == "l2"
+        self.lines = []  # (l, |v|) of the mixtures met: each bounds the value for all radii
+        self.n_passes = warm.get("n_passes", 0)
+        self.w = self._start_of(warm.get("w"))
+        self.mean = self._start_of(warm.get("mean"))
+        self.best_w, self.primal, self.dual = self.w.copy(), np.inf, -np.inf
+
+    def _start_of(self, w):
+        """Weights in multiples of the radius, moved into the ball if its norm was another one."""
+        if w is None:
+            return np.zeros(self.blocks.n_weights)
+        return w * (self.radius / max(1.0, self._norm(w)))
+
+    def _norm(self, w):
+        return np.linalg.norm(w) if self.euclidean else np.abs(w).sum()
+
+    def export(self):
+        """For a warm start: the mixture, weights in multiples of the radius, and passes made."""
+        radius = self.radius
+        return self.blocks.export() | {
+            "w": self.w / radius,
+            "mean": self.mean / radius,
+            "n_passes": self.n_passes,
+        }
+
+    def weights(self):
+        """The best point so far."""
+        return self.best_w
+
+    def _ask(self, w):
+        """n oracle calls at w, which bound the value from above."""
+        value, sweep = self.blocks.ask(w)
+        if value < self.primal:
+            self.primal, self.best_w = value, w.copy()
+        return sweep
+
+    def _bound(self):
+        """The mixture's bound from below; its minimum over the ball has a closed form."""
+        loss, norm = float(self.blocks.loss.sum()), self.dual_norm(self.blocks.v)
+        self.lines.append((loss, norm))
+        self.dual = max(self.dual, loss - self.radius * norm)
+
+    def dual_norm(self, v):
+        """The largest ``<w, v>`` over the unit ball."""
+        return float(np.linalg.norm(v) if self.euclidean else np.abs(v).max(initial=0.0))
+
+    def move_to(self, radius, dual):
+        """Go on in another ball, with weights in proportion and the same mixture.
+
+        The best weights stay what they are in a larger ball; in a smaller one they are forgotten.
+        ``dual`` is a bound on the value from below.
+        """
+        factor = radius / self.radius
+        self.w *= factor
+        self.mean *= factor
+        if factor < 1.0:
+            self.primal = np.inf
+        self.radius, self.dual = radius, dual
+        self.n_passes = round(KEPT * self.n_passes)
+
+    def breakpoint(self):
+        """The best weights met, with what they prove at other radii."""
+        from .._paths._radius_pieces import SolvedBall
+
+        return SolvedBall(self.radius, self.best_w.copy(), self.primal, self.gap)
+
+    @property
+    def gap(self):
+        """Certified gap."""
+        return self.primal - self.dual
+
+    def solution(self):
+        """The best weights; block gaps are not kept."""
+        return Solution(self.best_w, self.primal, self.dual, self.gap, None)
+
+
+class _BatchMethod(_Method):
+    def __init__(self, settings, blocks, warm):
+        super().__init__(settings, blocks, warm)
+        self.answers = None
+
+    def move_to(self, radius, dual):
+        """Go on in another ball; the answers were those of other weights."""
+        super().move_to(radius, dual)
+        self.answers = None
+
+    def step(self):
+        """A step towards the answers at hand, then the certificate of where it led."""
+        from ..._kernels.structured.block_saddle import step_in_ball
+
+        if self.answers is not None:
+            t = self.n_passes
+            gamma = 1.0 / (t + 1.0) if self.settings.step_size == "fictitious" else 2.0 / (t + 2.0)
+            step_in_ball(self.w, self.blocks.v, self.radius, self.euclidean, gamma)
+            self.blocks.step_towards(self.answers, gamma)
+            self.blocks.refresh()
+            self.n_passes += 1
+        return self.certify()
+
+    def certify(self):
+        """Exact bounds at the current point, and the answers for the next step."""
+        self.answers = self._ask(self.w).answers
+        self._bound()
+        return numbers(self, self.blocks, self.gap)
+
+
+class _BlockMethod(_Method):
+    def __init__(self, settings, blocks, warm, rng):
+        super().__init__(settings, blocks, warm)
+        self.rng = rng
+        self._bound()
+        if self.n_passes == 0:
+            blocks.step_towards(self._ask(self.w).answers, 1.0)
+            blocks.refresh()
+
+    def step(self):
+        """One pass over samples drawn at random."""
+        from ..._kernels.structured.block_rules import CALLS
+
+        n = self.blocks.n_blocks
+        self.blocks.saddle_visits(
+            self.rng.randint(n, size=n), self.n_passes * n, self.radius,
+            self.euclidean, self.w, self.mean,
+        )  # fmt: skip
+        self.blocks.counts[CALLS] += n
+        self.n_passes += 1
+        return self.certify() if self.n_passes % self.settings.gap_check == 0 else None
+
+    def certify(self):
+        """Exact bounds at the average and at the last weights."""
+        self.blocks.refresh()
+        self._ask(self.mean)
+        self._ask(self.w)
+        self._bound()
+        return numbers(self, self.blocks, self.gap)

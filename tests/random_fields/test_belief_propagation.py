@@ -1,0 +1,482 @@
+"""Messages against brute force on trees, closed forms, a general solver, and published numbers."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from _mrf_referees import brute_force, random_mrf
+from _tasks import Tasks
+from sklearn_fw.random_fields import (
+    LoopyBPMarginals,
+    PairwiseMRF,
+    TRBPMarginals,
+    maximum_spanning_tree_vertex,
+    trw_gradient,
+    trw_objective,
+)
+from sklearn_fw.random_fields._belief_propagation import away_from_zero, make_layout
+from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities
+
+ESTIMATORS = [TRBPMarginals, LoopyBPMarginals]
+UPDATES = ["sequential", "random", "parallel"]
+
+
+def flat(estimator):
+    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
+
+
+def random_forest(rng, n_states=(2, 3, 1, 4, 2, 3)):
+    """Random field on a forest of two trees, variables and edges in random order."""
+    names = rng.permutation(len(n_states))
+    edges = [(names[t], names[rng.integers(t)]) for t in range(1, len(names)) if t != 4]
+    return PairwiseMRF(
+        [rng.normal(size=k) for k in n_states],
+        edges,
+        [2 * rng.normal(size=(n_states[i], n_states[j])) for i, j in edges],
+        constant=0.7,
+    )
+
+
+def with_forbidden(mrf, rng, share=0.2):
+    """The same field with some -inf, but at least one labelling left."""
+    unary, tables = [b.copy() for b in mrf.unary], [t.copy() for t in mrf.pairwise]
+    kept = [rng.integers(k) for k in mrf.n_states]
+    for block, state in zip(unary, kept):
+        block[(rng.random(block.shape) < share) & (np.arange(len(block)) != state)] = -np.inf
+    for table, (i, j) in zip(tables, mrf.edges):
+        value = table[kept[i], kept[j]]
+        table[rng.random(table.shape) < share] = -np.inf
+        table[kept[i], kept[j]] = value
+    return PairwiseMRF(unary, mrf.edges, tables or None, constant=mrf.constant)
+
+
+def triangle(J):
+    """Three spins of which each pair wants to differ; agreement costs 2 J."""
+    return PairwiseMRF(
+        np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], J * (np.ones((2, 2)) - 2 * np.eye(2))
+    )
+
+
+# ---- graphs without cycles: exact ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_exact_on_forests(estimator, update, forbidden, rng):
+    for _ in range(10):
+        mrf = random_forest(rng)
+        if forbidden:
+            mrf = with_forbidden(mrf, rng)
+        log_partition, marginals = brute_force(mrf)
+        bp = estimator(update=update, tol=1e-9, random_state=0).fit(mrf)
+        np.testing.assert_allclose(flat(bp), marginals, rtol=0, atol=1e-8)
+        assert np.all(flat(bp)[marginals == 0.0] == 0.0)
+        for value in (bp.log_partition_, bp.log_partition_upper_, bp.log_partition_lower_):
+            assert value == pytest.approx(log_partition, rel=0, abs=1e-8)
+        assert bp.converged_
+        np.testing.assert_allclose(bp.rho_, 1.0, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_two_passes_are_exact_on_a_chain(estimator, rng):
+    n = 300
+    edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    mrf = PairwiseMRF(rng.normal(size=(n, 3)), edges, rng.normal(size=(n - 1, 3, 3)))
+    bp = estimator().fit(mrf)
+    assert bp.n_iter_ <= 3
+    forward = mrf.unary[0]
+    for t, table in enumerate(mrf.pairwise):
+        forward = mrf.unary[t + 1] + np.logaddexp.reduce(forward[:, None] + table, axis=0)
+    expected = np.logaddexp.reduce(forward)
+    assert bp.log_partition_ == pytest.approx(expected, rel=1e-12)
+    assert bp.log_partition_upper_ == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_independent_variables(estimator):
+    mrf = PairwiseMRF([[0.0, 1.0], [0.5, -np.inf, 0.2]])
+    bp = estimator().fit(mrf)
+    log_partition, marginals = brute_force(mrf)
+    np.testing.assert_allclose(bp.mrf_.flatten(bp.marginals_, bp.edge_marginals_), marginals)
+    assert bp.log_partition_upper_ == pytest.approx(log_partition, rel=1e-14)
+    assert bp.n_iter_ == 1
+
+
+# ---- the tree-reweighted problem -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("J, expected", [(0.5, 2.595974), (2.0, 6.698099)])
+def test_antiferromagnetic_triangle(J, expected):
+    trbp = TRBPMarginals("matrix_tree").fit(triangle(J))
+    p = 1 / (1 + math.exp(3 * J))  # probability that a pair agrees
+    entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
+    closed_form = 3 * J * (1 - 2 * p) + math.log(2) + 2 * entropy
+    assert closed_form == pytest.approx(expected, rel=0, abs=1e-6)
+    assert trbp.log_partition_ == pytest.approx(closed_form, rel=0, abs=1e-9)
+    assert trbp.log_partition_upper_ == pytest.approx(closed_form, rel=0, abs=1e-9)
+    np.testing.assert_allclose(trbp.edge_marginals_[:, 0, 0], p / 2, rtol=0, atol=1e-9)
+
+
+def best_locally_consistent(mrf, rho):
+    """Maximum of the tree-reweighted objective over locally consistent marginals, by SLSQP."""
+    node, edge = mrf.node_start, mrf.edge_start
+    rows = []
+    for i in range(mrf.n_variables):
+        row = np.zeros(len(mrf.theta))
+        row[node[i] : node[i + 1]] = 1
+        rows.append(row)
+    for e, (i, j) in enumerate(mrf.edges):
+        places = np.arange(edge[e], edge[e + 1]).reshape(mrf.n_states[i], mrf.n_states[j])
+        for variable, lines in ((i, places), (j, places.T)):
+            for state, line in enumerate(lines):
+                row = np.zeros(len(mrf.theta))
+                row[line], row[node[variable] + state] = 1, -1
+                rows.append(row)
+    directions = null_space(np.array(rows))
+    start = np.concatenate(
+        [np.full(block.size, 1 / block.size) for block in [*mrf.unary, *mrf.pairwise]]
+    )
+
+    def marginals(z):
+        return start + directions @ z
+
+    def positive(z):
+        return np.maximum(marginals(z), 1e-9)
+
+    result = minimize(
+        lambda z: -trw_objective(positive(z), mrf, rho),
+        np.zeros(directions.shape[1]),
+        jac=lambda z: -trw_gradient(positive(z), mrf, rho) @ directions,
+        constraints={"type": "ineq", "fun": marginals, "jac": lambda z: directions},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    return -result.fun, marginals(result.x)
+
+
+@pytest.mark.parametrize("n_states", [(2, 2, 2), (2, 3, 2)])
+def test_fixed_points_solve_the_problem(n_states, rng):
+    mrf = random_mrf(rng, n_states, density=1.0)
+    trbp = TRBPMarginals(tol=1e-8).fit(mrf)
+    value, mu = best_locally_consistent(mrf, trbp.rho_)
+    assert trbp.log_partition_ == pytest.approx(value, rel=0, abs=1e-5)
+    np.testing.assert_allclose(flat(trbp), mu, rtol=0, atol=1e-3)
+    assert trw_objective(flat(trbp), mrf, trbp.rho_) == pytest.approx(
+        trbp.log_partition_, rel=0, abs=1e-7
+    )
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_known_solution_is_found(update, rng):
+    # The potentials that belong to given marginals, told in another way: part of each table is
+    # moved to the variables.
+    mrf = random_mrf(rng, (3, 2, 3, 4, 2), density=1.0)
+    _, mu = brute_force(mrf)
+    rho = np.full(mrf.n_edges, 4 / mrf.n_edges)
+    node = mrf.node_blocks(mu)
+    unary = [np.log(p) for p in node]
+    tables = []
+    for r, table, (i, j) in zip(rho, mrf.edge_blocks(mu), mrf.edges):
+        moved = rng.normal(size=len(node[i]))
+        tables.append(r * np.log(table / np.outer(node[i], node[j])) + moved[:, None])
+        unary[i] = unary[i] - moved
+    told = PairwiseMRF(unary, mrf.edges, tables)
+    trbp = TRBPMarginals(rho, update=update, tol=1e-10, random_state=0).fit(told)
+    np.testing.assert_allclose(flat(trbp), mu, rtol=0, atol=1e-9)
+    assert trbp.log_partition_ == pytest.approx(0.0, abs=1e-8)
+    assert trbp.log_partition_upper_ == pytest.approx(0.0, abs=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("max_iter", [1, 3, 100])
+@pytest.mark.parametrize("rho_init", ["matrix_tree_weighted", "matrix_tree", "sampled", "vertex"])
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_bounds_hold_for_any_messages(rho_init, max_iter, forbidden, rng):
+    for update in UPDATES:
+        mrf = random_mrf(rng, (2, 3, 2, 4, 3), density=0.8, scale=3.0)
+        if forbidden:
+            mrf = with_forbidden(mrf, rng)
+        log_partition, _ = brute_force(mrf)
+        trbp = TRBPMarginals(
+            spanning_tree(mrf) if rho_init == "vertex" else rho_init,
+            update=update, max_iter=max_iter, n_rho_iter=2, damping=0.2, random_state=0,
+        ).fit(mrf)  # fmt: skip
+        assert trbp.log_partition_upper_ >= log_partition - 1e-9
+        assert trbp.log_partition_lower_ <= log_partition + 1e-9
+        check_edge_probabilities(trbp.rho_, mrf.edges, mrf.n_variables)
+
+
+def spanning_tree(mrf):
+    return maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, np.arange(mrf.n_edges))
+
+
+def test_bound_is_as_tight_as_tol_says(rng):
+    for _ in range(5):
+        mrf = random_mrf(rng, (2, 3, 2, 4, 3), density=1.0, scale=1.5)
+        for update in UPDATES:
+            trbp = TRBPMarginals(update=update, tol=1e-3, random_state=0).fit(mrf)
+            assert 0 <= trbp.log_partition_upper_ - trbp.log_partition_ <= 2e-3
+            exact = TRBPMarginals(tol=1e-10, max_iter=10_000).fit(mrf)
+            np.testing.assert_allclose(flat(trbp), flat(exact), rtol=0, atol=1e-3)
+
+
+def test_beliefs_agree_with_each_other(rng):
+    mrf = random_mrf(rng, (2, 3, 2, 4), density=1.0)
+    trbp = TRBPMarginals(tol=1e-8).fit(mrf)
+    for (i, j), table in zip(mrf.edges, trbp.edge_marginals_):
+        np.testing.assert_allclose(table.sum(axis=1), trbp.marginals_[i], rtol=0, atol=1e-7)
+        np.testing.assert_allclose(table.sum(axis=0), trbp.marginals_[j], rtol=0, atol=1e-7)
+
+
+def test_tightening_lowers_the_bound(rng):
+    mrf = random_mrf(rng, (2,) * 6, density=1.0)
+    log_partition, _ = brute_force(mrf)
+    once = TRBPMarginals("matrix_tree").fit(mrf)
+    often = TRBPMarginals("matrix_tree", n_rho_iter=10).fit(mrf)
+    assert log_partition < often.log_partition_upper_ < once.log_partition_upper_ - 0.05
+    assert 0 <= often.rho_gap_ < once.rho_gap_
+    assert often.n_iter_ > once.n_iter_
+    np.testing.assert_allclose(often.rho_.sum(), 5.0)
+
+
+def test_tiny_edge_probabilities_are_raised(rng):
+    mrf = random_mrf(rng, (2,) * 5, density=1.0)
+    rho = away_from_zero(mrf, spanning_tree(mrf))
+    assert rho.min() == pytest.approx(1e-3)
+    check_edge_probabilities(rho, mrf.edges, 5)
+    kept = np.full(mrf.n_edges, 0.4)
+    assert away_from_zero(mrf, kept) is kept
+
+
+# ---- loopy belief propagation --------------------------------------------------------------------
+
+
+def test_loopy_belief_propagation_on_a_cycle(rng):
+    mrf = random_mrf(rng, (2, 3, 2), density=1.0)
+    bp = LoopyBPMarginals(tol=1e-10).fit(mrf)
+    log_partition, _ = brute_force(mrf)
+    assert bp.log_partition_upper_ == np.inf
+    assert bp.log_partition_lower_ <= log_partition
+    # A fixed point: the Bethe value does not change to first order in consistent directions.
+    mu, ones = flat(bp), np.ones(3)
+    assert bp.log_partition_ == pytest.approx(trw_objective(mu, mrf, ones), rel=0, abs=1e-9)
+    others = [flat(LoopyBPMarginals(tol=1e-10).fit(random_mrf(rng, (2, 3, 2), density=1.0)))]
+    others.append(brute_force(mrf)[1])
+    for other in others:
+        step = 1e-4 * (other - mu)
+        values = [trw_objective(mu + s * step, mrf, ones) for s in (-1, 1)]
+        assert (values[1] - values[0]) / 2e-4 == pytest.approx(0.0, abs=1e-6)
+
+
+# ---- hard constraints ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("damping", [0.0, 0.5])
+def test_forbidden_states_get_exactly_zero(estimator, damping, rng):
+    for _ in range(10):
+        mrf = with_forbidden(random_mrf(rng, (3, 2, 3, 2), density=1.0), rng)
+        _, marginals = brute_force(mrf)
+        bp = estimator(damping=damping).fit(mrf)
+        found = flat(bp)
+        assert np.all(np.isfinite(found))
+        assert np.all(found[mrf.theta == -np.inf] == 0.0)
+        assert np.all(marginals[found == 0.0] < 1e-12)  # nothing possible is lost
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_contradictions_are_noticed(estimator, update):
+    equal = np.where(np.eye(2), 0.0, -np.inf)
+    mrf = PairwiseMRF([[0, -np.inf], [0, 0], [-np.inf, 0]], [(0, 1), (1, 2)], equal)
+    with pytest.raises(ValueError, match="forbid every labelling: no state of some variable"):
+        estimator(update=update, random_state=0).fit(mrf)
+
+
+# ---- the estimators ------------------------------------------------------------------------------
+
+
+def test_learned_fields_are_solved_at_once(rng):
+    X = rng.integers(0, [2, 3, 2, 4], size=(60, 4))
+    trbp = TRBPMarginals().fit(X)
+    assert trbp.n_iter_ == 1
+    assert trbp.log_partition_ == pytest.approx(0.0, abs=1e-12)
+    assert trbp.log_partition_upper_ == pytest.approx(0.0, abs=1e-12)
+    frequency = (np.bincount(X[:, 1], minlength=3) + 1 / 3) / 61
+    np.testing.assert_allclose(trbp.marginals_[1, :3], frequency, rtol=1e-12)
+    assert trbp.marginals_[1, 3] == 0.0
+    np.testing.assert_allclose(trbp.score_samples(X), trbp.mrf_.score(X), rtol=0, atol=1e-12)
+    other = TRBPMarginals("matrix_tree", n_rho_iter=2).fit(X)
+    assert other.log_partition_upper_ > 0.0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_incomplete_rows_on_a_tree(estimator, rng):
+    mrf = random_forest(rng, (2, 3, 2, 3))
+    bp = estimator(tol=1e-10).fit(mrf)
+    rows = np.array([[1.0, np.nan, -1, 2], [np.nan, 0, 1, np.nan], [1, np.nan, np.nan, 2]])
+    answers = bp.predict_marginals(rows)
+    for row, answer in zip(rows, answers):
+        observed = {i: int(x) for i, x in enumerate(row) if x >= 0}
+        conditioned = mrf.condition(observed)
+        _, expected = brute_force(conditioned)
+        free = [i for i in range(4) if i not in observed]
+        for i, block in zip(free, conditioned.node_blocks(expected)):
+            np.testing.assert_allclose(answer[i, : len(block)], block, rtol=0, atol=1e-8)
+        for i, state in observed.items():
+            assert answer[i, state] == 1.0
+    np.testing.assert_array_equal(bp.predict(rows), answers.argmax(axis=2))
+    np.testing.assert_array_equal(bp.predict(), bp.marginals_.argmax(axis=1))
+
+
+def test_incomplete_rows_with_given_edge_probabilities(rng):
+    mrf = random_mrf(rng, (2, 2, 2, 2), density=1.0)
+    trbp = TRBPMarginals(np.full(6, 0.5)).fit(mrf)
+    default = TRBPMarginals().fit(mrf)
+    row = [[0, -1, -1, -1]]
+    np.testing.assert_array_equal(trbp.predict_marginals(row), default.predict_marginals(row))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_random_order_is_determined_by_random_state(estimator, rng):
+    mrf = random_mrf(rng, (2,) * 6, density=1.0)
+    one, other, third = (
+        estimator(update="random", random_state=seed).fit(mrf).marginals_ for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one, other)
+    assert np.any(one != third)
+    np.testing.assert_allclose(one, third, rtol=0, atol=1e-2)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("budget", [{"max_iter": 2}, {"time_limit": 1e-9}])
+def test_budgets(estimator, budget):
+    mrf = PairwiseMRF.from_ising([1.0, 0.3, 0.1], 2 * np.ones(3), [(0, 1), (1, 2), (0, 2)])
+    with pytest.warns(ConvergenceWarning, match=r"nats from rest, tol=1e-06, after \d passes"):
+        bp = estimator(tol=1e-6, **budget).fit(mrf)
+    assert not bp.converged_
+    assert bp.status_ in ("max_iter", "time_limit")
+    assert bp.n_iter_ <= 2
+
+
+@pytest.mark.parametrize("estimator", [TRBPMarginals(n_rho_iter=5, tol=1e-9), LoopyBPMarginals()])
+def test_callbacks_see_passes_and_can_stop_them(estimator):
+    mrf = PairwiseMRF.from_ising([1.0, 0.3, 0.1], np.ones(3), [(0, 1), (1, 2), (0, 2)])
+    tasks = Tasks(2)
+    inference = estimator._infer(mrf, tasks=tasks)
+    assert tasks.seen == [1, 2]
+    assert tasks.n_begun == 2
+    assert inference.attributes["status_"] == "stopped"
+    assert not inference.notes
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"update": "any"}, "update must be one of 'parallel', 'random', 'sequential'"),
+        ({"damping": 1.0}, "damping == 1.0, must be < 1"),
+        ({"damping": np.nan}, "damping must be finite"),
+        ({"damping": -0.1}, "damping == -0.1, must be >= 0"),
+        ({"tol": 0.0}, "tol == 0.0, must be > 0"),
+        ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
+        ({"time_limit": -1.0}, "time_limit == -1.0, must be > 0"),
+        ({"n_rho_iter": 0}, "n_rho_iter == 0, must be >= 1"),
+        ({"rho_init": "any"}, "rho_init must be one of 'matrix_tree', 'matrix_tree_weighted'"),
+        ({"rho_init": [0.5, 0.5, 0.5]}, "rho_init must sum to the number of edges"),
+    ],
+)
+def test_errors(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        TRBPMarginals(**parameters).fit(triangle(1.0))
+    if not {"rho_init", "n_rho_iter"} & set(parameters):
+        with pytest.raises(ValueError, match=message):
+            LoopyBPMarginals(**parameters).fit(triangle(1.0))
+
+
+# ---- published numbers ---------------------------------------------------------------------------
+
+
+def errors(estimator, data_file, folder, names):
+    """Mean error of node marginals and of log Z, and whether all bounds hold."""
+    truth = json.loads(data_file(f"mrf/{folder}/exact.json").read_text())
+    node, total, bounded = [], [], []
+    for name in names:
+        fitted = estimator.fit(data_file(f"mrf/{folder}/{name}.uai"))
+        expected = np.reshape(truth[name]["node_marginals"], (-1, 2))
+        node.append(np.abs(fitted.marginals_ - expected)[:, 1].mean())
+        total.append(fitted.log_partition_ - truth[name]["log_partition"])
+        bounded.append(fitted.log_partition_upper_ >= truth[name]["log_partition"] - 1e-4)
+    return np.mean(node), np.mean(total), all(bounded)
+
+
+def test_first_clique(data_file):
+    trbp = TRBPMarginals("matrix_tree", tol=1e-5).fit(data_file("mrf/cliques/1.uai"))
+    np.testing.assert_allclose(trbp.rho_, 0.2)
+    # libDAI says 15.793, with edge probabilities of 1000 sampled trees
+    assert trbp.log_partition_ == pytest.approx(15.789, abs=1e-3)
+
+
+def test_cliques(data_file):
+    for group, published in ((0, 0.174), (1, 0.265), (2, 0.338), (8, 0.354)):
+        names = [str(100 * group + i) for i in range(1, 21)]  # 20 of the 100 published
+        node, _, bounded = errors(TRBPMarginals(), data_file, "cliques", names)
+        assert node == pytest.approx(published, abs=0.05)
+        assert bounded
+
+
+def test_grids(data_file):
+    names = [f"gridWi5Tr{i}" for i in range(1, 16)]
+    node, total, bounded = errors(TRBPMarginals(), data_file, "grids_5x5", names)
+    assert node == pytest.approx(0.348, abs=0.01)
+    assert total == pytest.approx(8.995, abs=0.01)  # about 9 in the figure
+    assert bounded
+
+
+def test_forbidden_pairs_of_tiny_probability_leave_no_lower_bound():
+    """The product of the two probabilities underflows to zero."""
+    edges = [(0, 1), (1, 2), (0, 2)]
+    table = [[0.0, 0.0], [0.0, -np.inf]]
+    bp = LoopyBPMarginals().fit(PairwiseMRF([[0.0, -700.0]] * 3, edges, [table] * 3))
+    assert bp.log_partition_lower_ == -np.inf
+
+
+# ---- kernels -------------------------------------------------------------------------------------
+
+
+def in_python(kernel):
+    return getattr(kernel, "py_func", kernel)  # NUMBA_DISABLE_JIT leaves plain functions
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_compiled_and_plain_kernels_agree(forbidden, rng):
+    from sklearn_fw._kernels.graphs import belief_propagation as kernels
+
+    mrf = random_mrf(rng, (2, 3, 2, 4), density=1.0)
+    if forbidden:
+        mrf = with_forbidden(mrf, rng)
+    layout, rho = make_layout(mrf), np.full(mrf.n_edges, 0.5)
+    theta = mrf.theta.copy()
+    theta[mrf.node_start[-1] :] *= 2
+    answers = []
+    for use in (lambda kernel: kernel, in_python):
+        messages = np.zeros(layout.message_start[-1])
+        beliefs, slack = np.full(mrf.node_start[-1], 0.25), np.empty(2 * mrf.n_edges)
+        mu = np.empty(len(theta))
+        order = np.arange(4)
+        for _ in range(2):
+            assert use(kernels.propagate)(
+                layout, theta, rho, order, 0.3, messages, messages, beliefs, slack
+            )
+        numbers = use(kernels.conclude)(layout, theta, rho, messages, mu)
+        q = beliefs.copy()
+        change = use(kernels.mean_field)(layout, mrf.theta, order, q)
+        bound = use(kernels.product_bound)(layout, mrf.theta, q)
+        answers.append((messages, beliefs, slack, mu, np.array(numbers), q, change, bound))
+    for one, other in zip(*answers):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,208 @@
+"""Mean field against brute force, a general solver, and the limit that -inf stands for."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from _mrf_referees import brute_force, random_mrf
+from _tasks import Tasks
+from sklearn_fw.random_fields import MeanFieldMarginals, PairwiseMRF
+
+
+def objective(mrf, blocks):
+    """Mean score plus entropy of independent variables."""
+    total = mrf.constant
+    for theta, q in zip(mrf.unary, blocks):
+        total += np.sum(q[q > 0] * (theta[q > 0] - np.log(q[q > 0])))
+    for (i, j), table in zip(mrf.edges, mrf.pairwise):
+        share = np.outer(blocks[i], blocks[j])
+        total += np.sum(share[share > 0] * table[share > 0])
+    return total
+
+
+def blocks_of(mean_field):
+    return [row[:k] for row, k in zip(mean_field.marginals_, mean_field.mrf_.n_states)]
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0])
+def test_bound_is_the_objective_and_below_log_partition(scale, rng):
+    for _ in range(10):
+        mrf = random_mrf(rng, scale=scale)
+        log_partition, _ = brute_force(mrf)
+        mean_field = MeanFieldMarginals(random_state=0).fit(mrf)
+        assert mean_field.log_partition_ == mean_field.log_partition_lower_
+        assert mean_field.log_partition_ == pytest.approx(
+            objective(mrf, blocks_of(mean_field)), rel=0, abs=1e-12
+        )
+        assert mean_field.log_partition_ <= log_partition
+        assert mean_field.log_partition_upper_ == np.inf
+        np.testing.assert_allclose(mean_field.marginals_.sum(axis=1), 1.0)
+        for (i, j), table in zip(mrf.edges, mean_field.edge_marginals_):
+            product = np.outer(mean_field.marginals_[i], mean_field.marginals_[j])
+            np.testing.assert_allclose(table, product, rtol=0, atol=1e-15)
+
+
+def test_a_general_solver_finds_nothing_better(rng):
+    mrf = random_mrf(rng, (2, 3, 2, 4), density=1.0, scale=1.5)
+    mean_field = MeanFieldMarginals(tol=1e-8, random_state=0).fit(mrf)
+
+    def blocks(z):
+        parts = np.split(z, mrf.node_start[1:-1])
+        return [np.exp(part - np.logaddexp.reduce(part)) for part in parts]
+
+    found = [
+        minimize(lambda z: -objective(mrf, blocks(z)), rng.normal(size=mrf.node_start[-1]))
+        for _ in range(5)
+    ]
+    best = max(-result.fun for result in found)
+    assert mean_field.log_partition_ == pytest.approx(best, rel=0, abs=1e-6)
+
+
+def test_passes_never_lower_the_bound(rng):
+    mrf = random_mrf(rng, (3,) * 6, scale=2.0)
+    bounds = []
+    for max_iter in range(1, 8):
+        mean_field = MeanFieldMarginals(n_init=1, max_iter=max_iter, tol=1e-300)
+        with pytest.warns(ConvergenceWarning, match=f"tol=1e-300 in a pass, after {max_iter} pas"):
+            bounds.append(mean_field.fit(mrf).log_partition_)
+    assert np.all(np.diff(bounds) >= -1e-12)
+    assert bounds[-1] > bounds[0]
+
+
+def test_independent_variables_are_exact():
+    mrf = PairwiseMRF([[0.0, 1.0], [0.5, -np.inf, 0.2]], constant=2.0)
+    log_partition, marginals = brute_force(mrf)
+    mean_field = MeanFieldMarginals(n_init=1).fit(mrf)
+    assert mean_field.log_partition_ == pytest.approx(log_partition, rel=1e-14)
+    np.testing.assert_allclose(mrf.flatten(mean_field.marginals_, mean_field.edge_marginals_),
+                               marginals, rtol=1e-14)  # fmt: skip
+
+
+def test_more_starts_give_no_worse_bound(rng):
+    n = 8
+    mrf = PairwiseMRF.from_ising(np.zeros(n), np.triu(rng.uniform(-3, 3, (n, n)), 1))
+    bounds = [
+        MeanFieldMarginals(n_init=n_init, random_state=0).fit(mrf).log_partition_
+        for n_init in (1, 2, 20)
+    ]
+    assert bounds[0] <= bounds[1] <= bounds[2]
+    assert bounds[2] > bounds[0] + 0.1
+
+
+def test_symmetric_modes_are_told_apart_by_random_starts():
+    pair = PairwiseMRF.from_ising([0, 0], [2.0], [(0, 1)])
+    stuck = MeanFieldMarginals(n_init=1).fit(pair)
+    np.testing.assert_allclose(stuck.marginals_, 0.5)  # a stationary point, but a saddle
+    mean_field = MeanFieldMarginals(random_state=0).fit(pair)
+    assert mean_field.log_partition_ > stuck.log_partition_ + 0.5
+    assert mean_field.marginals_.max() > 0.9
+
+
+# ---- hard constraints ----------------------------------------------------------------------------
+
+
+def test_forbidden_is_the_limit_of_low_potentials(rng):
+    for _ in range(10):
+        mrf = random_mrf(rng, (3, 2, 3, 2), density=1.0)
+        hard = rng.random(len(mrf.theta)) < 0.15
+        hard[mrf.node_start[:-1]] = hard[mrf.edge_start[:-1]] = False  # all zeros stay allowed
+        theta = [np.where(hard, value, mrf.theta) for value in (-np.inf, -1e7)]
+        exact, limit = (
+            PairwiseMRF(mrf.node_blocks(t), mrf.edges, mrf.edge_blocks(t)) for t in theta
+        )
+        one, other = (
+            MeanFieldMarginals(n_init=10, tol=1e-9, random_state=0).fit(m) for m in (exact, limit)
+        )
+        np.testing.assert_allclose(one.marginals_, other.marginals_, rtol=0, atol=1e-6)
+        assert one.log_partition_ == pytest.approx(other.log_partition_, rel=0, abs=1e-5)
+        assert objective(exact, blocks_of(one)) == pytest.approx(one.log_partition_, abs=1e-12)
+
+
+def test_colouring_is_found():
+    different = np.where(np.eye(3), -np.inf, 0.0)
+    edges = [(i, (i + 1) % 6) for i in range(6)]
+    mrf = PairwiseMRF(np.zeros((6, 3)), edges, different)
+    mean_field = MeanFieldMarginals(random_state=0).fit(mrf)
+    log_partition, _ = brute_force(mrf)
+    assert 0 <= mean_field.log_partition_ <= log_partition
+    X = mean_field.sample(50, random_state=0)
+    assert np.all(mrf.score(X) > -np.inf)
+
+
+def test_no_allowed_product():
+    different = np.where(np.eye(2), -np.inf, 0.0)
+    triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], different)
+    with pytest.raises(ValueError, match="potentials of -inf forbid every labelling"):
+        MeanFieldMarginals(n_init=3, random_state=0).fit(triangle)
+
+
+def test_no_allowed_product_is_found():
+    different = np.where(np.eye(3), -np.inf, 0.0)
+    triangle = PairwiseMRF(np.zeros((3, 3)), [(0, 1), (1, 2), (0, 2)], different)
+    with pytest.warns(ConvergenceWarning, match="all of 1 starts end .* increase n_init"):
+        mean_field = MeanFieldMarginals(n_init=1).fit(triangle)
+    assert mean_field.log_partition_lower_ == -np.inf
+
+
+# ---- the estimator -------------------------------------------------------------------------------
+
+
+def test_sample_follows_the_marginals(rng):
+    mean_field = MeanFieldMarginals(random_state=0).fit(random_mrf(rng))
+    X = mean_field.sample(4000, random_state=0)
+    assert X.shape == (4000, 4)
+    assert X.dtype == np.int64
+    for i, row in enumerate(mean_field.marginals_):
+        frequency = np.bincount(X[:, i], minlength=len(row)) / 4000
+        np.testing.assert_allclose(frequency, row, rtol=0, atol=0.03)
+    np.testing.assert_array_equal(X, mean_field.sample(4000, random_state=0))
+    np.testing.assert_array_equal(mean_field.sample(5), mean_field.sample(5))
+
+
+def test_learned_field_and_incomplete_rows(rng):
+    first = rng.integers(0, 2, 80)
+    X = np.column_stack([first, first, rng.integers(0, 3, 80)])
+    mean_field = MeanFieldMarginals(random_state=0).fit(X)
+    assert mean_field.predict([[1, np.nan, 2]]).tolist() == [[1, 1, 2]]
+    assert mean_field.predict([[np.nan, 0, np.nan]])[0, :2].tolist() == [0, 0]
+    with pytest.warns(UserWarning, match="no upper bound on log Z"):
+        assert np.isfinite(mean_field.score(X))
+
+
+def test_runs_are_determined_by_random_state(rng):
+    mrf = random_mrf(rng, (2,) * 6, scale=2.0)
+    one, other = (MeanFieldMarginals(random_state=3).fit(mrf) for _ in range(2))
+    np.testing.assert_array_equal(one.marginals_, other.marginals_)
+    assert one.n_iter_ == other.n_iter_ >= 10
+
+
+def test_time_limit_ends_starts(rng):
+    mrf = random_mrf(rng, (3,) * 6, scale=2.0)
+    with pytest.warns(ConvergenceWarning, match="after 1 passes: increase max_iter or time_limit"):
+        mean_field = MeanFieldMarginals(time_limit=1e-9).fit(mrf)
+    assert mean_field.n_iter_ == 1
+    assert mean_field.status_ == "time_limit"
+
+
+def test_callbacks_see_passes_and_can_stop_them(rng):
+    tasks = Tasks(3)
+    mrf = random_mrf(rng, (3,) * 6, scale=2.0)
+    inference = MeanFieldMarginals(tol=1e-300)._infer(mrf, tasks=tasks)
+    assert tasks.seen == [1, 2, 3]
+    assert inference.attributes["n_iter_"] == 3
+    assert inference.attributes["status_"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"n_init": 0}, "n_init == 0, must be >= 1"),
+        ({"tol": -1.0}, "tol == -1.0, must be > 0"),
+        ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
+        ({"time_limit": 0.0}, "time_limit == 0.0, must be > 0"),
+    ],
+)
+def test_errors(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MeanFieldMarginals(**parameters).fit(PairwiseMRF([[0.0, 1.0]]))

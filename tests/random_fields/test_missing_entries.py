@@ -1,0 +1,147 @@
+"""Fields learned from tables with holes, and rows of forests completed together."""
+
+import numpy as np
+import pytest
+
+from _mrf_referees import brute_force, labellings
+from sklearn_fw import TRWMarginals
+from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF
+from sklearn_fw.random_fields._forest_rows import ForestRows
+
+
+def table(rng, n_samples=3000):
+    a = rng.integers(0, 2, n_samples)
+    b = np.where(rng.random(n_samples) < 0.85, a, 1 - a)
+    c = (b + (rng.random(n_samples) < 0.3)) % 3
+    d = np.where(rng.random(n_samples) < 0.9, c > 0, rng.random(n_samples) < 0.5).astype(int)
+    return np.stack([a, b, c, d], axis=1).astype(float)
+
+
+def with_holes(rng, X, share=0.3):
+    return np.where(rng.random(X.shape) < share, np.nan, X)
+
+
+def random_forest(rng):
+    edges = [(0, 2), (2, 1), (4, 2), (3, 5)]
+    n_states = (2, 3, 2, 4, 3, 2)
+    tables = [rng.normal(size=(n_states[i], n_states[j])) for i, j in edges]
+    return PairwiseMRF([rng.normal(size=k) for k in n_states], edges, tables, constant=0.3)
+
+
+def test_forest_rows_are_conditional_marginals(rng):
+    mrf = random_forest(rng)
+    X = labellings(mrf.n_states)
+    rows = X[rng.integers(len(X), size=30)]
+    rows = np.where(rng.random(rows.shape) < 0.5, -1, rows)
+    p = np.exp(mrf.score(X) - brute_force(mrf)[0])
+    node, edge, total = ForestRows(mrf).marginals(rows, np.ones(len(rows)))
+    expected_edge = np.zeros_like(edge)
+    for row, found, value in zip(rows, node, total):
+        agrees = np.all((row < 0) | (row == X), axis=1)
+        q = np.where(agrees, p, 0.0) / p[agrees].sum()
+        for i in range(6):
+            expected = np.bincount(X[:, i], q, 4)
+            np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-12)
+        for e, (i, j) in enumerate(mrf.edges):
+            np.add.at(expected_edge[e], (X[:, i], X[:, j]), q)
+        potential = mrf.score(X[agrees]) - mrf.constant
+        assert value == pytest.approx(np.logaddexp.reduce(potential), abs=1e-10)
+    np.testing.assert_allclose(edge, expected_edge, rtol=0, atol=1e-10)
+
+
+def test_random_completions_keep_what_is_there(rng):
+    mrf = random_forest(rng)
+    row = np.array([-1, 2, -1, -1, 0, -1])
+    drawn = ForestRows(mrf).sample(np.tile(row, (20_000, 1)), np.random.RandomState(0))
+    assert np.all(drawn[:, [1, 4]] == [2, 0])
+    node, _, _ = ForestRows(mrf).marginals(row[None])
+    for i in (0, 2, 3, 5):
+        frequency = np.bincount(drawn[:, i], minlength=4) / len(drawn)
+        np.testing.assert_allclose(frequency, node[0, i], rtol=0, atol=0.02)
+
+
+def test_forests_and_other_fields_complete_rows_alike(rng):
+    """A forest is answered for all rows at once, the same with an idle edge row by row."""
+    mrf = random_forest(rng)
+    circle = PairwiseMRF(mrf.unary, [*mrf.edges, (0, 1)], [*mrf.pairwise, np.zeros((2, 3))])
+    X = labellings(mrf.n_states)[::37]
+    X = np.where(rng.random(X.shape) < 0.5, -1, X)
+    together, alone = (ExactMarginals().fit(m).predict_marginals(X) for m in (mrf, circle))
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(TRWMarginals().fit(mrf).predict_marginals(X), together)
+
+
+def test_rows_that_are_forbidden():
+    mrf = PairwiseMRF(np.zeros((3, 2)), [(0, 1)], [[[0.0, 0.0], [0.0, -np.inf]]])
+    exact = ExactMarginals().fit(mrf)
+    np.testing.assert_allclose(exact.predict_marginals([[1, -1, -1]])[0, 1], [1.0, 0.0])
+    with pytest.raises(ValueError, match="observed is forbidden by a potential of -inf"):
+        exact.predict_marginals([[1, 1, -1]])
+
+
+# ---- learning ------------------------------------------------------------------------------------
+
+
+def log_likelihood(mrf, X):
+    """Of the entries that are there, by enumeration."""
+    all_rows = labellings(mrf.n_states)
+    p = np.exp(mrf.score(all_rows) - brute_force(mrf)[0])
+    agrees = np.all(np.isnan(X)[:, None] | (X[:, None] == all_rows), axis=2)
+    return np.log(agrees @ p)
+
+
+def test_holes_cost_little(rng):
+    X, X_test = table(rng), table(rng)
+    whole = TRWMarginals().fit(X)
+    holes = TRWMarginals().fit(with_holes(rng, X))
+    assert holes.mrf_.edges.tolist() == whole.mrf_.edges.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert holes.score(X_test) > whole.score(X_test) - 0.02
+    assert holes.sample(5, random_state=0).shape == (5, 4)
+
+
+def test_likelihood_of_what_is_there_is_at_its_maximum(rng):
+    """Stationary: no small change of the distribution on the tree has a larger likelihood."""
+    X = with_holes(rng, table(rng, 400), 0.4)
+    mrf = TRWMarginals(pseudocount=1e-6).fit(X).mrf_
+    best = log_likelihood(mrf, X).sum()
+    for _ in range(40):
+        moved = [t + 0.02 * rng.normal(size=t.shape) for t in mrf.pairwise]
+        unary = [b + 0.02 * rng.normal(size=b.shape) for b in mrf.unary]
+        other = PairwiseMRF(unary, mrf.edges, moved)
+        assert log_likelihood(other, X).sum() < best + 1e-3
+
+
+def test_expectation_beats_frequencies_of_what_is_there(rng):
+    """Entries of one column are missing where another one is large: frequencies are biased."""
+    X = table(rng, 4000)
+    X[(X[:, 0] == 1) & (rng.random(4000) < 0.8), 1] = np.nan
+    p = TRWMarginals(n_states=[2, 2, 3, 2]).fit(X).marginals_[1, 1]
+    assert abs(p - 0.5) < 0.03 < abs(np.nanmean(X[:, 1]) - 0.5)
+
+
+@pytest.mark.parametrize("edges", ["complete", [(0, 1), (1, 2), (0, 2), (2, 3)], [(0, 1)], []])
+def test_other_graphs_learn_from_completions(edges, rng):
+    X, X_test = table(rng), table(rng)
+    holes = with_holes(rng, X)
+    one, two = (TRWMarginals(edges=edges).fit(holes) for _ in range(2))
+    np.testing.assert_array_equal(one.mrf_.theta, two.mrf_.theta)
+    assert one.score(X_test) > TRWMarginals(edges=edges).fit(X).score(X_test) - 0.03
+    searched = TRWMarginals("elimination", edges=edges).fit(holes)
+    assert searched.sample(3, random_state=0).shape == (3, 4)
+
+
+def test_weights_are_copies_with_holes_too(rng):
+    X, weight = with_holes(rng, table(rng, 60)), rng.integers(0, 3, 60)
+    weighted = TRWMarginals(n_states=[2, 2, 3, 2]).fit(X, sample_weight=weight)
+    copied = TRWMarginals(n_states=[2, 2, 3, 2]).fit(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(weighted.mrf_.theta, copied.mrf_.theta, rtol=0, atol=1e-8)
+
+
+def test_columns_and_rows_without_entries():
+    with pytest.raises(ValueError, match="column 1 of X holds no entry at all"):
+        TRWMarginals().fit([[0, np.nan], [1, np.nan]])
+    rows = [[0, 1], [1, 0], [0, 1]]
+    some = TRWMarginals().fit([*rows, [np.nan, np.nan]])
+    assert some.marginals_[0, 0] == pytest.approx(
+        TRWMarginals().fit(rows).marginals_[0, 0], abs=0.1
+    )

@@ -1,0 +1,476 @@
+"""Frank-Wolfe on the tree-reweighted objective: known optima, certificates and invariants."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from _mrf_referees import brute_force, random_mrf
+from sklearn_fw import TRWMarginals
+from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.inference import Enumeration
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    PairwiseMRF,
+    edge_mutual_information,
+    matrix_tree_edge_probabilities,
+    trw_gradient,
+    trw_objective,
+)
+from sklearn_fw.random_fields._frank_wolfe import Settings, TRWRun
+from sklearn_fw.random_fields._polytopes import MarginalPolytope
+
+# "auto" does not search where it can sum.
+searched = partial(TRWMarginals, "elimination")
+SPINS = np.array([-1.0, 1.0])
+
+
+def triangle(J):
+    """Three spins that want to differ."""
+    table = -J * np.outer(SPINS, SPINS)
+    return PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], table)
+
+
+def flat(estimator):
+    return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
+
+
+def mixture(rng, mrf, n_vertices=4, uniform=0.3):
+    """A point inside the marginal polytope."""
+    weights = (1 - uniform) * rng.dirichlet(np.ones(n_vertices))
+    X = (rng.random((n_vertices, mrf.n_variables)) * mrf.n_states).astype(int)
+    point = sum(w * mrf.vertex(x) for w, x in zip(weights, X))
+    blocks = [*mrf.node_blocks(point), *mrf.edge_blocks(point)]
+    for block in blocks:
+        block += uniform / block.size
+    return point
+
+
+def with_known_optimum(rng, n_states=(3, 2, 3, 2, 2)):
+    """A field whose tree-reweighted optimum is a chosen point, with value zero."""
+    mrf = random_mrf(rng, n_states, density=1.0)
+    mu = mixture(rng, mrf)
+    rho = matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables, rng.random(mrf.n_edges) + 0.1)
+    node = mrf.node_blocks(mu)
+    tables = [
+        r * np.log(table / np.outer(node[i], node[j]))
+        for r, (i, j), table in zip(rho, mrf.edges, mrf.edge_blocks(mu))
+    ]
+    return PairwiseMRF([np.log(block) for block in node], mrf.edges, tables), mu, rho
+
+
+# ---- known optima --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("J, value", [(0.5, 2.466176), (2.0, 3.966176)])
+def test_triangle_over_the_marginal_polytope(J, value):
+    trw = searched(rho_init=[2 / 3] * 3, n_rho_iter=1, tol=1e-4, max_iter=5000)
+    trw.fit(triangle(J))
+    agree = max(1 / 3, 1 / (1 + np.exp(3 * J)))
+    assert trw.log_partition_ == pytest.approx(value, abs=2e-4)
+    assert trw.log_partition_upper_ >= value - 1e-6
+    np.testing.assert_allclose(trw.edge_marginals_[:, 0, 0] * 2, agree, rtol=0, atol=2e-3)
+    log_partition = np.log(2 * np.exp(-3 * J) + 6 * np.exp(J))
+    assert trw.log_partition_lower_ <= log_partition + 1e-9 <= trw.log_partition_upper_
+
+
+@pytest.mark.parametrize("J, value", [(0.5, 2.595974), (2.0, 6.698099)])
+def test_triangle_over_the_local_polytope(J, value):
+    trw = TRWMarginals(polytope="local", rho_init=[2 / 3] * 3, n_rho_iter=1, tol=1e-3)
+    trw.fit(triangle(J))
+    assert trw.log_partition_ == pytest.approx(value, abs=2e-3)
+    assert trw.log_partition_upper_ >= value - 1e-6
+
+
+def test_known_optimum_is_found(rng):
+    for _ in range(3):
+        mrf, mu, rho = with_known_optimum(rng)
+        assert trw_objective(mu, mrf, rho) == pytest.approx(0.0, abs=1e-12)
+        trw = TRWMarginals("enumeration", rho_init=rho, n_rho_iter=1, tol=1e-4, max_iter=5000)
+        trw.fit(mrf)
+        assert trw.converged_
+        assert -1e-4 <= trw.log_partition_ <= 1e-9
+        assert trw.log_partition_upper_ >= -1e-9
+        np.testing.assert_allclose(flat(trw), mu, rtol=0, atol=0.02)
+        assert brute_force(mrf)[0] <= 1e-9
+
+
+def test_tree_is_exact(rng):
+    edges = [(0, 1), (2, 1), (1, 3), (4, 3)]
+    mrf = PairwiseMRF(rng.normal(size=(6, 3)), edges, rng.normal(size=(4, 3, 3)))
+    trw = TRWMarginals(tol=1e-4, max_iter=5000).fit(mrf)
+    log_partition, marginals = brute_force(mrf)
+    np.testing.assert_allclose(trw.rho_, 1.0, rtol=0, atol=1e-9)
+    assert trw.rho_gap_ == pytest.approx(0.0, abs=1e-9)
+    assert trw.log_partition_ == pytest.approx(log_partition, abs=1e-4)
+    np.testing.assert_allclose(flat(trw), marginals, rtol=0, atol=5e-3)
+    assert type(trw.oracle_).__name__ == "TreeMaxProduct"
+
+
+# ---- certificates --------------------------------------------------------------------------------
+
+VARIANTS = {
+    "default": {},
+    "fixed": {"contraction": "fixed", "delta": 1e-4},
+    "pairwise": {"correction": "pfw"},
+    "plain corrections": {"correction": "fw"},
+    "no correction": {"correction": None, "tol": 1.0},
+    "rare corrections": {"correction_every": 5, "delta": 1e-3},
+    "local search": {"local_search": "icm"},
+    "line search": {"rho_step": "line_search", "n_rho_iter": 2, "tol": 1.0},
+    "uniform trees": {"rho_init": "matrix_tree"},
+    "sampled trees": {"rho_init": "sampled", "random_state": 0},
+    "local": {"polytope": "local", "n_rho_iter": 2},
+}
+
+
+@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+def test_bounds_hold(options, rng):
+    fields = [
+        make_ising_clique(6, coupling=2.0, random_state=1),
+        make_ising_grid((3, 3), coupling=3.0, random_state=2),
+        random_mrf(rng, (2, 3, 1, 4, 2)),
+    ]
+    for mrf in fields:
+        log_partition, _ = brute_force(mrf)
+        trw = searched(**{"n_rho_iter": 3, **options}).fit(mrf)
+        history = trw.history_
+        assert trw.log_partition_lower_ <= log_partition + 1e-9
+        assert np.all(history["log_partition_upper"] >= log_partition - 1e-9)
+        assert np.all(history["dual_gap"] >= -1e-9)
+        assert trw.converged_
+        assert trw.dual_gap_ <= trw.tol
+        assert len(history["time"]) == trw.n_oracle_calls_ == trw.n_iter_
+        node = trw.marginals_.sum(axis=1)
+        np.testing.assert_allclose(node, 1.0, rtol=0, atol=1e-10)
+
+
+def test_objective_rises_and_gap_bounds_the_error():
+    mrf = make_ising_grid((4, 4), coupling=2.0, random_state=0)
+    fine = searched(n_rho_iter=1, tol=1e-3, max_iter=2000).fit(mrf)
+    coarse = searched(n_rho_iter=1, tol=1.0).fit(mrf)
+    history = fine.history_
+    assert np.all(np.diff(history["log_partition"]) >= -1e-9)
+    best = fine.log_partition_ + fine.dual_gap_
+    assert np.all(history["log_partition"] + history["dual_gap"] >= fine.log_partition_ - 1e-9)
+    assert coarse.log_partition_ <= best
+    assert coarse.log_partition_upper_ >= fine.log_partition_
+
+
+def test_marginal_bounds_are_tighter_than_local_ones():
+    mrf = make_ising_clique(6, coupling=3.0, random_state=0)
+    options = {"tol": 0.01, "n_rho_iter": 1, "max_iter": 2000}
+    marginal = searched(**options).fit(mrf)
+    local = searched(polytope="local", **options).fit(mrf)
+    assert marginal.log_partition_upper_ < local.log_partition_upper_ - 1.0
+
+
+def test_floor_certifies_nothing():
+    mrf = make_ising_clique(6, coupling=1.0, random_state=0)
+    with pytest.warns(UserWarning, match="no certified gap"):
+        trw = searched(contraction="none", tol=1.0, n_rho_iter=1).fit(mrf)
+    assert trw.log_partition_upper_ == trw.dual_gap_ == np.inf
+    assert trw.estimated_gap_ <= 1.0
+    assert not trw.converged_
+
+
+def test_oracle_without_bound_certifies_nothing():
+    mrf = make_ising_grid((3, 3), coupling=1.0, random_state=0)
+
+    def guess(scores):
+        return scores.unary.argmax(axis=1)
+
+    with pytest.warns(UserWarning, match="proves nothing"):
+        trw = TRWMarginals(guess).fit(mrf)
+    assert trw.log_partition_upper_ == trw.dual_gap_ == np.inf
+    assert not trw.converged_
+    with pytest.warns(UserWarning, match="no upper bound on log Z"):
+        trw.score_samples(np.zeros((2, 9)))
+
+
+@pytest.mark.parametrize("oracle", ["trws", "approx", "icm"])
+def test_inexact_oracles_never_claim_too_much(oracle, rng):
+    for mrf in (make_ising_grid((4, 4), random_state=3), random_mrf(rng, (3, 2, 4, 2, 3))):
+        log_partition, _ = brute_force(mrf)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            trw = TRWMarginals(oracle, n_rho_iter=2).fit(mrf)
+        assert trw.log_partition_lower_ <= log_partition + 1e-9 <= trw.log_partition_upper_ + 2e-9
+        assert trw.converged_ == (trw.dual_gap_ <= trw.tol)
+        assert trw.estimated_gap_ <= trw.dual_gap_
+
+
+@pytest.mark.parametrize("bound", [np.nan, -1e3])
+def test_bounds_that_cannot_be_are_refused(bound):
+    class Wrong:
+        def argmax(self, scores, start=None):
+            return np.zeros(4, int), 0.0, bound
+
+    with pytest.raises(ValueError, match=r"oracle Wrong returned upper_bound .* inf stands for"):
+        TRWMarginals(Wrong()).fit(make_ising_clique(4, random_state=0))
+
+
+def test_value_that_an_oracle_reports_proves_nothing():
+    """Any labelling, any value, and a bound that is true but far off: no call is an exact one."""
+
+    class Careless:
+        def argmax(self, scores, start=None):
+            bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
+            return np.zeros(len(scores.unary), int), bound, bound
+
+    mrf = make_ising_grid((3, 3), coupling=1.0, random_state=0)
+    with pytest.warns(UserWarning, match="oracle"):
+        trw = TRWMarginals(Careless(), n_rho_iter=1, max_iter=10).fit(mrf)
+    assert trw.log_partition_upper_ >= ExactMarginals().fit(mrf).log_partition_
+
+
+# ---- the mixture and its contraction -------------------------------------------------------------
+
+
+def make_run(mrf, **options):
+    settings = {
+        "contraction": "adaptive", "delta": 0.05, "correction": "mfw", "correction_every": 1,
+        "correction_tol": "auto", "local_search": None, "tol": 1e-3, **options,
+    }  # fmt: skip
+    run = TRWRun(mrf, mrf.theta, MarginalPolytope(mrf, Enumeration()), Settings(**settings))
+    run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables), 0)
+    return run
+
+
+def test_point_is_the_mixture_before_and_after_every_change_of_delta():
+    mrf = triangle(2.0)  # its optimum is on the boundary
+    run = make_run(mrf)
+    B = 16 * sum(np.abs(block).max() for block in [*mrf.unary, *mrf.pairwise])
+    deltas = [run.delta]
+    optimum = 3.966176
+    for _ in range(60):
+        run.step()
+        point = run.delta * run.uniform * 1.0
+        for weight, labels in zip(run.alpha[1:], run.labellings):
+            point = point + (1 - run.delta) * weight * mrf.vertex(labels)
+        point += (1 - run.delta) * run.alpha[0] * run.uniform
+        np.testing.assert_allclose(run.mu, point, rtol=0, atol=1e-10)
+        assert run.alpha.min() >= 0
+        assert run.alpha.sum() == pytest.approx(1.0, abs=1e-12)
+        assert np.all(run.mu >= run.delta * run.uniform - 1e-12)
+        deltas.append(run.delta)
+        suboptimality = optimum - run.log_partition
+        assert run.delta >= min(suboptimality / B, 0.05) - 1e-9
+        # The gap over the contracted polytope keeps half of the gap.
+        loss = run._slopes @ (run.uniform - run.mu)
+        contracted = (1 - run.delta) * run.gap + run.delta * loss
+        assert contracted >= run.gap / 2 - 1e-9
+    assert np.all(np.diff(deltas) <= 0)
+    assert deltas[-1] < 1e-2
+
+
+def test_rate_of_fixed_contraction():
+    mrf, _, rho = with_known_optimum(np.random.default_rng(5), (2, 2, 2, 2))
+    delta = 0.01
+    run = make_run(mrf, contraction="fixed", delta=delta, correction=None)
+    run.set_rho(rho, 0)
+    curvature = 16 * mrf.n_variables * 4 / delta
+    size = 4 * mrf.n_variables * 4
+    omega = 2 * delta * np.abs(mrf.theta).sum() + 4 * delta * size * max(-np.log(4 * delta), 1)
+    for k in range(50):
+        run.step()
+        assert -run.log_partition <= 2 * curvature / (k + 2) + omega
+        assert -run.log_partition <= run.gap + 1e-9
+
+
+def test_correction_reaches_its_gap(rng):
+    from sklearn_fw._kernels.graphs import trw as kernels
+
+    mrf = make_ising_clique(6, coupling=1.0, random_state=0)
+    for kind in ("mfw", "pfw", "fw"):
+        run = make_run(mrf, correction=None)
+        for _ in range(8):
+            run.step()
+        run.kind = {"mfw": kernels.AWAY, "pfw": kernels.PAIRWISE, "fw": kernels.FW}[kind]
+        before = run.log_partition
+        steps, gap = kernels.correct(
+            run.energy, run.atoms, run.alpha, run.delta, run.mu, run.kind, 1e-3, 10_000
+        )
+        assert run.log_partition >= before
+        assert 0 < steps < 10_000
+        assert gap <= 1e-3
+        # No atom is left that would be worth a step, those of weight zero included.
+        steps, _ = kernels.correct(
+            run.energy, run.atoms, run.alpha, run.delta, run.mu, run.kind, 1.001e-3, 10_000
+        )
+        assert steps == 0
+
+
+def test_kernels_agree_with_plain_python(rng):
+    from sklearn_fw._kernels.graphs import trw as kernels
+
+    mrf = random_mrf(rng, (2, 3, 2))
+    mu, other = mixture(rng, mrf), mixture(rng, mrf)
+    run = make_run(mrf)
+    for name, arguments in {
+        "value": (run.energy, mu),
+        "search": (run.energy, mu, other - mu, 1.0),
+    }.items():
+        kernel = getattr(kernels, name)
+        assert kernel(*arguments) == pytest.approx(kernel.py_func(*arguments), abs=1e-12)
+    out, plain = np.empty_like(mu), np.empty_like(mu)
+    kernels.gradient(run.energy, mu, out)
+    kernels.gradient.py_func(run.energy, mu, plain)
+    np.testing.assert_allclose(out, plain, rtol=0, atol=1e-12)
+
+
+def test_line_search_finds_the_best_step(rng):
+    from sklearn_fw._kernels.graphs import trw as kernels
+
+    for _ in range(50):
+        mrf = random_mrf(rng, (2, 3, 2, 2))
+        run = make_run(mrf)
+        mu, other = mixture(rng, mrf, uniform=10.0 ** rng.uniform(-8, 0)), mixture(rng, mrf)
+        step = kernels.search(run.energy, mu, other - mu, 1.0)
+        values = [kernels.value(run.energy, mu + t * (other - mu)) for t in np.linspace(0, 1, 201)]
+        found = kernels.value(run.energy, mu + step * (other - mu))
+        assert found >= max(values) - 1e-6
+
+
+# ---- the objective -------------------------------------------------------------------------------
+
+
+def test_gradient_is_that_of_the_objective(rng):
+    mrf = random_mrf(rng)
+    rho = matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables)
+    mu = mixture(rng, mrf)
+    numeric = approx_fprime(mu, lambda x: trw_objective(x, mrf, rho), 1e-7)
+    np.testing.assert_allclose(trw_gradient(mu, mrf, rho), numeric, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "mu, rho, message",
+    [
+        (np.full(9, 0.5), [1.0], r"mu must have shape \(8,\), as mrf.theta, got \(9,\)"),
+        (np.full(3, 0.5), [1.0], "mu must have shape"),
+        (np.full(8, np.nan), [1.0], "mu must be finite, got NaN"),
+        (np.full(8, -0.1), [1.0], "mu must hold probabilities, from 0 to 1"),
+        (np.full(8, 0.5), [1.0, 1.0], r"rho must have shape \(n_edges,\) = \(1,\), got \(2,\)"),
+    ],
+)
+def test_points_that_do_not_fit_are_refused(mu, rho, message):
+    mrf = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], np.eye(2))
+    calls = [trw_objective, trw_gradient]
+    if len(rho) == 1:
+        calls.append(lambda mu, mrf, rho: edge_mutual_information(mu, mrf))
+    for call in calls:
+        with pytest.raises(ValueError, match=message):
+            call(mu, mrf, rho)
+
+
+def test_objective_is_entropies_minus_informations(rng):
+    mrf = random_mrf(rng)
+    rho = matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables)
+    mu = mixture(rng, mrf)
+    entropy = -sum((b * np.log(b)).sum() for b in mrf.node_blocks(mu))
+    value = mrf.constant + mrf.theta @ mu + entropy - rho @ edge_mutual_information(mu, mrf)
+    assert trw_objective(mu, mrf, rho) == pytest.approx(value, abs=1e-10)
+
+
+def test_reparametrisation_changes_nothing(rng):
+    mrf = random_mrf(rng, (2, 3, 2, 3), density=1.0)
+    unary, pairwise = [b.copy() for b in mrf.unary], [t.copy() for t in mrf.pairwise]
+    shift = rng.normal(size=3)
+    e = 0
+    j = mrf.edges[e, 1]
+    assert mrf.n_states[j] == 3
+    unary[j] += shift
+    pairwise[e] -= shift
+    pairwise[1] += 2.5  # a constant moves log Z alone
+    other = PairwiseMRF(unary, mrf.edges, pairwise, constant=mrf.constant)
+    a, b = (TRWMarginals("enumeration", n_rho_iter=3).fit(m) for m in (mrf, other))
+    np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(a.rho_, b.rho_, rtol=0, atol=1e-9)
+    assert b.log_partition_upper_ == pytest.approx(a.log_partition_upper_ + 2.5, abs=1e-9)
+
+
+def test_padding_states_changes_nothing(rng):
+    """A variable with a forbidden state is one with a state less."""
+    mrf = random_mrf(rng, (2, 3, 2, 2), density=1.0)
+    unary = [np.append(b, [-np.inf] * (3 - len(b))) for b in mrf.unary]
+    pairwise = [np.pad(t, [(0, 3 - s) for s in t.shape]) for t in mrf.pairwise]
+    padded = PairwiseMRF(unary, mrf.edges, pairwise, constant=mrf.constant)
+    a, b = (ExactMarginals().fit(m) for m in (mrf, padded))
+    np.testing.assert_allclose(a.marginals_, b.marginals_, rtol=0, atol=1e-12)
+    with pytest.warns(UserWarning, match="3 of 66 potentials are -inf"):
+        soft = searched(tol=0.01).fit(padded)
+    hard = searched(tol=0.01).fit(mrf)
+    assert soft.log_partition_upper_ == pytest.approx(hard.log_partition_upper_, abs=0.5)
+    np.testing.assert_allclose(soft.marginals_[:, 2][[0, 2, 3]], 0.0, rtol=0, atol=0.02)
+
+
+def test_hard_constraints_keep_the_bounds(rng):
+    table = np.where(np.eye(3), -np.inf, 0.0)  # neighbours differ: colourings of a wheel
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (4, 1), (4, 2), (4, 3)]
+    mrf = PairwiseMRF(0.1 * rng.normal(size=(5, 3)), edges, table)
+    log_partition, _ = brute_force(mrf)
+    with pytest.warns(UserWarning, match="-inf"):
+        trw = searched().fit(mrf)
+    assert trw.log_partition_lower_ <= log_partition + 1e-9
+    assert log_partition <= trw.log_partition_upper_
+
+
+def test_forbidden_everything_is_refused():
+    mrf = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], np.full((2, 2), -np.inf))
+    with pytest.raises(ValueError, match="-inf everywhere"):
+        searched().fit(mrf)
+
+
+def test_extreme_potentials_stay_finite():
+    """Products of two marginals underflow here."""
+    mrf = PairwiseMRF([[0.0, 500.0]] * 2, [(0, 1)], [[[700.0, 0.0], [0.0, 300.0]]])
+    exact = ExactMarginals().fit(mrf)
+    mu = flat(exact)
+    assert np.isfinite(edge_mutual_information(mu, mrf)).all()
+    assert trw_objective(mu, mrf, [1.0]) == pytest.approx(exact.log_partition_, rel=1e-12)
+    hard = PairwiseMRF([[0.0, -np.inf]] * 2, [(0, 1)], np.eye(2))
+    assert trw_objective(hard.vertex([0, 0]), hard, [1.0]) == pytest.approx(1.0)
+
+
+# ---- published numbers ---------------------------------------------------------------------------
+
+
+# Error of the marginals and of the bound with optimised rho, by coupling.
+CLIQUES = {0.5: (0.065, 1.20), 2.0: (0.059, 0.62), 8.0: (0.013, 0.12)}
+
+
+@pytest.mark.parametrize("coupling", CLIQUES)
+def test_cliques_of_the_paper(data_file, coupling):
+    """Means over 100 cliques each, of which 20 are here: their own spread is 30 %."""
+    from sklearn_fw.datasets import load_mrf_instances
+
+    data = load_mrf_instances(data_file("mrf/cliques/exact.json").parents[1], name="cliques")
+    errors, excess = [], []
+    for k in np.flatnonzero(data.couplings == coupling):
+        trw = searched().fit(data.mrfs[k])
+        error = np.abs(trw.marginals_[:, 1] - data.node_marginals[k][:, 1]).mean()
+        errors.append(error)
+        excess.append(trw.log_partition_upper_ - data.log_partition[k])
+        assert trw.log_partition_lower_ <= data.log_partition[k] + 1e-3
+    assert min(excess) > -1e-3  # the truth is printed with six digits
+    expected_error, expected_excess = CLIQUES[coupling]
+    assert np.mean(errors) <= 1.3 * expected_error
+    assert np.mean(excess) <= 1.3 * expected_excess
+
+
+def test_grids_of_the_paper(data_file):
+    """15 grids of 5 x 5: error of marginals 0.047, of the bound 0.60 (Krishnan et al., 2015)."""
+    from sklearn_fw.datasets import load_mrf_instances
+
+    data = load_mrf_instances(data_file("mrf/grids_5x5/exact.json").parents[1], name="grids_5x5")
+    errors, excess = [], []
+    for mrf, exact, log_partition in zip(data.mrfs, data.node_marginals, data.log_partition):
+        trw = searched().fit(mrf)
+        errors.append(np.abs(trw.marginals_[:, 1] - exact[:, 1]).mean())
+        excess.append(trw.log_partition_upper_ - log_partition)
+        assert trw.log_partition_lower_ <= log_partition + 1e-4
+    assert min(excess) > 0
+    assert np.mean(errors) <= 0.047 * 1.1
+    assert np.mean(excess) <= 0.60 * 1.1

@@ -1,0 +1,307 @@
+"""The UAI format against products of factors taken straight from the text."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from sklearn_fw.random_fields import (
+    PairwiseMRF,
+    load_uai,
+    read_uai_evidence,
+    read_uai_solution,
+    save_uai,
+)
+
+# Scopes in both directions, repeated ones, a constant, a zero, and line breaks anywhere.
+MIXED = """MARKOV
+3
+2 3
+2
+7
+1 1
+2 1 0   2 0 1
+0
+1 2
+2 2 1
+1 1
+
+3
+0.5 2.0 1e-3
+6
+1 2 3
+4 5 6
+6 0.5 0.25 0.125
+  3 0 7
+1 2.5
+2
+0.1 0.9
+6
+1 2 3 4 5 6
+3
+1 2 1
+"""
+
+
+def mixed_value(x):
+    """The product of the factors of `MIXED`, read by eye."""
+    a, b, c = x
+    value = [0.5, 2.0, 1e-3][b]
+    value *= [[1, 2], [3, 4], [5, 6]][b][a]
+    value *= [[0.5, 0.25, 0.125], [3, 0, 7]][a][b]
+    value *= 2.5
+    value *= [0.1, 0.9][c]
+    value *= [[1, 2, 3], [4, 5, 6]][c][b]
+    return value * [1, 2, 1][b]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function from a text to the path of a file with it."""
+
+    def write(text):
+        path = tmp_path / "model.uai"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def labelings(mrf):
+    return np.array(list(itertools.product(*(range(k) for k in mrf.n_states))))
+
+
+def log_partition(mrf):
+    return np.logaddexp.reduce(mrf.score(labelings(mrf)))
+
+
+class TestLoad:
+    @pytest.mark.parametrize("preamble", ["MARKOV", "BAYES"])
+    def test_product_of_factors(self, preamble, write):
+        mrf = load_uai(write(MIXED.replace("MARKOV", preamble)))
+        assert mrf.n_states.tolist() == [2, 3, 2]
+        assert mrf.edges.tolist() == [[0, 1], [1, 2]]
+        X = labelings(mrf)
+        np.testing.assert_allclose(np.exp(mrf.score(X)), [mixed_value(x) for x in X], rtol=1e-13)
+        assert (mrf.score(X) == -np.inf).sum() == 2  # a hard constraint stays one
+        assert mrf.constant == pytest.approx(math.log(2.5), rel=1e-15)
+
+    def test_any_white_space(self, write):
+        one_line = load_uai(write(" ".join(MIXED.split())))
+        windows = load_uai(write(MIXED.replace("\n", "\r\n")))
+        for other in (one_line, windows):
+            np.testing.assert_array_equal(other.theta, load_uai(write(MIXED)).theta)
+
+    def test_bayesian_network_sums_to_one(self, write):
+        text = "BAYES 2  2 2  2  1 1  2 1 0  2 0.3 0.7  4 0.2 0.8 0.6 0.4"
+        mrf = load_uai(write(text))
+        assert log_partition(mrf) == pytest.approx(0.0, abs=1e-15)
+        assert np.exp(mrf.score([[1, 0]])) == pytest.approx(0.3 * 0.8, rel=1e-15)
+
+    def test_no_factors(self, write):
+        mrf = load_uai(write("MARKOV 2  2 3  0"))
+        assert log_partition(mrf) == pytest.approx(math.log(6), rel=1e-15)
+
+    def test_from_uai_with_evidence(self, write, tmp_path):
+        path = write(MIXED)
+        evidence = tmp_path / "model.uai.evid"
+        evidence.write_text("1 1 2")
+        X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        expected = [mixed_value((a, 2, c)) for a, c in X]
+        for observed in (evidence, {1: 2}):
+            mrf = PairwiseMRF.from_uai(path, observed)
+            np.testing.assert_allclose(np.exp(mrf.score(X)), expected, rtol=1e-13)
+
+
+HEAD = "MARKOV\n2\n2 2\n"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "line 1: the file ends too early"),
+        ("LIMID\n2", "line 1: the preamble must be MARKOV or BAYES, got 'LIMID'"),
+        ("MARKOV\n0", "line 2: the number of variables must be an integer >= 1, got '0'"),
+        ("MARKOV\ntwo", "line 2: the number of variables must be an integer >= 1, got 'two'"),
+        ("MARKOV\n2\n2", "line 3: the file ends too early"),
+        ("MARKOV\n2\n2 0\n0", "line 3: a number of states must be an integer >= 1, got '0'"),
+        ("MARKOV\n2\n2 2.0\n0", "line 3: a number of states must be an integer >= 1, got '2.0'"),
+        (HEAD + "-1", "line 4: the number of factors must be an integer >= 0, got '-1'"),
+        (HEAD + "2\n1 0\n3 0 1 0", "line 6: factor 1 is on 3 variables, but at most 2"),
+        (HEAD + "1\n1 2\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '2'"),
+        (HEAD + "1\n2 0 -1\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '-1'"),
+        (HEAD + "1\n2 1 1\n", "line 5: factor 0 names variable 1 twice"),
+        (HEAD + "1\n1 1\n", "line 5: the file ends within the table of factor 0"),
+        (HEAD + "1\n1 1\n\n2\n1.0", "line 8: the file ends within the table of factor 0"),
+        (
+            HEAD + "2\n1 1\n2 0 1\n2\n1 1\n3\n1 1 1 1",
+            r"line 9: the table of factor 1 on variables \[0, 1\] must have 4 entries, got '3'",
+        ),
+        (HEAD + "1\n1 1\n2\n1 1\n\n1 1", "line 9: the file should end here, but goes on with '1'"),
+        (HEAD + "1\n1 1\n2\n1\nx", "line 8: a potential must be a number >= 0, got 'x'"),
+        (HEAD + "1\n1 1\n2\n1 -0.5", "line 7: a potential must be a number >= 0, got '-0.5'"),
+        (HEAD + "1\n1 1\n2\n1 nan", "line 7: a potential must be a number >= 0, got 'nan'"),
+        (HEAD + "1\n1 1\n2\ninf 1", "line 7: a potential must be a number >= 0, got 'inf'"),
+        (
+            HEAD + "2\n1 1\n1 1\n2\n1 0\n2\n0 1",
+            "line 9: the factors on variable 1 are zero everywhere",
+        ),
+        (HEAD + "1\n0\n1\n0.0", "line 6: the factors on no variable are zero everywhere"),
+    ],
+)
+def test_malformed_files_are_refused(text, message, write):
+    path = write(text)
+    with pytest.raises(ValueError, match=message) as error:
+        load_uai(path)
+    assert str(error.value).startswith(f"{path}, line ")
+
+
+def test_binary_files_are_refused(tmp_path):
+    path = tmp_path / "model.uai"
+    path.write_bytes(bytes(range(128, 256)))
+    with pytest.raises(ValueError, match="the preamble must be MARKOV or BAYES"):
+        load_uai(path)
+
+
+class TestSave:
+    def assert_round_trip(self, mrf, path):
+        save_uai(mrf, path)
+        again = load_uai(path)
+        np.testing.assert_array_equal(again.n_states, mrf.n_states)
+        np.testing.assert_array_equal(again.edges, mrf.edges)
+        np.testing.assert_allclose(again.theta, mrf.theta, rtol=1e-15, atol=1e-15)
+        assert again.constant == pytest.approx(mrf.constant, rel=1e-15, abs=1e-15)
+
+    def test_too_large_for_exponentials(self, tmp_path):
+        with pytest.raises(ValueError, match=r"log-potential of 1e\+12, .* 7e\+06: scale it"):
+            save_uai(PairwiseMRF([[0.0, -1e12]]), tmp_path / "large.uai")
+
+    def test_round_trip(self, tmp_path, rng):
+        edges = [(2, 0), (1, 3), (0, 1)]
+        sizes = [2, 3, 1, 4]
+        tables = [rng.normal(scale=5, size=(sizes[i], sizes[j])) for i, j in edges]
+        tables[1][1, 2] = -np.inf
+        unary = [rng.normal(scale=5, size=k) for k in sizes]
+        unary[3][0] = -np.inf
+        for constant in (0.0, -3.25):
+            mrf = PairwiseMRF(unary, edges, tables, constant=constant)
+            self.assert_round_trip(mrf, tmp_path / "model.uai")
+
+    def test_potentials_that_no_float_can_hold(self, tmp_path):
+        unary = [[0.0, -1e4, -np.inf], [750.0, -750.0]]
+        table = [[1e3, 0.0], [-1.0, -720.0], [-np.inf, 2.0]]
+        mrf = PairwiseMRF(unary, [(0, 1)], [table], constant=2000.0)
+        self.assert_round_trip(mrf, tmp_path / "model.uai")
+        numbers = [float(word) for word in (tmp_path / "model.uai").read_text().split()[1:]]
+        assert max(numbers) < np.inf
+
+    def test_to_uai(self, tmp_path, rng):
+        mrf = PairwiseMRF(rng.normal(size=(3, 2)), [(0, 2)], rng.normal(size=(1, 2, 2)))
+        mrf.to_uai(tmp_path / "model.uai")
+        again = PairwiseMRF.from_uai(str(tmp_path / "model.uai"))
+        np.testing.assert_allclose(again.theta, mrf.theta, rtol=0, atol=1e-15)
+
+
+class TestEvidence:
+    @pytest.mark.parametrize(
+        "text, expected",
+        [
+            ("0", {}),
+            ("0\n", {}),
+            ("2 5 1 0 3", {5: 1, 0: 3}),
+            ("2\n5 1\n0 3\n", {5: 1, 0: 3}),
+            ("2\n1 0\n0 0\n", {1: 0, 0: 0}),
+            ("1\n2 5 1 0 3\n", {5: 1, 0: 3}),
+            ("1\n0\n", {}),
+            ("2\n1 5 1\n0\n", [{5: 1}, {}]),
+            ("2\n1 0 0\n2 0 1 1 0", [{0: 0}, {0: 1, 1: 0}]),
+            ("1 3 2  ", {3: 2}),
+            ("2 3 1 3 1", {3: 1}),
+        ],
+    )
+    def test_read(self, text, expected, write):
+        assert read_uai_evidence(write(text)) == expected
+
+    @pytest.mark.parametrize(
+        "text, message",
+        [
+            ("", "line 1: the file ends too early"),
+            ("2 0 1\n3", "line 2: the file ends too early"),
+            ("1 0 1\n3", "line 2: the file should end here, but goes on with '3'"),
+            ("1 0 x", "line 1: the state of variable 0 must be an integer >= 0, got 'x'"),
+            ("1 -1 0", "line 1: an observed variable must be an integer >= 0, got '-1'"),
+            ("2\n0 1\n0 2", "line 3: variable 0 is observed in states 1 and 2"),
+        ],
+    )
+    def test_malformed(self, text, message, write):
+        with pytest.raises(ValueError, match=message):
+            read_uai_evidence(write(text))
+
+
+class TestSolution:
+    @pytest.mark.parametrize("kind", ["MAP", "MPE"])
+    def test_labellings_are_read(self, kind, write):
+        for text in (f"{kind}\n3 0 2 1", f"{kind}\n1\n3 0 2 1\n"):
+            labels = read_uai_solution(write(text))
+            assert labels.tolist() == [0, 2, 1]
+            assert labels.dtype == np.int64
+        with pytest.raises(ValueError, match="line 2: a state must be an integer >= 0, got '-1'"):
+            read_uai_solution(write(f"{kind}\n2 0 -1"))
+
+    @pytest.mark.parametrize(
+        "text", ["MAR 2 2 0.25 0.75 3 0.5 0.5 0", "MAR\n1\n2 2 0.25 0.75 3 0.5 0.5 0\n"]
+    )
+    def test_marginals(self, text, write):
+        found = read_uai_solution(write(text))
+        assert [p.tolist() for p in found] == [[0.25, 0.75], [0.5, 0.5, 0.0]]
+
+    def test_one_variable(self, write):
+        found = read_uai_solution(write("MAR\n1\n2 0.25 0.75"))
+        assert [p.tolist() for p in found] == [[0.25, 0.75]]
+
+    @pytest.mark.parametrize("text", ["PR\n-2.5", "PR -2.5\n", "PR\n1\n-2.5\n"])
+    def test_partition_function(self, text, write):
+        assert read_uai_solution(write(text)) == pytest.approx(math.log(10**-2.5), rel=1e-14)
+
+    @pytest.mark.parametrize(
+        "text, message",
+        [
+            ("BEL 1 0", "line 1: the file must start with MAR, PR, MAP or MPE, got 'BEL'"),
+            ("PR", "line 1: the file ends too early"),
+            ("PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
+            ("PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
+            ("MAR 1 2\n0.5", "line 2: the file ends too early"),
+            ("MAR 1 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got '-0.1'"),
+        ],
+    )
+    def test_malformed(self, text, message, write):
+        with pytest.raises(ValueError, match=message):
+            read_uai_solution(write(text))
+
+
+def test_published_cliques(data_file):
+    """Log Z and marginals of all instances by brute force, to the digits that are known."""
+    folder = data_file("mrf/cliques/exact.json").parent
+    exact = json.loads((folder / "exact.json").read_text())
+    assert len(exact) == 180
+    X = np.array(list(itertools.product([0, 1], repeat=10)))
+    for stem, known in exact.items():
+        mrf = load_uai(folder / f"{stem}.uai")
+        score = mrf.score(X)
+        log_z = np.logaddexp.reduce(score)
+        assert float(f"{log_z:.6g}") == pytest.approx(known["log_partition"], rel=1e-15)
+        marginals = np.exp(score - log_z) @ X
+        np.testing.assert_allclose(marginals, known["node_marginals"][1::2], rtol=0, atol=1e-6)
+
+
+def test_published_grids(data_file, tmp_path):
+    folder = data_file("mrf/grids_5x5/exact.json").parent
+    for file in folder.glob("*.uai"):
+        mrf = load_uai(file)
+        assert (mrf.n_variables, mrf.n_edges) == (25, 40)
+        save_uai(mrf, tmp_path / "again.uai")
+        np.testing.assert_allclose(
+            load_uai(tmp_path / "again.uai").theta, mrf.theta, rtol=0, atol=1e-14
+        )
