@@ -356,7 +356,7 @@ def choice_by_path(rng):
     solver = BlockFrankWolfe(averaging=[True, False, "auto"][rng.integers(3)])
     estimator = StructuredSVM(p.model, solver=solver, random_state=0, max_iter=300)
     svm = StructuredSVMCV(estimator, cv=2, eps=0.2, C_max=natural(p) * 10, n_values=5)
-    svm = svm.fit(np.concatenate([p.X, p.X]), np.concatenate([p.y, p.y])).estimator_
+    svm = svm.fit(np.concatenate([p.X, p.X]), np.concatenate([p.y, p.y])).best_estimator_
     p = SimpleNamespace(psi=2 * p.psi, losses=2 * p.losses, weight=np.full(n, 1 / n))
     value = objective(p, svm.coef_, svm.lam_)
     claims(p, svm, value, min(value, ridge_optimum(p, svm.lam_)), svm.dual_gap_)

@@ -18,6 +18,8 @@ ROOMS = [
     "_files",
     "_packed",
     "_callbacks",
+    "_warnings",
+    "_budget",
     "_result",
     "_loop",
     "_threads",

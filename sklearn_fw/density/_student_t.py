@@ -1,13 +1,12 @@
 """The kernel Student-t density."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_integer, check_random_state, check_sample_weight
+from .._warnings import warn
 from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import hyvarinen, require_derivatives, score_gradient
@@ -262,11 +261,10 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         self._set_model(posterior, weight)
         left_out = self._reference.scores
         if len(left_out) > 2 and np.ptp(left_out) < 1e-8 * self.exponent_:
-            warnings.warn(
+            warn(
                 "all rows get the same score: length_scale is far too small or too large, or all "
                 "rows are equal; try length_scale='median'",
                 RuntimeWarning,
-                stacklevel=2,
             )
         return self
 

@@ -3,22 +3,21 @@
 import dataclasses
 import functools
 import math
-import time
 from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
-from .._loop import drive
-from .._result import Status
+from .._budget import budget_now
+from .._loop import IterativeMethod, drive
+from .._result import History, Status
 from .._validation import (
     check_choice,
     check_integer,
     check_not_negative,
     check_positive,
     check_random_state,
-    check_time_limit,
 )
 from ..inference._scores import is_forest
 from ._choice import NOTHING_ALLOWED, require_allowed
@@ -42,6 +41,9 @@ def kernels():
 class MessagePassing(MarginalsEstimator):
     """Base of the two estimators: parameters and start of a run."""
 
+    # Whether weights are edge probabilities of spanning trees; those of 1 are only if there is one.
+    _bounds = True
+
     def _start(self, mrf, tasks, rng):
         require_allowed(mrf)
         check_choice(self.update, "update", {"parallel", "random", "sequential"})
@@ -52,11 +54,9 @@ class MessagePassing(MarginalsEstimator):
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "verbose": self.verbose,
         }
-        run = Propagation(
-            mrf, self.damping, self.update, rng, check_time_limit(self.time_limit), options
-        )
+        run = Propagation(mrf, self.damping, self.update, rng, self._bounds, options)
         if tasks is not None:
-            options |= tasks.hooks(lambda: {"n_iter_": run.n_iter})
+            options |= tasks.hooks(lambda: {"n_iter_": run.history.n_iter})
         return run
 
 
@@ -95,7 +95,7 @@ class TRBPMarginals(MessagePassing):
     max_iter : int, default=1000
         Passes for each rho. A pass sends every message once.
     time_limit : float, default=None
-        Seconds after which no new pass starts.
+        Seconds after which no new pass starts, learning included.
     edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
@@ -137,6 +137,10 @@ class TRBPMarginals(MessagePassing):
         Whether the last problem reached ``tol``.
     status_ : str
         How the last problem ended.
+    history_ : dict of str to ndarray
+        One entry per pass: "n_iter", "time", "rho_iter", "slack" (distance of the messages from
+        rest); and at the end of each choice of rho, else NaN, "objective", "dual_objective" (the
+        bound) and "dual_gap".
 
     Raises
     ------
@@ -235,10 +239,12 @@ class TRBPMarginals(MessagePassing):
         run = self._start(mrf, tasks, rng)
         upper, lower = math.inf, -math.inf
         for i in range(1, n_rho_iter + 1):
+            run.history.common["rho_iter"] = i - 1
             answer = run.solve(rho)
             upper, lower = min(upper, answer.upper), max(lower, answer.lower)
             direction, rho_gap = towards_best_tree(mrf, answer.marginals, rho)
-            if i == n_rho_iter or rho_gap == 0.0 or run.is_over:
+            over = run.status is Status.STOPPED or budget_now().is_spent
+            if i == n_rho_iter or rho_gap == 0.0 or over:
                 break
             rho = away_from_zero(mrf, rho + 2.0 / (i + 2) * direction)
         answer.attributes["rho_gap_"] = rho_gap
@@ -270,7 +276,7 @@ class LoopyBPMarginals(MessagePassing):
     max_iter : int, default=1000
         Passes. A pass sends every message once.
     time_limit : float, default=None
-        Seconds after which no new pass starts.
+        Seconds after which no new pass starts, learning included.
     edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
@@ -309,6 +315,9 @@ class LoopyBPMarginals(MessagePassing):
         Whether the messages reached ``tol``.
     status_ : str
         How the run ended.
+    history_ : dict of str to ndarray
+        One entry per pass: "n_iter", "time", "slack" (distance of the messages from rest); and in
+        the last one, else NaN, "objective" and, without cycles, "dual_objective" and "dual_gap".
 
     Raises
     ------
@@ -352,6 +361,8 @@ class LoopyBPMarginals(MessagePassing):
            [0.134, 0.366]])
     """
 
+    _bounds = False
+
     def __init__(
         self,
         *,
@@ -379,63 +390,60 @@ class LoopyBPMarginals(MessagePassing):
 
     def _infer(self, mrf, learned=None, tasks=None):
         rng = check_random_state(self.random_state)
-        run = self._start(mrf, tasks, rng)
-        answer = run.solve(np.ones(mrf.n_edges))
-        # Weights of 1 are edge probabilities of spanning trees only if the graph is one.
-        return answer if run.is_forest else dataclasses.replace(answer, upper=math.inf)
+        return self._start(mrf, tasks, rng).solve(np.ones(mrf.n_edges))
 
 
-class Propagation:
-    """Messages of one random field, for `drive`; ``rho`` may change between two drives."""
+class Propagation(IterativeMethod):
+    """Messages of one random field; ``rho`` may change between two loops."""
 
     certificate = "slack"
 
-    def __init__(self, mrf, damping, update, rng, time_limit, options):
+    def __init__(self, mrf, damping, update, rng, bounds, options):
         self.mrf, self.update, self.rng, self.options = mrf, update, rng, options
-        self.deadline = time.perf_counter() + time_limit
+        self.history = History()
         self.is_forest = is_forest(mrf.edges, mrf.n_variables)
+        self.bounds = bounds or self.is_forest
         self.damping = 0.0 if self.is_forest else float(damping)
         self.layout = make_layout(mrf)
         self.messages = np.zeros(self.layout.message_start[-1])
         self.slack = np.empty(len(self.layout.end))
         self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
         self.order = np.arange(mrf.n_variables)
-        self.rho, self.n_iter = None, 0
-
-    @property
-    def is_over(self):
-        """Whether no further problem is to be solved."""
-        return self.status is Status.STOPPED or time.perf_counter() >= self.deadline
+        self.rho = None
 
     def solve(self, rho):
-        """The `Inference` with given edge weights; ``upper`` is meant for edge probabilities."""
+        """The `Inference` with given edge weights."""
         self.set_rho(rho)
-        time_limit = self.deadline - time.perf_counter()
-        self.status, _, history = drive(self, time_limit=time_limit, **self.options)
-        mu = np.empty_like(self.theta)
+        outcome = drive(self, history=self.history, **self.options)
+        self.status = outcome.status
+        answer = self.solution()
+        self.history.amend(objective=answer.log_partition)
+        if self.bounds:
+            gap = answer.upper - answer.log_partition
+            self.history.amend(dual_objective=answer.upper, dual_gap=gap)
+        outcome = outcome._replace(n_iter=self.history.n_iter, history=self.history.columns())
+        answer.attributes |= {"rho_": rho, **outcome.attributes()}
+        if self.status not in (Status.CONVERGED, Status.STOPPED):
+            text = (
+                f"messages are {self.history.rows[-1]['slack']:.2g} nats from rest, tol="
+                f"{self.options['tol']:g}, after {outcome.n_iter} passes: increase max_iter, "
+                f"time_limit or damping, or loosen tol"
+            )
+            answer.notes.append(ConvergenceWarning(text))
+        return answer
+
+    def solution(self):
+        """The `Inference` that the messages give."""
+        mu, rho = np.empty_like(self.theta), self.rho
         estimate, upper, lower = kernels().conclude(self.layout, self.theta, rho, self.messages, mu)
         if upper == -math.inf:
             raise ValueError(NOTHING_ALLOWED)
         if not self.is_forest:
             lower = kernels().product_bound(self.layout, self.mrf.theta, mu)
-        attributes = {
-            "rho_": rho,
-            "n_iter_": self.n_iter,
-            "converged_": self.status is Status.CONVERGED,
-            "status_": self.status.name.lower(),
-        }
-        notes = []
-        if self.status not in (Status.CONVERGED, Status.STOPPED):
-            text = (
-                f"messages are {history['slack'][-1]:.2g} nats from rest, tol="
-                f"{self.options['tol']:g}, after {self.n_iter} passes: increase max_iter, "
-                f"time_limit or damping, or loosen tol"
-            )
-            notes.append(ConvergenceWarning(text))
+        if not self.bounds:
+            upper = math.inf
         constant = self.mrf.constant
-        return Inference(
-            mu, constant + estimate, constant + upper, constant + lower, attributes, notes
-        )
+        return Inference(mu, constant + estimate, constant + upper, constant + lower)
 
     def set_rho(self, rho):
         """Take other edge weights; the share of each edge in the potentials of nodes stays."""
@@ -460,12 +468,8 @@ class Propagation:
         if self.update == "sequential":
             # Up and down: on a chain two passes are exact.
             self.order = np.ascontiguousarray(self.order[::-1])
-        self.n_iter += 1
-        return {"slack": float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))}
-
-    def certify(self):
-        """Every row is a certificate; `drive` never needs another."""
-        raise AssertionError("unreachable")
+        slack = float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))
+        return {"slack": slack}
 
 
 def make_layout(mrf):

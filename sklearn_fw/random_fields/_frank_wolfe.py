@@ -1,14 +1,14 @@
 """Fully corrective Frank-Wolfe on the tree-reweighted objective (Krishnan et al., 2015)."""
 
 import math
-import time
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from .._loop import drive
-from .._result import Status
+from .._budget import budget_now
+from .._loop import IterativeMethod, drive
+from .._result import History, Status
 from ._objective import make_energy, uniform_marginals
 from ._spanning_trees import towards_best_tree
 
@@ -45,8 +45,8 @@ class Settings:
         return auto if self.tol >= 0.25 else min(auto, self.tol / 5)
 
 
-class TRWRun:
-    """State of the method, for `drive`; ``rho`` may change between two drives.
+class TRWRun(IterativeMethod):
+    """State of the method; ``rho`` may change between two loops.
 
     One step moves to the vertex found last, corrects, and asks the oracle at the new point, so that
     the certificate always belongs to the point that stands here.
@@ -64,8 +64,7 @@ class TRWRun:
         ]
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
         self.upper, self._visited = math.inf, {}
-        self.n_calls, self.rho_iter, self.rows = 0, 0, []
-        self._started = time.perf_counter()
+        self.n_calls, self.history = 0, History()
         self._numbers = {}
         self._labels = []
         size = len(theta)
@@ -142,14 +141,13 @@ class TRWRun:
 
     # ---- the method ----------------------------------------------------------------------------
 
-    def set_rho(self, rho, rho_iter):
+    def set_rho(self, rho):
         """Take other edge appearance probabilities; the point stays."""
         self.rho = rho
         floor = FLOOR if self.delta == 0.0 else 0.0
         self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
         self._vertex = None
         self._small = 0
-        self.rho_iter = rho_iter
 
     def step(self):
         """Move to the vertex found last, correct, and ask for the next one."""
@@ -158,8 +156,8 @@ class TRWRun:
         self._ask()
         row = {
             "n_oracle_calls": self.n_calls,
-            "rho_iter": self.rho_iter,
-            "log_partition": self.log_partition,
+            "objective": self.log_partition,
+            "dual_objective": self.log_partition + self.gap,
             "log_partition_upper": self.upper,
             "dual_gap": self.gap,
             "estimated_gap": self.estimated_gap,
@@ -167,12 +165,11 @@ class TRWRun:
             "delta": self.delta,
             "n_vertices": self._n_atoms,
         }
-        self.rows.append({**row, "time": time.perf_counter() - self._started})
-        return {name: x for name, x in row.items() if math.isfinite(x)}
+        return {name: x if math.isfinite(x) else None for name, x in row.items()}
 
-    def certify(self):
-        """Every row is a certificate of the current point; `drive` never needs another."""
-        raise AssertionError("unreachable")
+    def solution(self):
+        """The marginals."""
+        return self.mu
 
     def correct(self, tol):
         """Maximise over the hull of the atoms found so far."""
@@ -285,30 +282,30 @@ class TRWRun:
         return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
 
 
-def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options):
+def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, **options):
     """Minimise over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
 
     Returns the probabilities of the last problem solved, how far they may be from the best ones
     (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.
     """
     max_iter = options.pop("max_iter")
-    deadline = time.perf_counter() + time_limit
     status = Status.RUNNING
 
     def is_over():
-        spent = run.n_calls >= max_calls or time.perf_counter() >= deadline
+        spent = run.n_calls >= max_calls or budget_now().is_spent
         return spent or status is Status.STOPPED
 
     def solve(rho, i):
         nonlocal status
-        run.set_rho(rho, i)
+        run.set_rho(rho)
+        run.history.common["rho_iter"] = i
         if i:
             run.correct(0.5)  # often no oracle call is needed after this
         status, _, _ = drive(
             run,
             tol=run.settings.tol,
             max_iter=max(1, min(max_iter, max_calls - run.n_calls)),
-            time_limit=deadline - time.perf_counter(),
+            history=run.history,
             **options,
         )
 

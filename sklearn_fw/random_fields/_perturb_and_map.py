@@ -73,6 +73,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         Oracle calls in all.
     oracle_ : object
         The oracle used.
+    history_ : dict of str to ndarray
+        One entry per draw: "n_iter", "n_oracle_calls", "objective" (mean of the maxima so far).
     mrf_ : PairwiseMRF
         The random field, given or learned.
     n_features_in_ : int
@@ -162,10 +164,17 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             logs = np.mean([draw.conditional for draw in draws], axis=0)
             marginals[: len(logs)] = _softmax(mrf, logs)
         visited = mrf.score(np.unique(labels.reshape(-1, mrf.n_variables), axis=0))
+        numbers = np.arange(1, n_samples + 1)
+        calls = np.cumsum([draw.n_calls for draw in draws])
         attributes = {
             "maxima_": maxima,
-            "n_oracle_calls_": sum(draw.n_calls for draw in draws),
+            "n_oracle_calls_": int(calls[-1]),
             "oracle_": oracle,
+            "history_": {
+                "n_iter": numbers,
+                "n_oracle_calls": calls,
+                "objective": np.cumsum(maxima) / numbers,
+            },
         }
         lower = float(np.logaddexp.reduce(visited))
         return Inference(marginals, maxima.mean(), lower=lower, attributes=attributes)

@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 from sklearn.utils.metaestimators import available_if
 
+from .._budget import budget_now
 from .._loop import get_logger
-from .._result import Status
-from .._validation import check_choice, check_integer, check_positive, check_time_limit
-from ..inference._deadline import deadline_after
+from .._result import Outcome, Status
+from .._validation import check_choice, check_integer, check_positive
 from ..inference._oracles import BestOf
 from ..inference._oracles._resolve import trusted_oracle
 from ..inference._scores import is_forest
@@ -84,9 +84,9 @@ class TRWMarginals(MarginalsEstimator):
     max_oracle_calls : int, default=None
         Oracle calls in all.
     time_limit : float, default=None
-        Seconds after which no new step starts and oracles end their calls: elimination is
-        interrupted, with messages in its place, others return what they have. "auto" does not begin
-        exact sums that would take longer. Incomplete rows have as much each.
+        Seconds for a fit, after which no new step starts and oracles end their calls: elimination
+        is interrupted, with messages in its place, others return what they have. "auto" does not
+        begin exact sums that would take longer. In `predict` incomplete rows have as much each.
     edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
         For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
@@ -151,9 +151,10 @@ class TRWMarginals(MarginalsEstimator):
     status_ : str
         How the last problem ended.
     history_ : dict of str to ndarray
-        One entry per oracle call: "n_oracle_calls", "rho_iter", "log_partition",
-        "log_partition_upper" (best so far), "dual_gap", "estimated_gap", "delta", "n_vertices",
-        "time". Empty where no oracle was asked.
+        One entry per oracle call: "n_iter", "time", "n_oracle_calls", "rho_iter", "objective"
+        (log Z of the surrogate from below), "dual_objective" (from above), "dual_gap",
+        "estimated_gap", "log_partition_upper" (best so far), "delta", "n_vertices"; NaN where
+        nothing is certified. Empty where no oracle was asked.
 
     Raises
     ------
@@ -272,7 +273,7 @@ class TRWMarginals(MarginalsEstimator):
         if self.polytope == "local":
             choice = Choice(None, False, "polytope='local': a linear program")
         elif isinstance(self.oracle, str) and self.oracle == "auto":
-            choice = choose(mrf, budget["time_limit"])
+            choice = choose(mrf, budget_now().left)
         else:
             choice = Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
         rho, is_known = starting_rho(
@@ -286,18 +287,16 @@ class TRWMarginals(MarginalsEstimator):
             return self._told("closed_form", "a learned field maximises its own bound", answer)
         if choice.sums:
             try:
-                with deadline_after(budget["time_limit"]):
-                    answer = exact_inference(mrf, choice.oracle)
+                answer = exact_inference(mrf, choice.oracle)
                 answer.attributes.update(_no_search(choice.oracle, _is_tree(mrf), mrf.n_edges))
                 return self._told("exact", choice.reason, answer)
             except TimeoutError:
                 reason = f"approximate: time_limit ended what was to be {choice.reason}"
-                choice, budget["time_limit"] = Choice(BestOf(), False, reason), 0.0
+                choice = Choice(BestOf(), False, reason)
         notes = []
         theta = soften(mrf, notes)
         oracle = choice.oracle
-        with deadline_after(budget["time_limit"]):
-            require_allowed(mrf, oracle)
+        require_allowed(mrf, oracle)
         polytope = LocalPolytope(mrf) if oracle is None else MarginalPolytope(mrf, oracle)
         run = TRWRun(mrf, theta, polytope, settings)
         if is_known:
@@ -307,9 +306,9 @@ class TRWMarginals(MarginalsEstimator):
             run.resume(self.vertices_, self.weights_, self.delta_)
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
-        with deadline_after(budget["time_limit"]):
-            rho, rho_gap, status = tighten(run, rho, **budget)
-        names = [name for name in run.rows[0] if name != "stopping_gap"]
+        rho, rho_gap, status = tighten(run, rho, **budget)
+        history = run.history.columns()
+        history.pop("stopping_gap", None)
         attributes = {
             "dual_gap_": run.gap,
             "estimated_gap_": run.estimated_gap,
@@ -318,11 +317,9 @@ class TRWMarginals(MarginalsEstimator):
             "delta_": run.delta,
             "vertices_": run.labellings if oracle is not None else None,
             "weights_": run.alpha.copy(),
-            "n_iter_": len(run.rows),
             "n_oracle_calls_": run.n_calls,
             "oracle_": oracle,
-            "status_": status.name.lower(),
-            "history_": {name: np.array([row[name] for row in run.rows]) for name in names},
+            **Outcome(status, run.history.n_iter, history).attributes(),
         }
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
         product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
@@ -414,7 +411,6 @@ class TRWMarginals(MarginalsEstimator):
             "max_calls": (
                 math.inf if calls is None else check_integer(calls, "max_oracle_calls", 1)
             ),
-            "time_limit": check_time_limit(self.time_limit),
             "verbose": self.verbose,
         }
 
@@ -442,12 +438,9 @@ def _no_search(oracle, is_tree, n_edges):
         "delta_": 0.0,
         "vertices_": None,
         "weights_": None,
-        "n_iter_": 1,
         "n_oracle_calls_": 0,
         "oracle_": oracle,
-        "converged_": True,
-        "status_": "converged",
-        "history_": {},
+        **Outcome(Status.CONVERGED, 1, {}).attributes(),
     }
 
 
@@ -462,12 +455,9 @@ def _closed_form(mrf, learned):
         "delta_": 0.0,
         "vertices_": learned.rows,
         "weights_": learned.weight,
-        "n_iter_": 1,
         "n_oracle_calls_": 0,
         "oracle_": None,
-        "converged_": True,
-        "status_": "converged",
-        "history_": {},
+        **Outcome(Status.CONVERGED, 1, {}).attributes(),
     }
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)

@@ -300,9 +300,7 @@ def entries():
     mu = mrf.flatten(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25))
     of_mu = {"mu": mu, "mrf": mrf, "rho": np.full(3, 2 / 3)}
     trw = functools.cache(lambda: inference.TRWMarginals(random_state=0).fit(field()))
-    pictured = {
-        "kind": "marginals", "shape": (3,), "state": 1, "ax": None, "name": "field",
-    }  # fmt: skip
+    pictured = {"state": 1, "ax": None, "name": "field"}
     return [
         *[e for cls, (params, scores) in ORACLES.items() for e in of_oracle(cls, params, scores)],
         *[e for cls, params in MARGINALS.items() for e in of_estimator(cls, params)],
@@ -340,17 +338,14 @@ def entries():
         ),
         *build(
             inference.MarginalsDisplay,
-            lambda: {
-                "marginals": np.full((3, 2), 0.5), "history": {"upper": np.ones(2)}, "lower": 0.5,
-                "name": "x",
-            },
+            lambda: {"marginals": np.full((3, 2), 0.5), "name": "x"},
             allows={("*", "*"): "stored; plot checks"},
         ),
         *methods(
             inference.MarginalsDisplay,
             lambda: inference.MarginalsDisplay(np.full((3, 2), 0.5)),
             {
-                "plot": {"ax": None, "kind": "marginals", "shape": (1, 3), "state": 1},
+                "plot": {"ax": None, "shape": (1, 3), "state": 1},
                 "from_estimator": lambda: {"estimator": trw(), **pictured, "shape": (1, 3)},
             },
         ),

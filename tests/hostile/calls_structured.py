@@ -289,17 +289,16 @@ def of_paths():
         *build(
             structured.ConvergenceDisplay,
             lambda: {
-                "steps": np.array([1.0, 2.0]), "dual_gap": np.array([1.0, 0.1]),
-                "objective": np.array([1.0, 0.5]), "dual_objective": np.array([0.0, 0.4]),
-                "steps_name": "calls", "name": "x",
+                "history": {"n_iter": np.array([1.0, 2.0]), "dual_gap": np.array([1.0, 0.1])},
+                "name": "x",
             },
             allows={("*", "*"): "stored; plot checks"},
         ),
         *methods(
             structured.ConvergenceDisplay,
-            lambda: structured.ConvergenceDisplay([1.0, 2.0], dual_gap=[1.0, 0.1]),
+            lambda: structured.ConvergenceDisplay({"n_iter": [1.0, 2.0], "dual_gap": [1.0, 0.1]}),
             {
-                "plot": {"ax": None, "kind": "gap", "name": "x"},
+                "plot": {"ax": None, "x": "n_iter", "kind": "gap", "name": "x"},
                 "from_estimator": lambda: {
                     "estimator": fitted("multiclass"), "x": "n_oracle_calls", "kind": "gap",
                     "ax": None, "name": "x",

@@ -235,7 +235,7 @@ def make_run(mrf, **options):
         "correction_tol": "auto", "local_search": None, "tol": 1e-3, **options,
     }  # fmt: skip
     run = TRWRun(mrf, mrf.theta, MarginalPolytope(mrf, Enumeration()), Settings(**settings))
-    run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables), 0)
+    run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables))
     return run
 
 
@@ -270,7 +270,7 @@ def test_rate_of_fixed_contraction():
     mrf, _, rho = with_known_optimum(np.random.default_rng(5), (2, 2, 2, 2))
     delta = 0.01
     run = make_run(mrf, contraction="fixed", delta=delta, correction=None)
-    run.set_rho(rho, 0)
+    run.set_rho(rho)
     curvature = 16 * mrf.n_variables * 4 / delta
     size = 4 * mrf.n_variables * 4
     omega = 2 * delta * np.abs(mrf.theta).sum() + 4 * delta * size * max(-np.log(4 * delta), 1)

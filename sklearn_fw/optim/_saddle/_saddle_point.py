@@ -1,14 +1,14 @@
 """Saddle points of smooth convex-concave functions over sets known by linear oracles."""
 
 import math
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._loop import drive
+from ..._budget import time_budget
+from ..._loop import IterativeMethod, drive
 from ..._result import Status
 from ..._validation import (
     check_array_of_numbers,
@@ -17,8 +17,8 @@ from ..._validation import (
     check_magnitude,
     check_not_negative,
     check_random_state,
-    check_time_limit,
 )
+from ..._warnings import warn
 from .._frank_wolfe._active_set import ActiveSet
 from ..domains._base import check_domain
 from ._saddle_steps import StepState, resolve_step_size
@@ -26,7 +26,7 @@ from ._saddle_steps import StepState, resolve_step_size
 __all__ = [
     "ask",
     "check_answer",
-    "outcome",
+    "fields_of",
     "solve_saddle_point",
     "split_start",
     "start_of",
@@ -190,11 +190,10 @@ def solve_saddle_point(
     for domain, name in ((domain_x, "domain_x"), (domain_y, "domain_y")):
         check_domain(domain, name)
         if variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
-            warnings.warn(
+            warn(
                 f"{name} is no polytope: variant={variant!r} keeps a new point of every step and "
                 f"has no known rate; 'fw' suits it better",
                 RuntimeWarning,
-                stacklevel=2,
             )
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
@@ -221,19 +220,18 @@ def solve_saddle_point(
             raise TypeError(f"callback must return True, False or None, got {answer!r}")
         return bool(answer)
 
-    status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-        verbose=check_integer(verbose, "verbose", 0),
-        time_limit=check_time_limit(time_limit), end=None if callback is None else end,
-    )  # fmt: skip
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0), end=None if callback is None else end,
+        )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
     return OptimizeResult(
         x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
         x_last=run.x, y_last=run.y, dual_gap_last=run.dual_gap,
-        nit=n_iter, n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
+        n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
         n_drop=run.n_drop, **side_x.combination(), **side_y.combination(),
-        **outcome(status, n_iter, best.dual_gap, tol),
-        history={name: np.array(values) for name, values in history.items()},
+        **fields_of(outcome, best.dual_gap, tol),
     )  # fmt: skip
 
 
@@ -290,18 +288,17 @@ def check_answer(vertex, name, gradient, point):
         )
 
 
-def outcome(status, n_iter, dual_gap, tol):
+def fields_of(outcome, dual_gap, tol):
     """Fields of a result that say how a run ended; warns when it was not as asked."""
-    message = status.value
-    if status in (Status.MAX_ITER, Status.TIME_LIMIT):
-        budget = status.name.lower()
-        message = (
-            f"gap {dual_gap:.3g} > {tol:.3g} after {n_iter} iterations: increase {budget} or tol"
+    fields = outcome.fields()
+    if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        fields["message"] = (
+            f"gap {dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "
+            f"{fields['status']} or tol"
         )
         if tol > 0:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    success = status is Status.CONVERGED
-    return {"success": success, "status": status.name.lower(), "message": message}
+            warn(fields["message"], ConvergenceWarning)
+    return fields
 
 
 def split_start(start, variant="fw"):
@@ -389,8 +386,8 @@ class Side:
         }
 
 
-class SaddleRun:
-    """The gap of the current point, and steps; `_loop.drive` calls these in turn."""
+class SaddleRun(IterativeMethod):
+    """The gap of the current point, and steps."""
 
     def __init__(self, function, sides, variant, rule):
         self.function, self.sides = function, sides
@@ -455,10 +452,11 @@ class SaddleRun:
                 x=self.x.copy(), y=self.y.copy(), fun=self.value, dual_gap=self.dual_gap
             )
         row = {
+            "n_oracle_calls": sum(side.n_calls for side in self.sides),
+            "objective": self.value,
             "dual_gap": self.dual_gap,
             "gap_x": gap_x,
             "gap_y": gap_y,
-            "objective": self.value,
             "step_size": self.step_length,
         }
         if self.sides[0].active is not None:
@@ -466,6 +464,10 @@ class SaddleRun:
             row |= {name: getattr(self, name) for name in ("n_good", "n_away", "n_drop")}
             row |= {f"n_atoms_{side.name}": len(side.active) for side in self.sides}
         return row
+
+    def solution(self):
+        """The point of smallest gap."""
+        return self.best
 
     def n_atoms(self):
         """Number of atoms of both combinations."""

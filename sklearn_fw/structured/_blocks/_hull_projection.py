@@ -1,10 +1,10 @@
 """Euclidean projection onto a convex hull that is known by its oracle alone."""
 
-import warnings
-
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
+
+from ..._warnings import warn
 
 __all__ = ["project_on_hull"]
 
@@ -61,11 +61,10 @@ def project_on_hull(p, argmax, atoms=None, accuracy=1e-9, max_iter=1000):
         if gap <= accuracy + rounding * np.abs(corner - z).sum() or distance >= best:
             return z, atoms, n_calls
         if n_calls >= max_iter:
-            warnings.warn(
+            warn(
                 f"projection by an oracle stopped after {n_calls} calls at {gap:.3g} > "
                 f"{accuracy:.3g}",
                 ConvergenceWarning,
-                stacklevel=2,
             )
             return z, atoms, n_calls
         best = distance

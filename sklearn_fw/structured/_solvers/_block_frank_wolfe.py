@@ -1,6 +1,5 @@
 """Block-coordinate Frank-Wolfe: BCFW and its pairwise, away and hybrid variants."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..._validation import (
     check_not_negative,
     check_positive,
 )
+from ..._warnings import warn
 from ._base import Solution, Solver, check_bounds
 
 __all__ = ["BlockFrankWolfe"]
@@ -421,11 +421,10 @@ class _BlockMethod:
         if self.warned or self.blocks.n_unbounded or certificate.gap >= small:
             return
         self.warned = True
-        warnings.warn(
+        warn(
             f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
             f"no certificates",
             RuntimeWarning,
-            stacklevel=3,
         )
 
     def _passes_to_go(self, gap):
