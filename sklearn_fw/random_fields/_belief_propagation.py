@@ -96,12 +96,10 @@ class TRBPMarginals(MessagePassing):
         Passes for each rho. A pass sends every message once.
     time_limit : float, default=None
         Seconds after which no new pass starts, learning included.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     random_state : int, RandomState instance or None, default=None
         For ``update="random"`` and ``rho_init="sampled"``.
     verbose : int, default=0
@@ -127,6 +125,9 @@ class TRBPMarginals(MessagePassing):
         How much lower the bound might be for other probabilities, to first order.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -188,7 +189,7 @@ class TRBPMarginals(MessagePassing):
     Three variables that all want to differ: log Z is 3.79, and the bound is far above.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import PairwiseMRF, TRBPMarginals
+    >>> from sklearn_fw.random_fields import PairwiseMRF, TRBPMarginals
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
     >>> trbp = TRBPMarginals().fit(triangle)
     >>> round(trbp.log_partition_upper_, 4)
@@ -209,9 +210,7 @@ class TRBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         random_state=None,
         verbose=0,
     ):
@@ -222,9 +221,7 @@ class TRBPMarginals(MessagePassing):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.random_state = random_state
         self.verbose = verbose
 
@@ -277,12 +274,10 @@ class LoopyBPMarginals(MessagePassing):
         Passes. A pass sends every message once.
     time_limit : float, default=None
         Seconds after which no new pass starts, learning included.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     random_state : int, RandomState instance or None, default=None
         For ``update="random"``.
     verbose : int, default=0
@@ -305,6 +300,9 @@ class LoopyBPMarginals(MessagePassing):
         Edge weights: ones.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -351,7 +349,7 @@ class LoopyBPMarginals(MessagePassing):
     A chain, where the answer is exact: log Z is 2 log(1 + e) + log 2.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import LoopyBPMarginals, PairwiseMRF
+    >>> from sklearn_fw.random_fields import LoopyBPMarginals, PairwiseMRF
     >>> chain = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2)], np.eye(2))
     >>> bp = LoopyBPMarginals().fit(chain)
     >>> bool(np.isclose(bp.log_partition_, 2 * np.log(1 + np.e) + np.log(2)))
@@ -371,9 +369,7 @@ class LoopyBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         random_state=None,
         verbose=0,
     ):
@@ -382,9 +378,7 @@ class LoopyBPMarginals(MessagePassing):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.random_state = random_state
         self.verbose = verbose
 

@@ -40,7 +40,7 @@ class MarginalsDisplay:
     >>> import matplotlib.pyplot as plt
     >>> from sklearn_fw import TRWMarginals
     >>> from sklearn_fw.datasets import make_ising_grid
-    >>> from sklearn_fw.inference import MarginalsDisplay
+    >>> from sklearn_fw.random_fields import MarginalsDisplay
     >>> trw = TRWMarginals().fit(make_ising_grid((4, 6), random_state=0))
     >>> display = MarginalsDisplay.from_estimator(trw, shape=(4, 6))
     >>> display.image_.get_array().shape

@@ -14,12 +14,11 @@ from .._validation import (
     check_flag,
     check_integer,
     check_random_state,
-    check_sample_weight,
 )
 from .._warnings import warn
 from ..inference._scores import is_forest
 from ._forest_rows import ForestRows
-from ._learning import check_learning, learn_mrf
+from ._learning import MRFLearner
 from ._mrf import SOFT, PairwiseMRF
 
 __all__ = ["Inference", "MarginalsEstimator"]
@@ -40,9 +39,10 @@ class Inference:
 class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
     """Base: a subclass says how one random field is inferred (`_infer`).
 
-    Subclasses have the parameters ``edges``, ``pseudocount`` and ``n_states`` of learning.
+    Subclasses have a parameter ``learner``.
     """
 
+    _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
     _sums_forests = False  # whether answers on forests are the sums over all labellings
 
     def _infer(self, mrf, learned=None, tasks=None):
@@ -74,7 +74,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         """
         check_random_state(getattr(self, "random_state", None))
         check_flag(getattr(self, "warm_start", False), "warm_start")
-        check_learning(self.edges, self.pseudocount, self.n_states)
+        self._part("learner")._check()
         with self._budget():
             mrf, learned = self._field(X, sample_weight)
             tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
@@ -82,8 +82,35 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         for note in inference.notes:
             warn(note)
         self._store(mrf, inference)
+        self.learning_history_ = {} if learned is None else learned.history
         tasks.finish()
         return self
+
+    def _part(self, name):
+        """The object that a parameter is, or the default one."""
+        part, kind = getattr(self, name), self._defaults[name]
+        if not (part is None or isinstance(part, kind)):
+            raise TypeError(f"{name} must be a {kind.__name__} or None, got {part!r}")
+        return kind() if part is None else part
+
+    def set_params(self, **params):
+        """Set parameters of this estimator and of its parts.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters, those of parts as ``learner__pseudocount``; a part that is None becomes the
+            default one first.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        for name, kind in self._defaults.items():
+            if getattr(self, name) is None and any(key.startswith(f"{name}__") for key in params):
+                params = {name: kind(), **params}
+        return super().set_params(**params)
 
     def _budget(self):
         """The seconds of one inference, which oracles heed, too."""
@@ -100,11 +127,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X, None
         X = check_data(self, X, ensure_all_finite="allow-nan")
-        weight = check_sample_weight(sample_weight, len(X))
-        learned = learn_mrf(
-            X, edges=self.edges, pseudocount=self.pseudocount, n_states=self.n_states,
-            sample_weight=weight,
-        )  # fmt: skip
+        learned = self._part("learner").learn(X, sample_weight)
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
         return learned.mrf, learned
 

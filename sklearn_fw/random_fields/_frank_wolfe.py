@@ -1,7 +1,6 @@
 """Fully corrective Frank-Wolfe on the tree-reweighted objective (Krishnan et al., 2015)."""
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,37 +11,14 @@ from .._result import History, Status
 from ._objective import make_energy, uniform_marginals
 from ._spanning_trees import towards_best_tree
 
-__all__ = ["Settings", "TRWRun", "tighten"]
+__all__ = ["TRWRun", "tighten"]
 
 PATIENCE = 5  # small estimated gaps in a row that end a run whose oracle proves nothing
 CORRECTION_STEPS = 100  # in one correction, as in the authors' program
-LOOSE = 0.1  # part of a large gap that a correction may leave
 LOCAL_SEARCHES = 30  # between two oracle calls
 TRACE = 1e-9  # weights below are zeros that came out of sums
 REMAINDER = 1e-2  # of the uniform point in a mixture that counts as finished
 FLOOR = 1e-8  # added to marginals inside logarithms when nothing keeps them away from zero
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `TRWMarginals` was asked for."""
-
-    contraction: str
-    delta: float
-    correction: str | None
-    correction_every: int
-    correction_tol: object
-    local_search: str | None
-    tol: float
-
-    def tol_of_correction(self, gap):
-        """Pairwise gap at which a correction ends, given the gap outside of it."""
-        if self.correction_tol != "auto":
-            return self.correction_tol
-        # The authors' choice where gaps are a few nats; large graphs begin with thousands. Anything
-        # looser than the goal would stall the outer loop.
-        auto = max(0.5, LOOSE * gap) if gap >= 1.0 else 0.05
-        return auto if self.tol >= 0.25 else min(auto, self.tol / 5)
 
 
 class TRWRun(IterativeMethod):
@@ -54,13 +30,14 @@ class TRWRun(IterativeMethod):
 
     certificate = "stopping_gap"
 
-    def __init__(self, mrf, theta, polytope, settings):
+    def __init__(self, mrf, theta, polytope, settings, *, tol, local_search=False):
         from .._kernels.graphs import trw
 
         self._kernels = trw
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
-        self.kind = {"fw": trw.FW, "pfw": trw.PAIRWISE, "mfw": trw.AWAY, None: None}[
-            settings.correction
+        self.tol, self.local_search = tol, local_search
+        self.kind = {"fw": trw.FW, "pairwise": trw.PAIRWISE, "away": trw.AWAY, None: None}[
+            settings.variant
         ]
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
         self.upper, self._visited = math.inf, {}
@@ -228,9 +205,9 @@ class TRWRun(IterativeMethod):
         # Near zero the logarithms are not those of the objective: then nothing is certified.
         self.gap = vertex.bound - here if self.energy.floor == 0.0 else math.inf
         self.upper = min(self.upper, self.log_partition + self.gap)
-        small = self.estimated_gap <= self.settings.tol
+        small = self.estimated_gap <= self.tol
         self._small = self._small + 1 if small else 0
-        if self.gap <= self.settings.tol:
+        if self.gap <= self.tol:
             self.stopping_gap = self.gap
         elif vertex.bound <= vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
             self.stopping_gap = max(self.estimated_gap, 0.0)
@@ -260,8 +237,8 @@ class TRWRun(IterativeMethod):
         kernels.step_to(self.energy, self.atoms, self._last, self.delta, self.mu, self.alpha)
         gap = max(self.estimated_gap, 0.0)
         if self.n_calls % settings.correction_every == 0:
-            self.correct(settings.tol_of_correction(gap))
-        if settings.local_search is not None and gap >= settings.tol:
+            self.correct(settings._tol_of_correction(gap, self.tol))
+        if self.local_search and gap >= self.tol:
             self._search_locally()
 
     def _search_locally(self):
@@ -282,7 +259,7 @@ class TRWRun(IterativeMethod):
         return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
 
 
-def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, **options):
+def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     """Minimise over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
 
     Returns the probabilities of the last problem solved, how far they may be from the best ones
@@ -303,7 +280,7 @@ def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, **options):
             run.correct(0.5)  # often no oracle call is needed after this
         status, _, _ = drive(
             run,
-            tol=run.settings.tol,
+            tol=run.tol,
             max_iter=max(1, min(max_iter, max_calls - run.n_calls)),
             history=run.history,
             **options,
@@ -315,7 +292,7 @@ def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, **options):
         if i == n_rho_iter or rho_gap == 0.0 or is_over():
             return rho, rho_gap, status
         step = 2.0 / (i + 2)
-        if rho_step == "line_search":
+        if run.settings.rho_step_size == "line_search":
             step = _best_step(rho, direction, partial(solve, i=i), run, is_over)
             if is_over():
                 rho = run.rho  # of the last problem solved

@@ -38,12 +38,10 @@ class MeanFieldMarginals(MarginalsEstimator):
         Passes for each start. A pass updates every variable once.
     time_limit : float, default=None
         Seconds after which no new pass starts, learning included.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     random_state : int, RandomState instance or None, default=None
         For random starts and `sample`.
     verbose : int, default=0
@@ -62,6 +60,9 @@ class MeanFieldMarginals(MarginalsEstimator):
         inf: nothing is known.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -112,7 +113,7 @@ class MeanFieldMarginals(MarginalsEstimator):
     Three variables that all want to differ: log Z is 3.79.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import MeanFieldMarginals, PairwiseMRF
+    >>> from sklearn_fw.random_fields import MeanFieldMarginals, PairwiseMRF
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
     >>> mean_field = MeanFieldMarginals(random_state=0).fit(triangle)
     >>> round(mean_field.log_partition_lower_, 2)
@@ -126,9 +127,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         tol=1e-5,
         max_iter=1000,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         random_state=None,
         verbose=0,
     ):
@@ -136,9 +135,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.random_state = random_state
         self.verbose = verbose
 

@@ -89,7 +89,7 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import matrix_tree_edge_probabilities
+    >>> from sklearn_fw.random_fields import matrix_tree_edge_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
     >>> matrix_tree_edge_probabilities(triangle_with_tail, 4).round(4)
     array([0.6667, 0.6667, 0.6667, 1.    ])
@@ -154,7 +154,7 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
 
     Examples
     --------
-    >>> from sklearn_fw.inference import sampled_edge_probabilities
+    >>> from sklearn_fw.random_fields import sampled_edge_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
     >>> sampled_edge_probabilities(triangle_with_tail, 4, random_state=0)
     array([0.694, 0.625, 0.681, 1.   ])
@@ -205,7 +205,7 @@ def maximum_spanning_tree_vertex(edges, n_variables, weights):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import maximum_spanning_tree_vertex
+    >>> from sklearn_fw.random_fields import maximum_spanning_tree_vertex
     >>> maximum_spanning_tree_vertex([(0, 1), (1, 2), (0, 2)], 3, [0.0, 0.0, 0.5])
     array([1., 0., 1.])
     """
@@ -324,7 +324,7 @@ def edge_coupling_weights(mrf):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields import PairwiseMRF
     >>> from sklearn_fw.random_fields._spanning_trees import edge_coupling_weights
     >>> mrf = PairwiseMRF.from_ising([0.3, 0.0, 0.1], [0.5, -2.0], [(0, 1), (1, 2)])
     >>> edge_coupling_weights(mrf)

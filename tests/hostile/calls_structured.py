@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_fw import inference, structured
+from sklearn_fw import displays, inference, structured
 from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.structured import StructuredSVM, StructuredSVMCV
 from sklearn_fw.utils import Packed
@@ -213,13 +213,13 @@ def of_svm():
                     "multiclass", solver="bcpfw", random_state=0, max_iter=200
                 ),
                 "eps": 0.3, "kappa": 0.7, "C_min": 0.01, "C_max": 1.0, "n_values": 3,
-                "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1,
+                "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1, "time_limit": 100.0,
             },
             lambda: {
                 "X": table(), "y": classes(), "sample_weight": np.linspace(0.5, 2.0, 12),
                 "groups": np.repeat([0, 1, 2, 3], 3),
             },
-            variants={"mode": ["heuristic"], "sample_weight": [None]},
+            variants={"mode": ["heuristic"], "sample_weight": [None], "time_limit": [None]},
             allows={
                 ("estimator.C", "*"): "the path sets it",
                 **{("groups", damage): "labels of any kind"
@@ -236,9 +236,17 @@ def of_svm():
             ).fit(words(), tags()),
             {
                 **{n: {"X": X} for n in ("predict", "predict_marginals", "score_samples")},
-                "score": {"X": X, "y": y},
+                "score": {"X": X, "y": y, "sample_weight": np.linspace(0.5, 2.0, 3)},
             },
+            variants={"sample_weight": [None]},
             allows={("y", "half"): "a label as any other, which fit has not seen"},
+        ),
+        *methods(
+            StructuredSVMCV, lambda: StructuredSVMCV(
+                StructuredSVM("multiclass", random_state=0), eps=0.5, C_min=0.1, C_max=1.0, cv=2,
+                n_values=2,
+            ).fit(table(), classes()),
+            {"decision_function": {"X": table()[:3]}},
         ),
     ]  # fmt: skip
 
@@ -287,7 +295,7 @@ def of_paths():
             aliases={"at": ("radius", "value"), "value": ("radius",)}, allows=allows,
         ),
         *build(
-            structured.ConvergenceDisplay,
+            displays.ConvergenceDisplay,
             lambda: {
                 "history": {"n_iter": np.array([1.0, 2.0]), "dual_gap": np.array([1.0, 0.1])},
                 "name": "x",
@@ -295,8 +303,8 @@ def of_paths():
             allows={("*", "*"): "stored; plot checks"},
         ),
         *methods(
-            structured.ConvergenceDisplay,
-            lambda: structured.ConvergenceDisplay({"n_iter": [1.0, 2.0], "dual_gap": [1.0, 0.1]}),
+            displays.ConvergenceDisplay,
+            lambda: displays.ConvergenceDisplay({"n_iter": [1.0, 2.0], "dual_gap": [1.0, 0.1]}),
             {
                 "plot": {"ax": None, "x": "n_iter", "kind": "gap", "name": "x"},
                 "from_estimator": lambda: {

@@ -105,7 +105,7 @@ def simulate_async(
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from sklearn_fw.optim import simulate_async
+    >>> from sklearn_fw.optim.experimental import simulate_async
     >>> rng = np.random.default_rng(0)
     >>> X = sp.random(1000, 30, density=0.5, format="csr", random_state=rng)
     >>> y = np.where(X @ rng.standard_normal(30) > 0, 1.0, -1.0)
