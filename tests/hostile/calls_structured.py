@@ -94,9 +94,9 @@ SOLVERS = [
 ]  # fmt: skip
 PARAMS = {
     structured.BlockFrankWolfe: {
-        "step": "fw", "sampling": "gap", "gap_degree": 1.0, "cache": True, "cache_f": 0.25,
+        "variant": "fw", "sampling": "gap", "gap_degree": 1.0, "cache": True, "cache_f": 0.25,
         "cache_nu": 0.01, "cache_size": 50, "gap_check": 10, "early_exit": 0.8, "averaging": False,
-        "line_search": True, "batch_step": False, "lower_bounds": -5.0,
+        "step_size": "line_search", "batch_step": False, "lower_bounds": -5.0,
         "upper_bounds": 5.0, "warm_start_type": "keep_primal",
     },
     structured.Extragradient: {
@@ -104,7 +104,7 @@ PARAMS = {
         "balance": "auto", "first_passes": 5, "cut": 0.0, "restart": True,
         "memory_efficient": True, "gap_check": 5, "lower_bounds": None, "upper_bounds": None,
     },
-    structured.FrankWolfe: {"line_search": True, "lower_bounds": -5.0, "upper_bounds": 5.0},
+    structured.FrankWolfe: {"step_size": "line_search", "lower_bounds": -5.0, "upper_bounds": 5.0},
     structured.Perceptron: {"averaging": True},
     structured.SaddlePointFrankWolfe: {
         "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
