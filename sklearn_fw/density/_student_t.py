@@ -134,11 +134,11 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     such as "roc_auc", or minimise the mean of `hyvarinen_score`, which needs no normaliser.
 
     "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h, on
-    at most 500 distinct rows, and takes 3.5 h, a factor chosen on nineteen novelty sets, but at least half the median distance to
-    the nearest neighbour. Features can be measured in units of their own: the root mean square
-    distance from the median, over the rows that are not at it. If that gains more than
-    ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these units. Order, copies
-    and weights of rows have no effect.
+    at most 500 distinct rows, and takes 3.5 h, a factor chosen on nineteen novelty sets, but at
+    least half the median distance to the nearest neighbour. Features can be measured in units of
+    their own: the root mean square distance from the median, over the rows that are not at it. If
+    that gains more than ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these
+    units. Order, copies and weights of rows have no effect.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
     worst becomes a pivot: exactly the model fitted without the row where the later pivots stay.
