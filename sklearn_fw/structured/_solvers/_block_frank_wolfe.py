@@ -84,6 +84,9 @@ class BlockFrankWolfe(Solver):
 
     Notes
     -----
+    More than 13 parameters: four say what the cache is, two are the sides of a box, and each is a
+    grid key of its own.
+
     A pass makes n visits and costs n oracle calls minus cache hits; a gap pass costs n more. The
     expected gap falls as O(1/k). Memory: one number per part of every sample, plus
     ``cache_size`` labellings per sample when corners are kept.
