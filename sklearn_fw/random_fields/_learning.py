@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._validation import check_not_negative, check_strength
+from ..inference._layout import check_edges
 from ..inference._scores import as_array, integers, is_forest
+from ..optim.domains import SpanningTrees
 from ._forest_rows import ForestRows
-from ._mrf import PairwiseMRF, check_edges
-from ._spanning_trees import matrix_tree_edge_probabilities, maximum_spanning_tree_vertex
+from ._mrf import PairwiseMRF
+from ._spanning_trees import matrix_tree_edge_probabilities
 
 __all__ = ["LearnedMRF", "check_learning", "learn_mrf"]
 
@@ -69,11 +71,10 @@ def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
     counts = _Counts(states, n_states, sample_weight, pseudocount, pairs)
     missing = (states < 0).any()
     if missing or (isinstance(edges, str) and edges == "tree"):
-        information = counts.information()
-        kept = maximum_spanning_tree_vertex(pairs, states.shape[1], information) > 0
+        kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
         if missing:
             # Pairs that were never seen together say nothing of each other.
-            forest = counts.of(pairs[kept & (counts.n_seen > 0)])
+            forest = counts.of(pairs[kept[counts.n_seen[kept] > 0]])
             answer, rows, weight = _expect(forest, states, sample_weight)
             if (isinstance(edges, str) and edges == "tree") or is_forest(pairs, states.shape[1]):
                 return answer

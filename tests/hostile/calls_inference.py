@@ -315,10 +315,6 @@ def entries():
             lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.ones(3)},
         ),
         *function(
-            inference.maximum_spanning_tree_vertex,
-            lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.array([1.0, 2.0, 3.0])},
-        ),
-        *function(
             inference.sampled_edge_probabilities,
             lambda: {
                 "edges": edges.copy(), "n_variables": 3, "n_trees": 20, "random_state": 0,

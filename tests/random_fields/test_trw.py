@@ -11,6 +11,7 @@ from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import Enumeration
+from sklearn_fw.optim.domains import MarginalPolytope
 from sklearn_fw.random_fields import (
     ExactMarginals,
     PairwiseMRF,
@@ -20,7 +21,6 @@ from sklearn_fw.random_fields import (
     trw_objective,
 )
 from sklearn_fw.random_fields._frank_wolfe import Settings, TRWRun
-from sklearn_fw.random_fields._polytopes import MarginalPolytope
 
 # "auto" does not search where it can sum.
 searched = partial(TRWMarginals, "elimination")
@@ -234,7 +234,8 @@ def make_run(mrf, **options):
         "contraction": "adaptive", "delta": 0.05, "correction": "mfw", "correction_every": 1,
         "correction_tol": "auto", "local_search": None, "tol": 1e-3, **options,
     }  # fmt: skip
-    run = TRWRun(mrf, mrf.theta, MarginalPolytope(mrf, Enumeration()), Settings(**settings))
+    polytope = MarginalPolytope(mrf.n_states, mrf.edges, Enumeration())
+    run = TRWRun(mrf, mrf.theta, polytope, Settings(**settings))
     run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables), 0)
     return run
 

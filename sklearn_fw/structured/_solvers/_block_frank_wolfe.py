@@ -5,6 +5,7 @@ from numbers import Real
 
 import numpy as np
 
+from ..._kernels.common.step_rules import short_step
 from ..._validation import (
     check_choice,
     check_flag,
@@ -473,16 +474,20 @@ def numbers(certificate, blocks, estimate):
     }
 
 
-def batch_step(blocks, certificate):
-    """One exact line search towards the corner that all answers of a sweep form together."""
+def batch_line_search(blocks, answers):
+    """The best step towards the corner that all answers of a sweep form together."""
     lam, v, w = blocks.lam, blocks.v, blocks.w
-    v_s, l_s = blocks.corner_of(certificate.sweep.answers)
+    v_s, l_s = blocks.corner_of(answers)
     slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
-    curvature = lam * ((v - v_s) @ (v - v_s))
-    if slope <= 0.0:
+    return short_step(slope, lam * ((v - v_s) @ (v - v_s)), 1.0)
+
+
+def batch_step(blocks, certificate):
+    """A step of all blocks by `batch_line_search`."""
+    gamma = batch_line_search(blocks, certificate.sweep.answers)
+    if gamma == 0.0:
         return 0.0
-    gamma = 1.0 if slope >= curvature else slope / curvature
-    before, loss_before = v.copy(), blocks.loss.sum()
+    before, loss_before = blocks.v.copy(), blocks.loss.sum()
     blocks.step_towards(certificate.sweep.answers, gamma)
     blocks.refresh()
     if blocks.moments.size:
