@@ -35,7 +35,7 @@ NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
 def check_parameters(estimator):
     """Refuse values out of range, before any data are looked at."""
     check_strength(estimator.sigma0, "sigma0")
-    check_strength(estimator.alpha, "alpha")
+    check_strength(estimator.dof, "dof")
     _check_beta(estimator.beta)
     _check_kernel_parameters(estimator)
     check_random_state(estimator.random_state)

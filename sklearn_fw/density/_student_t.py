@@ -1,13 +1,12 @@
 """The kernel Student-t density."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_integer, check_random_state, check_sample_weight
+from .._warnings import warn
 from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
 from ._derivatives import hyvarinen, require_derivatives, score_gradient
@@ -35,7 +34,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     With s = sigma0^2, total weight W and the variance V(x) of a Gaussian process of noise s and
     unknown mean, noise included::
 
-        log q(x) = -(1 + W + alpha) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_
+        log q(x) = -(1 + W + dof) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_
 
     Choose it instead of `sklearn.neighbors.KernelDensity` or `sklearn.svm.OneClassSVM` when there
     are up to about 10,000 rows. The score ranks points; it is a density that integrates to
@@ -64,7 +63,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     sigma0 : float, default=0.1
         Prior standard deviation in feature space, to be compared with ``sqrt(k(x, x))``, which is 1
         for kernels of a distance. Smaller follows the data more closely.
-    alpha : float, default=1.0
+    dof : float, default=1.0
         Degrees of freedom, above 0. It changes no ranking where the Jacobian is constant.
     beta : float, default=0.01
         Prior weight of mean zero in feature space, in rows. 0 and ``inf`` are the limits of an
@@ -99,7 +98,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     X_fit_ : ndarray of shape (n_samples, n_features) or None
         Training rows of positive weight; None for a precomputed kernel.
     exponent_ : float
-        ``(1 + W + alpha) / 2``.
+        ``(1 + W + dof) / 2``.
     log_floor_ : float
         Limit of the score far from all data, so that ``score_samples(X) - log_floor_`` is a log
         odds against empty space. ``-inf`` for kernels that grow, NaN where unknown.
@@ -153,7 +152,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     worst becomes a pivot: exactly the model fitted without the row where the later pivots stay.
 
     With kernels that vanish at large distances the score tends to ``log_floor_``, so the integral
-    over the whole space is infinite, whatever alpha is; hence the box.
+    over the whole space is infinite, whatever ``dof`` is; hence the box.
 
     NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``; fit
     and all scores run on their device in double precision with the named kernels; ``max_rank``,
@@ -188,7 +187,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         degree=3,
         coef0=1.0,
         sigma0=0.1,
-        alpha=1.0,
+        dof=1.0,
         beta=0.01,
         formula="exact",
         jacobian="auto",
@@ -204,7 +203,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         self.degree = degree
         self.coef0 = coef0
         self.sigma0 = sigma0
-        self.alpha = alpha
+        self.dof = dof
         self.beta = beta
         self.formula = formula
         self.jacobian = jacobian
@@ -262,11 +261,10 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         self._set_model(posterior, weight)
         left_out = self._reference.scores
         if len(left_out) > 2 and np.ptp(left_out) < 1e-8 * self.exponent_:
-            warnings.warn(
+            warn(
                 "all rows get the same score: length_scale is far too small or too large, or all "
                 "rows are equal; try length_scale='median'",
                 RuntimeWarning,
-                stacklevel=2,
             )
         return self
 

@@ -1,9 +1,20 @@
 """Scorers by name, for single labels and for structured outputs."""
 
+import inspect
+
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import get_tags
 
-__all__ = ["check_scorer"]
+__all__ = ["check_scorer", "score_with"]
+
+
+def score_with(scorer, estimator, X, y, sample_weight):
+    """What a scorer says; one of the user's gets weights if it has a parameter for them."""
+    if sample_weight is None:
+        return scorer(estimator, X, y)
+    own = inspect.isfunction(scorer) and "sample_weight" not in inspect.signature(scorer).parameters
+    weights = {} if own else {"sample_weight": sample_weight}
+    return scorer(estimator, X, y, **weights)
 
 
 def check_scorer(estimator, scoring):

@@ -1,8 +1,10 @@
 """Marginals of random fields and bounds on log Z; one file for each method."""
 
+from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
+from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
 from ._mrf import PairwiseMRF
@@ -16,9 +18,12 @@ from ._trw import TRWMarginals
 from ._uai import load_uai, read_uai_evidence, read_uai_solution, save_uai
 
 __all__ = [
+    "BarrierFrankWolfe",
     "ExactMarginals",
+    "LearnedMRF",
     "LoopyBPMarginals",
     "MAPResult",
+    "MRFLearner",
     "MarginalsDisplay",
     "MeanFieldMarginals",
     "PairwiseMRF",

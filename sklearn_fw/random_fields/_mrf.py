@@ -72,7 +72,7 @@ class PairwiseMRF(OtherForms):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields import PairwiseMRF
     >>> mrf = PairwiseMRF([[0.0, 1.0], [0.0, 0.5, 0.2]], [(1, 0)], [[[1.0, 0], [0, 0], [0, 2]]])
     >>> mrf
     PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
@@ -480,7 +480,7 @@ class PairwiseMRF(OtherForms):
         Examples
         --------
         >>> import numpy as np
-        >>> from sklearn_fw.inference import PairwiseMRF
+        >>> from sklearn_fw.random_fields import PairwiseMRF
         >>> mrf = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], 2 * np.eye(2))
         >>> result = mrf.map()
         >>> result.labels, result.value, result.bound

@@ -83,7 +83,7 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import matrix_tree_edge_probabilities
+    >>> from sklearn_fw.random_fields import matrix_tree_edge_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
     >>> matrix_tree_edge_probabilities(triangle_with_tail, 4).round(4)
     array([0.6667, 0.6667, 0.6667, 1.    ])
@@ -148,7 +148,7 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
 
     Examples
     --------
-    >>> from sklearn_fw.inference import sampled_edge_probabilities
+    >>> from sklearn_fw.random_fields import sampled_edge_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
     >>> sampled_edge_probabilities(triangle_with_tail, 4, random_state=0)
     array([0.694, 0.625, 0.681, 1.   ])
@@ -264,7 +264,7 @@ def edge_coupling_weights(mrf):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields import PairwiseMRF
     >>> from sklearn_fw.random_fields._spanning_trees import edge_coupling_weights
     >>> mrf = PairwiseMRF.from_ising([0.3, 0.0, 0.1], [0.5, -2.0], [(0, 1), (1, 2)])
     >>> edge_coupling_weights(mrf)
@@ -338,6 +338,10 @@ class TreeChoice(FrankWolfe):
     def look(self):
         self.trees.point, mu = self.solve(self.rho, self.n_iter)
         self.trees.look(-edge_mutual_information(mu, self.mrf))
+
+    def solution(self):
+        """The probabilities, and how much lower the bound might become."""
+        return self.rho, self.rho_gap
 
     @property
     def rho_gap(self):

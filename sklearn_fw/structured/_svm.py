@@ -1,13 +1,12 @@
 """The structured support vector machine."""
 
-import warnings
-
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
+from .._budget import time_budget
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
 from .._result import Status
 from .._validation import (
@@ -16,8 +15,8 @@ from .._validation import (
     check_positive,
     check_random_state,
     check_sample_weight,
-    check_time_limit,
 )
+from .._warnings import warn
 from ..inference import resolve_oracle
 from ..inference._oracles._checked import checked
 from ._advice import warn_of_budget, warn_of_oracle
@@ -30,14 +29,12 @@ from ._models._pairwise import has_parts
 from ._models._resolve import resolve_model
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
-from ._paths._path import structured_path
-from ._paths._radius_path import radius_path
+from ._paths._path import StructuredPath, structured_path
+from ._paths._radius_path import RadiusPath, radius_path
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
-# Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
-CALLER = 3 + HAS_CALLBACKS
 # Whatever tol says, a gap of a larger share of the objective is not called convergence.
 LOOSEST = 0.1
 
@@ -90,7 +87,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
         compiled and short.
     time_limit : float or None, default=None
-        Seconds after which no new pass starts; the choice of C comes before.
+        Seconds after which no new pass starts; the choice of C takes half of them at most.
     n_jobs : int or None, default=None
         Workers for gap passes: threads where the oracle is compiled, joblib workers otherwise.
     warm_start : bool, default=False
@@ -143,8 +140,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
-        One entry per certificate: "n_iter", "time", "n_oracle_calls", "objective",
-        "dual_objective", "dual_gap", "estimated_gap". Where ``dual_gap_`` is inf, "objective" and
+        One entry per certificate: "n_iter", "time" (seconds since the fit began),
+        "n_oracle_calls", "objective", "dual_objective", "dual_gap", "estimated_gap"; solvers may
+        have more. Where ``dual_gap_`` is inf, "objective" and
         "dual_gap" are estimates.
 
     Raises
@@ -255,32 +253,33 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             The fitted estimator.
         """
         check_parameters(self)
-        time_limit = check_time_limit(self.time_limit)
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
         blocks, lam = self._make_blocks(X, y, sample_weight)
         self.tol_ = self._resolve_tol()
         max_iter = self._most_passes(blocks)
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
         if has_radius(self.solver_) and not is_auto(self.C):
-            warnings.warn(
+            warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
                 UserWarning,
-                stacklevel=CALLER - 1,
             )
         blocks.relative_tol = True
         method = begin(self.solver_, blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
-        status, n_iter, history = drive(
+        outcome = drive(
             method,
             tol=self.tol_,
             max_iter=max_iter,
             relative_to="objective",
-            time_limit=time_limit,
             verbose=self.verbose,
             **tasks.hooks(lambda: self._snapshot(method)),
         )
-        self._store(method, blocks, lam, status, n_iter, history)
+        self._store(method, blocks, outcome)
         tasks.finish()
         return self
 
@@ -351,11 +350,18 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         self.oracle_ = None
         return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs)
 
+    def _path_class(self):
+        """What a path is here."""
+        return RadiusPath if has_radius(resolve_solver(self.solver)) else StructuredPath
+
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        bounds_norm = has_radius(resolve_solver(self.solver))
-        make = radius_path if bounds_norm else structured_path
+        make = radius_path if self._path_class() is RadiusPath else structured_path
         return make(self, X, y, sample_weight=sample_weight, **options)
+
+    def _resolved(self, X, y):
+        """The estimator with the model that fits the outputs."""
+        return clone(self).set_params(model=resolve_model(self.model, X, y, self.task_loss))
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -364,12 +370,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             "_compiled": getattr(self, "_compiled", False),
         }
 
-    def _store(self, method, blocks, lam, status, n_iter, history):
+    def _store(self, method, blocks, outcome):
         from .._kernels.structured import block_rules
         from ._blocks._base import COUNTED
 
         solution, counts = method.solution(), blocks.counts
-        certified = self.solver_.certified and blocks.certified
+        certified, status = self.solver_.certified and blocks.certified, outcome.status
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
         self.coef_, self.temperature_ = solution.w, 1.0
@@ -377,7 +383,6 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
         self.dual_coef_ = blocks.dual_coef()
-        self.n_iter_ = n_iter
         self.n_oracle_calls_ = int(counts[block_rules.CALLS])
         self.step_counts_ = {name: int(counts[place]) for name, place in COUNTED.items()}
         hits = int(counts[block_rules.HITS])
@@ -389,14 +394,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         }
         if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
             status = Status.LOOSE
-        self.converged_ = status is Status.CONVERGED
-        self.status_ = status.name.lower()
-        self.history_ = {name: np.array(values) for name, values in history.items()}
+        vars(self).update(outcome._replace(status=status).attributes())
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
-        warn_of_oracle(blocks, stacklevel=CALLER)
+        warn_of_oracle(blocks)
         if certified:
-            warn_of_budget(self, blocks, status, stacklevel=CALLER)
+            warn_of_budget(self, blocks, status)
 
     def __getstate__(self):
         state = super().__getstate__().copy()

@@ -70,7 +70,7 @@ def test_log_density_is_the_multivariate_t(kernel, rng):
     dof = alpha + n - D + 1
     reference = multivariate_t(n * mean / kappa, scatter * (kappa + 1) / (kappa * dof), df=dof)
     density = KernelStudentTDensity(
-        kernel, sigma0=np.sqrt(s), alpha=alpha, beta=beta, jacobian=False, **options
+        kernel, sigma0=np.sqrt(s), dof=alpha, beta=beta, jacobian=False, **options
     ).fit(X)
     difference = density.score_samples(new) - reference.logpdf(features_of(new))
     assert_allclose(difference, difference[0], rtol=0, atol=1e-9)
@@ -91,7 +91,7 @@ def test_linear_kernel_equals_scipy_with_its_constant(rng):
         - 0.5 * np.linalg.slogdet(scatter)[1]
         + (alpha + n + 1 - D) / 2 * np.log((1 + kappa) / kappa)
     )  # fmt: skip
-    density = KernelStudentTDensity("linear", sigma0=0.5, alpha=alpha, beta=beta).fit(X)
+    density = KernelStudentTDensity("linear", sigma0=0.5, dof=alpha, beta=beta).fit(X)
     assert_allclose(
         density.score_samples(new) + constant, reference.logpdf(new), rtol=0, atol=1e-10
     )
@@ -279,10 +279,10 @@ def test_kernel_objects_are_tunable(rng):
     assert search.estimator.kernel.k1.length_scale == 1.0  # the user's object, untouched
 
 
-def test_alpha_changes_no_ranking(rng):
+def test_degrees_of_freedom_change_no_ranking(rng):
     X, new = rng.normal(size=(40, 3)), 2 * rng.normal(size=(100, 3))
-    first = KernelStudentTDensity(alpha=0.1).fit(X)
-    second = KernelStudentTDensity(alpha=50.0).fit(X)
+    first = KernelStudentTDensity(dof=0.1).fit(X)
+    second = KernelStudentTDensity(dof=50.0).fit(X)
     assert_allclose(first.predict(new), second.predict(new))
     slope, intercept = np.polyfit(first.score_samples(new), second.score_samples(new), 1)
     assert slope == pytest.approx(second.exponent_ / first.exponent_)

@@ -150,7 +150,7 @@ def test_length_scale_choices(rng):
         ({"length_scale": -1.0}, "positive"),
         ({"length_scale": [1.0, 2.0]}, "3 features"),
         ({"sigma0": 0.0}, "sigma0"),
-        ({"alpha": -1.0}, "alpha"),
+        ({"dof": -1.0}, "dof"),
         ({"beta": -0.1}, "beta"),
         ({"formula": "new"}, "formula"),
         ({"jacobian": True}, "jacobian"),

@@ -35,7 +35,7 @@ def weights(n=16):
 def density_params():
     return {
         "kernel": "rbf", "length_scale": 1.0, "gamma": 0.5, "degree": 3, "coef0": 1.0,
-        "sigma0": 0.1, "alpha": 1.0, "beta": 0.01, "formula": "exact", "jacobian": False,
+        "sigma0": 0.1, "dof": 1.0, "beta": 0.01, "formula": "exact", "jacobian": False,
         "normalize": False, "support": "auto", "contamination": 0.1, "max_rank": 10,
         "random_state": 0,
     }  # fmt: skip
@@ -126,7 +126,7 @@ def entries():
             kernel_student_t_fantasy,
             lambda: {
                 "n_samples": 5, "n_features": 2, "kernel": "rbf", "length_scale": 1.0,
-                "sigma0": 1.0, "alpha": 1.0, "beta": 0.01, "support": (-8.0, 8.0),
+                "sigma0": 1.0, "dof": 1.0, "beta": 0.01, "support": (-8.0, 8.0),
                 "random_state": 0,
             },
             allows={("length_scale", "pair"): "one for each feature"},

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import any_order, inner, njit
+from .._jit import inner, njit
+from ..common.vectors import dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
 
@@ -83,15 +84,6 @@ class Scratch(NamedTuple):
     touched: np.ndarray  # (most attributes,) attributes with a nonzero row
     clock: np.ndarray  # (2,) clock, number of touched attributes
     values: np.ndarray  # (capacity,) H_i of each corner
-
-
-@any_order
-def dot(a, b):
-    """Inner product."""
-    total = 0.0
-    for c in range(a.size):
-        total += a[c] * b[c]
-    return total
 
 
 # ---- scores and values -------------------------------------------------------------------------

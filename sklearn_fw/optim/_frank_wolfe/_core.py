@@ -1,12 +1,13 @@
 """The one Frank-Wolfe loop: steps of one iterate, or of several by a common length."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from numbers import Real
 
 import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
+from ..._loop import IterativeMethod
 from ..._validation import check_array_of_numbers
 from ._iterate import Iterate
 from ._steps import Line, StepState, take
@@ -16,8 +17,8 @@ __all__ = ["KINDS", "FrankWolfe", "Minimisation", "checked_derivatives"]
 KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
-class FrankWolfe(ABC):
-    """A method for `_loop.drive`: the certificate of the current point, then a step from it.
+class FrankWolfe(IterativeMethod):
+    """The certificate of the current point, then a step from it.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class FrankWolfe(ABC):
         """What the history says of the current point."""
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
         row = {
-            "dual_gap": self.dual_gap if known else None, "objective": self.value,
+            "n_oracle_calls": sum(iterate.n_calls for iterate in self.iterates),
+            "objective": self.value, "dual_gap": self.dual_gap if known else None,
             "step_size": self.step_length,
         }  # fmt: skip
         if self.dual_gap != self.gap:
@@ -160,6 +162,10 @@ class Minimisation(FrankWolfe):
         if self.best is None or self.dual_gap < self.best[2]:
             self.best = self.iterate.point, self.value, self.dual_gap
         return row
+
+    def solution(self):
+        """Point, value and gap where the gap was smallest."""
+        return self.best
 
     def line(self, kind):
         iterate = self.iterate

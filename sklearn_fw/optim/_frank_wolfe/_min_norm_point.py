@@ -1,14 +1,11 @@
 """Nearest points of convex hulls: Frank-Wolfe whose every step corrects all weights."""
 
-import warnings
-
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._kernels.common.step_rules import FW
-from ..._loop import drive
-from ..._result import Status
+from ..._warnings import warn
 from ._core import Minimisation
 
 __all__ = ["HullProjection"]
@@ -71,17 +68,18 @@ class HullProjection(Minimisation):
         self.value, self.n_iter, self.is_stuck, self.iterate.n_calls = np.inf, -1, False, 0
         self.rounding_share = 1e-14 * max(1.0, np.abs(p).max(initial=0.0))
         self._correct()
-        status, n_iter, _ = drive(
-            self, tol=accuracy, max_iter=max(max_iter - n_first, 1), end=lambda: self.is_stuck
-        )
-        if status is Status.MAX_ITER:
-            warnings.warn(
-                f"projection by an oracle stopped after {n_iter + n_first} calls at "
-                f"{self.dual_gap:.3g} > {accuracy:.3g}",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self.iterate.point, n_iter + n_first
+        gap, n_calls = np.inf, n_first
+        while gap > accuracy and not self.is_stuck:
+            if n_calls >= max(max_iter, n_first + 1):
+                warn(
+                    f"projection by an oracle stopped after {n_calls} calls at {gap:.3g} > "
+                    f"{accuracy:.3g}",
+                    ConvergenceWarning,
+                )
+                break
+            gap = self.step()["dual_gap"]
+            n_calls += 1
+        return self.iterate.point, n_calls
 
     def _half_square(self, x):
         difference = x - self.p

@@ -7,18 +7,18 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
-from ..._loop import drive
+from ..._budget import time_budget
+from ..._loop import IterativeMethod, drive
 from ..._validation import (
     check_choice,
     check_integer,
     check_not_negative,
     check_table,
-    check_time_limit,
 )
 from .._frank_wolfe._iterate import check_answer, start_of
 from ..domains import DenseAtom, Simplex
 from ..domains._base import ask, check_domain
-from ._saddle_point import outcome, split_start
+from ._saddle_point import fields_of, split_start
 
 __all__ = ["solve_matrix_game"]
 
@@ -150,22 +150,21 @@ def solve_matrix_game(
             )
     tol = check_not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
-    status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-        verbose=check_integer(verbose, "verbose", 0),
-        time_limit=check_time_limit(time_limit),
-    )  # fmt: skip
-    (x, pays_y), (y, pays_x) = run.best_x, run.best_y
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0),
+        )  # fmt: skip
+    (x, pays_y), (y, pays_x) = run.solution()
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
         x=x, y=y, fun=float(x @ pays_x), lower=lower, upper=upper, dual_gap=upper - lower,
         x_last=run.sum_x / run.total, y_last=run.sum_y / run.total, lower_last=run.lower,
-        upper_last=run.upper, nit=n_iter, **outcome(status, n_iter, upper - lower, tol),
-        history={name: np.array(values) for name, values in history.items()},
+        upper_last=run.upper, **fields_of(outcome, upper - lower, tol),
     )  # fmt: skip
 
 
-class GameRun:
+class GameRun(IterativeMethod):
     """Sums of what was played, and of what each pure strategy would have paid against it."""
 
     def __init__(self, products, domains, points, growing):
@@ -201,6 +200,10 @@ class GameRun:
         self.total += weight
         self.n_played += 1
 
+    def solution(self):
+        """The best strategies of both sides, each with what it makes pure replies pay."""
+        return self.best_x, self.best_y
+
     def bounds(self, pays_x, pays_y):
         """Best replies, and what they would pay."""
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
@@ -224,7 +227,10 @@ class GameRun:
             self.best_lower = self.lower
             self.best_y = self.sum_y / self.total, self.pays_x / self.total
         gap = self.best_upper - self.best_lower
-        return {"dual_gap": gap, "lower": self.lower, "upper": self.upper}
+        return {
+            "objective": self.best_upper, "dual_objective": self.best_lower, "dual_gap": gap,
+            "lower": self.lower, "upper": self.upper,
+        }  # fmt: skip
 
 
 def lowest(reply, pays):

@@ -1,11 +1,11 @@
 """Saddle points of smooth convex-concave functions over sets known by linear oracles."""
 
-import warnings
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._budget import time_budget
 from ..._kernels.common.step_rules import FW, open_loop_step
 from ..._loop import drive
 from ..._result import Status
@@ -14,14 +14,14 @@ from ..._validation import (
     check_integer,
     check_not_negative,
     check_random_state,
-    check_time_limit,
 )
+from ..._warnings import warn
 from .._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
 from .._frank_wolfe._iterate import Iterate
 from ..domains._base import check_domain
 from ._saddle_steps import resolve_step_size
 
-__all__ = ["outcome", "solve_saddle_point", "split_start"]
+__all__ = ["fields_of", "solve_saddle_point", "split_start"]
 
 VARIANTS = ("fw", "away", "pairwise", "block")
 
@@ -182,11 +182,10 @@ def solve_saddle_point(
     for domain, name in ((domain_x, "domain_x"), (domain_y, "domain_y")):
         check_domain(domain, name)
         if keeps_atoms(variant) and not getattr(domain, "is_polytope", True):
-            warnings.warn(
+            warn(
                 f"{name} is no polytope: variant={variant!r} keeps a new point of every step and "
                 f"has no known rate; 'fw' suits it better",
                 RuntimeWarning,
-                stacklevel=2,
             )
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
@@ -215,19 +214,18 @@ def solve_saddle_point(
             raise TypeError(f"callback must return True, False or None, got {answer!r}")
         return bool(answer)
 
-    status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-        verbose=check_integer(verbose, "verbose", 0),
-        time_limit=check_time_limit(time_limit), end=None if callback is None else end,
-    )  # fmt: skip
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0), end=None if callback is None else end,
+        )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
     return OptimizeResult(
         x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
         x_last=run.x, y_last=run.y, dual_gap_last=run.dual_gap,
-        nit=n_iter, n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
+        n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
         n_drop=run.n_drop, **combination_of(side_x), **combination_of(side_y),
-        **outcome(status, n_iter, best.dual_gap, tol),
-        history={name: np.array(values) for name, values in history.items()},
+        **fields_of(outcome, best.dual_gap, tol),
     )  # fmt: skip
 
 
@@ -236,18 +234,17 @@ def keeps_atoms(variant):
     return KINDS.get(variant, 0) != KINDS["fw"]
 
 
-def outcome(status, n_iter, dual_gap, tol):
+def fields_of(outcome, dual_gap, tol):
     """Fields of a result that say how a run ended; warns when it was not as asked."""
-    message = status.value
-    if status in (Status.MAX_ITER, Status.TIME_LIMIT):
-        budget = status.name.lower()
-        message = (
-            f"gap {dual_gap:.3g} > {tol:.3g} after {n_iter} iterations: increase {budget} or tol"
+    fields = outcome.fields()
+    if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        fields["message"] = (
+            f"gap {dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "
+            f"{fields['status']} or tol"
         )
         if tol > 0:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    success = status is Status.CONVERGED
-    return {"success": success, "status": status.name.lower(), "message": message}
+            warn(fields["message"], ConvergenceWarning)
+    return fields
 
 
 def split_start(start, variant="fw"):
@@ -315,6 +312,10 @@ class SaddleRun(FrankWolfe):
         if "pairwise_gap" in row:
             row |= {f"n_atoms_{side.name}": side.n_atoms for side in self.iterates}
         return row
+
+    def solution(self):
+        """The point of smallest gap."""
+        return self.best
 
 
 class BlockRun(SaddleRun):

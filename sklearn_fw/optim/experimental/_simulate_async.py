@@ -4,7 +4,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
-from ..._result import Status
 from ..._validation import check_integer, check_not_negative, check_random_state
 from .._incremental._engines import SeparableEngine
 from .._incremental._minimize_saga import make_problem, solve
@@ -106,7 +105,7 @@ def simulate_async(
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from sklearn_fw.optim import simulate_async
+    >>> from sklearn_fw.optim.experimental import simulate_async
     >>> rng = np.random.default_rng(0)
     >>> X = sp.random(1000, 30, density=0.5, format="csr", random_state=rng)
     >>> y = np.where(X @ rng.standard_normal(30) > 0, 1.0, -1.0)
@@ -125,19 +124,19 @@ def simulate_async(
     solver = DelayedSaga(
         delay=check_integer(delay, "delay", 0), step_size=step_size, sampling=sampling
     )
-    run, status, n_iter, history = solve(
+    run, outcome = solve(
         problem, solver, tol=check_not_negative(tol, "tol"),
         max_iter=check_integer(n_epochs, "n_epochs", 1), rng=check_random_state(random_state),
         end=lambda run: run.diverged,
     )  # fmt: skip
     best = run.best
-    message = "diverged: shorten step_size or delay" if run.diverged else status.value
+    fields = outcome.fields()
+    if run.diverged:
+        fields |= {"status": "diverged", "message": "diverged: shorten step_size or delay"}
     return OptimizeResult(
         x=best.coef, intercept=best.intercept, fun=best.objective, dual_gap=best.dual_gap,
-        gradient_mapping=best.gradient_mapping, nit=n_iter, success=status is Status.CONVERGED,
-        status="diverged" if run.diverged else status.name.lower(), message=message,
-        step_size=run.step_size, sparsity=run.engine.sparsity,
-        history={name: np.array(values) for name, values in history.items()},
+        gradient_mapping=best.gradient_mapping, step_size=run.step_size,
+        sparsity=run.engine.sparsity, **fields,
     )  # fmt: skip
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..._validation import check_flag
+from ..._validation import check_choice
 from ...optim._frank_wolfe import _core as core
 from ...optim._frank_wolfe._steps import universal
 from ._base import Solution, Solver, check_bounds
-from ._block_frank_wolfe import batch_line_search, numbers
+from ._block_frank_wolfe import STEP_SIZES, batch_line_search, numbers
 
 __all__ = ["FrankWolfe"]
 
@@ -20,8 +20,8 @@ class FrankWolfe(Solver):
 
     Parameters
     ----------
-    line_search : bool, default=True
-        False takes steps of 2 / (k + 2).
+    step_size : {"line_search", "universal"}, default="line_search"
+        "universal" takes steps of 2 / (k + 2).
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
         Box for the weights; None takes what ``model.bounds()`` says, if anything.
 
@@ -37,12 +37,12 @@ class FrankWolfe(Solver):
     Examples
     --------
     >>> from sklearn_fw.structured import FrankWolfe, StructuredSVM
-    >>> StructuredSVM(solver=FrankWolfe(line_search=False)).get_params()["solver__line_search"]
-    False
+    >>> StructuredSVM(solver=FrankWolfe(step_size="universal")).get_params()["solver__step_size"]
+    'universal'
     """
 
-    def __init__(self, *, line_search=True, lower_bounds=None, upper_bounds=None):
-        self.line_search = line_search
+    def __init__(self, *, step_size="line_search", lower_bounds=None, upper_bounds=None):
+        self.step_size = step_size
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
 
@@ -67,12 +67,12 @@ class FrankWolfe(Solver):
         method : object
             For the loop driver.
         """
-        check_flag(self.line_search, "line_search")
+        check_choice(self.step_size, "step_size", STEP_SIZES)
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
         blocks.reset(lam, bounds=bounds)
         if warm is not None:
             blocks.restore(warm)
-        return _BatchMethod(blocks, self.line_search)
+        return _BatchMethod(blocks, self.step_size == "line_search")
 
 
 class _Corners:
