@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
-from sklearn_fw.structured._blocks._base._parts import PartBlocks
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._parts import PartBlocks
 
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules

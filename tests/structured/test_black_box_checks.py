@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 
 from sklearn_fw._kernels.structured.block_rules import Rules
 from sklearn_fw.structured._models import ChainModel

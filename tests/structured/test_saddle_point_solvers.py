@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
 from _referees import smallest_mean_hinge

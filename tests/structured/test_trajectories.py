@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 
 from _problems import PROBLEMS, ROUNDING, fit, optimum, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules

@@ -320,7 +320,7 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
 @njit
 def set_to_truth(parts, dual):
     """All mass of every block on its true output."""
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
@@ -334,7 +334,7 @@ def set_to_truth(parts, dual):
 @njit
 def scale_to_truth(parts, dual, factor):
     """``mu_i = factor * mu_i + (1 - factor) * e(y_i)`` for every block."""
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     for t in range(parts.truth.size):
         true = parts.truth[t]
         if dual.nodes[t, true] == 1.0:
@@ -384,7 +384,7 @@ def losses_of(parts, labels):
 @njit
 def marginals_of_corners(parts, dual, corners):
     """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         size = corners.size[i]
