@@ -19,10 +19,11 @@ from threadpoolctl import ThreadpoolController
 from ...inference._scores import is_forest
 from ...projections import project_simplex
 from .._models._pairwise import pairwise_scores
+from ._black_box import BlackBoxBlocks
 from ._checked_model import CheckedPolytopes
 from ._hull_projection import project_on_hull
 
-__all__ = ["Entropy", "Euclidean", "ModelPolytopes", "PartPolytopes"]
+__all__ = ["Entropy", "Euclidean", "ModelPolytopes", "PartPolytopes", "polytopes_of"]
 
 # Methods that a model without part scores needs besides the four compulsory ones.
 SHARED = ("z_size", "label_vector", "adjoint", "apply", "loss_vector", "z_diameter")
@@ -50,6 +51,28 @@ class Point(NamedTuple):
 @cache
 def _libraries():
     return ThreadpoolController()
+
+
+def polytopes_of(blocks):
+    """The convex hulls of the outputs of `Blocks`, whose lam and dual variables stay."""
+    if isinstance(blocks, BlackBoxBlocks):
+        return ModelPolytopes(
+            blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
+        )  # fmt: skip
+    if blocks._parts.whole_cost > 0.0:
+        raise NotImplementedError(
+            "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
+        )
+    dual = blocks._dual
+    own = dual._replace(
+        nodes=np.zeros_like(dual.nodes),
+        tables=np.zeros_like(dual.tables),
+        loss=np.zeros_like(dual.loss),
+    )
+    return PartPolytopes(
+        blocks._parts, own, blocks._graph, blocks.oracle.argmax, view=blocks._view,
+        make_scratch=blocks._make_scratch, share=blocks._share,
+    )  # fmt: skip
 
 
 # ---- geometries ----------------------------------------------------------------------------------
@@ -252,6 +275,11 @@ class PartPolytopes:
             )
         )
         return view
+
+    def hand_over(self, blocks, z):
+        """Make a point the distributions of blocks."""
+        set_marginals(self._parts, blocks._dual, z)
+        blocks.refresh()
 
     def describe(self, z):
         """Psi and l of a flat vector."""
@@ -468,6 +496,10 @@ class ModelPolytopes:
         """``F_i' w + s c_i`` as a flat vector."""
         adjoint = [self._model.adjoint(sample, w) for sample in self._samples]
         return np.concatenate(adjoint) + s * self._costs
+
+    def hand_over(self, blocks, z):
+        """Make a point the distributions of blocks."""
+        blocks.set_points(*self.describe_each(z))
 
     def describe(self, z):
         """Psi and l of a flat vector."""
