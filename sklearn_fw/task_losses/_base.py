@@ -113,7 +113,8 @@ class TaskLoss(BaseEstimator):
         """
         if self._has_value:
             y_true, y_pred = (
-                check_list(y, name, "outputs") for y, name in ((y_true, "y_true"), (y_pred, "y_pred"))
+                check_list(y, name, "outputs")
+                for y, name in ((y_true, "y_true"), (y_pred, "y_pred"))
             )
             if len(y_true) != len(y_pred):
                 raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")

@@ -1,7 +1,6 @@
 """Losses of labels: how many are wrong, which are, and whether any is."""
 
 from collections.abc import Mapping
-from numbers import Integral
 
 import numpy as np
 
@@ -49,7 +48,9 @@ class _SumOverNodes(TaskLoss):
         first = np.cumsum([0, *map(len, tables)])
         for start, own in zip(first, tables):
             table[start : start + len(own), : own.shape[1]] = own
-        return NodeCosts(factor, table, np.where(truth.states < 0, 0, first[truth.kind] + truth.states))
+        return NodeCosts(
+            factor, table, np.where(truth.states < 0, 0, first[truth.kind] + truth.states)
+        )
 
 
 class HammingLoss(_SumOverNodes):
@@ -114,7 +115,9 @@ class HammingLoss(_SumOverNodes):
                 raise ValueError(
                     f"node_weight holds {len(by_node)} weights, but a sample has {most} labels"
                 )
-            weights *= by_node[np.arange(len(weights)) - truth.per_node(truth.node_start[:-1]).astype(int)]
+            weights *= by_node[
+                np.arange(len(weights)) - truth.per_node(truth.node_start[:-1]).astype(int)
+            ]
         return weights
 
 

@@ -11,6 +11,8 @@ from ._base import StructuredModel
 
 __all__ = ["EnumeratedModel"]
 
+NAMES = ("zero_one",)  # of task losses
+
 
 class EnumeratedModel(StructuredModel):
     """Choice among listed candidates, each with its own feature vector.
@@ -20,13 +22,15 @@ class EnumeratedModel(StructuredModel):
 
     Parameters
     ----------
-    task_loss : "zero_one", matrix, callable or TaskLoss, default="zero_one"
-        One for every candidate but the truth, a function ``task_loss(y_true, y)`` of numbers of
-        candidates, or another loss of these, see `sklearn_fw.task_losses`.
+    task_loss : "zero_one", array-like of shape (n_candidates, n_candidates), callable or \
+            TaskLoss, default="zero_one"
+        One for every candidate but the truth, the cost of each candidate (column) for each true one
+        (row), a function ``task_loss(y_true, y)`` of numbers of candidates, or any other loss of
+        these, see `sklearn_fw.task_losses`.
 
     Attributes
     ----------
-    task_loss_ : str, matrix, callable or TaskLoss
+    task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, as given.
     size_joint_feature : int
         Number of features.
@@ -67,7 +71,7 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        self._loss  # refuses what is no loss
+        resolve_task_loss(self.task_loss, NAMES)
         self.task_loss_ = self.task_loss
         width = None
         if length_of(X, "X") != length_of(y, "y"):
@@ -131,7 +135,7 @@ class EnumeratedModel(StructuredModel):
     @property
     def _loss(self):
         is_loss = isinstance(self.task_loss, TaskLoss)  # which is not changed, and so not copied
-        return self.task_loss if is_loss else resolve_task_loss(self.task_loss, ("zero_one",))
+        return self.task_loss if is_loss else resolve_task_loss(self.task_loss, NAMES)
 
     def inference(self, x, w):
         """Best candidate.

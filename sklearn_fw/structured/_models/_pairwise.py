@@ -38,8 +38,8 @@ class PairwiseModel(StructuredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
     Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
-    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and set
-    ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``.
+    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
+    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``.
     """
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
