@@ -39,7 +39,7 @@ few = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
-# ---- losses of users, as a user writes them --------------------------------------------------------
+# ---- losses of users, as a user writes them ------------------------------------------------------
 
 
 class Steps(TaskLoss):

@@ -112,10 +112,8 @@ class TaskLoss(BaseEstimator):
             When the loss has neither ``value`` nor ``node_costs``, or the former gives no number.
         """
         if self._has_value:
-            y_true, y_pred = (
-                check_list(y, name, "outputs")
-                for y, name in ((y_true, "y_true"), (y_pred, "y_pred"))
-            )
+            y_true = check_list(y_true, "y_true", "outputs")
+            y_pred = check_list(y_pred, "y_pred", "outputs")
             if len(y_true) != len(y_pred):
                 raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
             return np.array([self._checked_value(*pair) for pair in zip(y_true, y_pred)])

@@ -48,9 +48,8 @@ class _SumOverNodes(TaskLoss):
         first = np.cumsum([0, *map(len, tables)])
         for start, own in zip(first, tables):
             table[start : start + len(own), : own.shape[1]] = own
-        return NodeCosts(
-            factor, table, np.where(truth.states < 0, 0, first[truth.kind] + truth.states)
-        )
+        row = first[truth.kind] + truth.states
+        return NodeCosts(factor, table, np.where(truth.states < 0, -1, row))
 
 
 class HammingLoss(_SumOverNodes):
@@ -115,9 +114,8 @@ class HammingLoss(_SumOverNodes):
                 raise ValueError(
                     f"node_weight holds {len(by_node)} weights, but a sample has {most} labels"
                 )
-            weights *= by_node[
-                np.arange(len(weights)) - truth.per_node(truth.node_start[:-1]).astype(int)
-            ]
+            first = np.repeat(truth.node_start[:-1], truth.lengths)
+            weights *= by_node[np.arange(len(weights)) - first]
         return weights
 
 

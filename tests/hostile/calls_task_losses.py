@@ -61,8 +61,10 @@ def entries():
             task_losses.OverlapLoss, {"positive": [1]},
             allows={**ANY_LABELS, ("positive", "*"): "labels, whatever they are"},
         ),
-        *of_loss(task_losses.FunctionLoss, {"function": distance}, aliases={"function": ("task_loss",)},
-                 allows={(y, "*"): "the user's function takes it" for y in ("y_true", "y_pred")}),
+        *of_loss(
+            task_losses.FunctionLoss, {"function": distance}, aliases={"function": ("task_loss",)},
+            allows={(y, "*"): "the user's function takes it" for y in ("y_true", "y_pred")},
+        ),
         *of_loss(
             task_losses.LinkLoss, {"false": 1.0, "missed": 3.0, "normalize": True},
             lambda: {"y_true": links(), "y_pred": made()},

@@ -467,7 +467,7 @@ def test_enumerated_model(task_loss, rng):
             [np.ones((2, 3))],
             [0],
             {"task_loss": "hamming"},
-            "'zero_one', a matrix of costs, a function",
+            "'zero_one', a matrix of costs",
         ),
     ],
 )
