@@ -218,6 +218,8 @@ class FunctionLoss(TaskLoss):
         value : float
             What the function says.
         """
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, got {self.function!r}")
         return _cost(self.function(y_true, y_pred), "task_loss")
 
 

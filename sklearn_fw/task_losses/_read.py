@@ -19,8 +19,7 @@ def read_labels(y_true, y_pred, classes=None, loss=""):
     if classes is None:
         classes, (states, predicted) = _number(flat)
     else:
-        classes = np.asarray(classes)
-        number = {label: k for k, label in enumerate(classes.tolist())}
+        number, classes = {label: k for k, label in enumerate(classes)}, _array(classes)
         states, predicted = (
             _look_up(labels, number, lengths, f"{name}, which {loss} does not know")
             for name, labels in zip(("y_true", "y_pred"), flat)
@@ -81,15 +80,19 @@ def _number(flat):
         distinct = sorted(distinct)
     except TypeError:  # text beside numbers
         distinct = list(distinct)
-    classes = np.empty(len(distinct), dtype=object)
-    classes[:] = distinct
     number = {label: k for k, label in enumerate(distinct)}
     states = [np.fromiter(map(number.__getitem__, f), np.int32, len(f)) for f in flat]
-    return np.array(classes.tolist()) if _of_one_kind(distinct) else classes, states
+    return _array(distinct), states
 
 
-def _of_one_kind(labels):
-    return len({type(label) for label in labels}) == 1
+def _array(labels):
+    """Labels as an array, of objects where they are of several kinds."""
+    if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], tuple):
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    for k, label in enumerate(labels):
+        array[k] = label
+    return array
 
 
 def _look_up(labels, number, lengths, name):
