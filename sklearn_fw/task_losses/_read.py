@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._labels import check_pairs, locate
+from .._validation import check_list
 from ._costs import Truth
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
@@ -39,6 +40,11 @@ def read_mistakes(y_true, y_pred):
         np.zeros_like(wrong), _starts(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes)
     )
     return truth, wrong
+
+
+def as_list(y, name):
+    """The outputs one by one."""
+    return list(y.toarray()) if sp.issparse(y) else check_list(y, name, "outputs")
 
 
 def as_samples(y):

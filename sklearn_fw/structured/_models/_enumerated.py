@@ -5,9 +5,9 @@ from numbers import Integral
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
-from ...task_losses import TaskLoss, resolve_task_loss
+from ...task_losses import resolve_task_loss
 from .._items import length_of
-from ._base import StructuredModel
+from ._base import StructuredModel, kept_loss
 
 __all__ = ["EnumeratedModel"]
 
@@ -71,7 +71,7 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        resolve_task_loss(self.task_loss, NAMES)
+        resolve_task_loss(self.task_loss, NAMES)  # refuses what is no loss
         self.task_loss_ = self.task_loss
         width = None
         if length_of(X, "X") != length_of(y, "y"):
@@ -134,8 +134,7 @@ class EnumeratedModel(StructuredModel):
 
     @property
     def _loss(self):
-        is_loss = isinstance(self.task_loss, TaskLoss)  # which is not changed, and so not copied
-        return self.task_loss if is_loss else resolve_task_loss(self.task_loss, NAMES)
+        return kept_loss(self, lambda task_loss: resolve_task_loss(task_loss, NAMES))
 
     def inference(self, x, w):
         """Best candidate.

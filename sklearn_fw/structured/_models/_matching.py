@@ -8,10 +8,12 @@ from ...inference._oracles._assignment import Assignment
 from ...task_losses import LinkLoss
 from ...task_losses._costs import costs_of, truth_of_pairs
 from .._items import length_of
-from ._base import StructuredModel, loss_of_nodes
+from ._base import StructuredModel, kept_loss, loss_of_nodes
 from ._matching_polytope import MatchingPolytope
 
 __all__ = ["MatchingModel"]
+
+NAMES = ("links", "hamming", "hamming_sum")  # of task losses
 
 
 class MatchingModel(MatchingPolytope, StructuredModel):
@@ -194,7 +196,7 @@ class MatchingModel(MatchingPolytope, StructuredModel):
 
     @property
     def _loss(self):
-        return loss_of_nodes(self, self.task_loss, ("links", "hamming", "hamming_sum"))
+        return kept_loss(self, lambda task_loss: loss_of_nodes(self, task_loss, NAMES))
 
     @property
     def _oracle(self):

@@ -257,7 +257,7 @@ class PairwiseModel(StructuredModel):
         if training:
             return self._costs(true, node_start).losses(truth, states)
         if self._judging_loss._has_value:
-            return self._judging_loss.losses(*(_plain_outputs(outputs) for outputs in (y_true, y)))
+            return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
 
     # ---- one sample: the four methods, for users, other solvers and tests ------------------------
@@ -463,10 +463,6 @@ def _singleton(item):
     container = np.empty(1, dtype=object)
     container[0] = item
     return container
-
-
-def _plain_outputs(y):
-    return list(y.toarray() if sp.issparse(y) else y)
 
 
 def _plain(matrix):
