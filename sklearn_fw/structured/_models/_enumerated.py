@@ -5,13 +5,11 @@ from numbers import Integral
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
-from ...task_losses import resolve_task_loss
+from ...task_losses import FunctionLoss, resolve_task_loss
 from .._items import length_of
 from ._base import StructuredModel, kept_loss
 
 __all__ = ["EnumeratedModel"]
-
-NAMES = ("zero_one",)  # of task losses
 
 
 class EnumeratedModel(StructuredModel):
@@ -71,7 +69,7 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        resolve_task_loss(self.task_loss, NAMES)  # refuses what is no loss
+        _resolve(self.task_loss)  # refuses what is no loss
         self.task_loss_ = self.task_loss
         width = None
         if length_of(X, "X") != length_of(y, "y"):
@@ -134,7 +132,7 @@ class EnumeratedModel(StructuredModel):
 
     @property
     def _loss(self):
-        return kept_loss(self, lambda task_loss: resolve_task_loss(task_loss, NAMES))
+        return kept_loss(self, _resolve)
 
     def inference(self, x, w):
         """Best candidate.
@@ -188,5 +186,18 @@ class EnumeratedModel(StructuredModel):
         x = self._candidates(x)
         if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
             raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
-        losses = self._loss.losses([y_true] * len(x), range(len(x)))
+        if type(self).loss is EnumeratedModel.loss:
+            losses = self._loss.losses([y_true] * len(x), range(len(x)))
+        else:  # that of a subclass
+            losses = [self.loss(y_true, y) for y in range(len(x))]
         return int(np.argmax(x @ self._weights(w) + losses))
+
+
+def _resolve(task_loss):
+    if isinstance(task_loss, str) and task_loss == "zero_one":
+        return FunctionLoss(_differ)  # the same for numbers, and fast for one of them
+    return resolve_task_loss(task_loss, ("zero_one",))
+
+
+def _differ(y_true, y):
+    return float(y_true != y)
