@@ -14,6 +14,7 @@ from ..._validation import (
 )
 from ..._warnings import warn
 from ._base import Solution, Solver, check_bounds
+from ._visits import visit_blocks
 
 __all__ = ["BlockFrankWolfe"]
 
@@ -356,7 +357,7 @@ class _BlockMethod:
         if self.settings.sampling == "active":
             return self._run_active()
         order, uniforms = self._order()
-        return blocks.visit(order, uniforms, self.rules) < n
+        return visit_blocks(blocks, order, uniforms, self.rules) < n
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
@@ -373,7 +374,7 @@ class _BlockMethod:
             # Many permutations in one call where few are left.
             repeats = min(n // len(active), ACTIVE_REPEATS)
             order = np.concatenate([self.rng.permutation(active) for _ in range(repeats)])
-            blocks.visit(order, np.zeros(len(order)), self.rules)
+            visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
             if first or gaps.sum() <= enough:
                 break
         return False
