@@ -12,7 +12,6 @@ from ._objective import edge_mutual_information, trw_gradient, trw_objective
 from ._perturb_and_map import PerturbAndMAPMarginals
 from ._spanning_trees import (
     matrix_tree_edge_probabilities,
-    maximum_spanning_tree_vertex,
     sampled_edge_probabilities,
 )
 from ._trw import TRWMarginals
@@ -34,7 +33,6 @@ __all__ = [
     "edge_mutual_information",
     "load_uai",
     "matrix_tree_edge_probabilities",
-    "maximum_spanning_tree_vertex",
     "read_uai_evidence",
     "read_uai_solution",
     "sampled_edge_probabilities",

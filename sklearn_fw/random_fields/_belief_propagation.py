@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
-from .._budget import budget_now
 from .._loop import IterativeMethod, drive
 from .._result import History, Status
 from .._validation import (
@@ -23,7 +22,7 @@ from ..inference._scores import is_forest
 from ._choice import NOTHING_ALLOWED, require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import uniform_marginals
-from ._spanning_trees import matrix_tree_edge_probabilities, starting_rho, towards_best_tree
+from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
 __all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels", "make_layout"]
 
@@ -234,18 +233,19 @@ class TRBPMarginals(MessagePassing):
         if not is_known:  # for a known one, messages of zero are the answer
             rho = away_from_zero(mrf, rho)
         run = self._start(mrf, tasks, rng)
-        upper, lower = math.inf, -math.inf
-        for i in range(1, n_rho_iter + 1):
-            run.history.common["rho_iter"] = i - 1
-            answer = run.solve(rho)
-            upper, lower = min(upper, answer.upper), max(lower, answer.lower)
-            direction, rho_gap = towards_best_tree(mrf, answer.marginals, rho)
-            over = run.status is Status.STOPPED or budget_now().is_spent
-            if i == n_rho_iter or rho_gap == 0.0 or over:
-                break
-            rho = away_from_zero(mrf, rho + 2.0 / (i + 2) * direction)
-        answer.attributes["rho_gap_"] = rho_gap
-        return dataclasses.replace(answer, upper=upper, lower=lower)
+        answers = []
+
+        def solve(rho, i):
+            run.history.common["rho_iter"] = i
+            rho = rho if i == 0 else away_from_zero(mrf, rho)
+            answers.append(run.solve(rho))
+            return rho, answers[-1].marginals
+
+        choice = TreeChoice(mrf, rho, solve)
+        drive(choice, tol=0.0, max_iter=n_rho_iter, end=lambda: run.status is Status.STOPPED)
+        answers[-1].attributes["rho_gap_"] = choice.rho_gap
+        upper, lower = min(a.upper for a in answers), max(a.lower for a in answers)
+        return dataclasses.replace(answers[-1], upper=upper, lower=lower)
 
 
 class LoopyBPMarginals(MessagePassing):

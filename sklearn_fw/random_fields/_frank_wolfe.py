@@ -1,15 +1,17 @@
 """Fully corrective Frank-Wolfe on the tree-reweighted objective (Krishnan et al., 2015)."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from .._budget import budget_now
+from .._kernels.common.step_rules import FW
 from .._loop import IterativeMethod, drive
 from .._result import History, Status
+from ..inference._oracles._icm import ICM
+from ..optim.domains import MarginalPolytope
 from ._objective import make_energy, uniform_marginals
-from ._spanning_trees import towards_best_tree
+from ._spanning_trees import TreeChoice
 
 __all__ = ["TRWRun", "tighten"]
 
@@ -35,6 +37,9 @@ class TRWRun(IterativeMethod):
 
         self._kernels = trw
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
+        self._nearby = None  # labellings that local search finds
+        if isinstance(polytope, MarginalPolytope):
+            self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
         self.tol, self.local_search = tol, local_search
         self.kind = {"fw": trw.FW, "pairwise": trw.PAIRWISE, "away": trw.AWAY, None: None}[
             settings.variant
@@ -98,9 +103,10 @@ class TRWRun(IterativeMethod):
 
     def _number(self, vertex):
         """Number of the atom that a vertex is, which is added if it is new."""
-        key = vertex.places.tobytes() + (b"" if vertex.shares is None else vertex.shares.tobytes())
+        key = vertex.key
         if key not in self._numbers:
-            self._numbers[key] = self._add(vertex.places, vertex.shares)
+            shares = None if isinstance(vertex.values, float) else vertex.values
+            self._numbers[key] = self._add(vertex.places, shares)
             self._labels.append(vertex.labels)
             # Two fractional vertices may round to one labelling, which counts once.
             name = vertex.labels.astype(np.int32).tobytes()
@@ -110,7 +116,7 @@ class TRWRun(IterativeMethod):
     def resume(self, labellings, weights, delta):
         """Start from a mixture of labellings; ``weights[0]`` is that of the uniform point."""
         for labels in labellings:
-            self._number(self.polytope.vertex(labels))
+            self._number(self.polytope.atom(labels))
         self.alpha[:] = weights
         if self.settings.contraction == "adaptive" and delta > 0.0:
             self.delta = min(self.delta, delta)
@@ -191,25 +197,24 @@ class TRWRun(IterativeMethod):
         self._kernels.gradient(self.energy, self.mu, self._slopes)
         here = float(self._slopes @ self.mu)
         start = self._labels[-1] if self._labels else None
-        vertex = self.polytope.best(self._slopes, start)
+        vertex = self.polytope.lmo(-self._slopes, start)
+        bound = -vertex.bound
         self.n_calls += 1
-        if vertex.value <= here and vertex.bound > here and hasattr(self.polytope, "improve"):
+        if -vertex.value <= here < bound and self._nearby is not None:
             # An oracle without guarantee found nothing better than the point itself.
-            rounded = self._mean_labels()
-            better = self.polytope.improve(self._slopes, rounded)
-            if better.value > vertex.value:
-                vertex = better._replace(bound=vertex.bound)
+            better = self._nearby.lmo(-self._slopes, self._mean_labels())
+            vertex = better if better.value < vertex.value else vertex
         self._vertex = vertex
         self._last = self._number(vertex)
-        self.estimated_gap = vertex.value - here
+        self.estimated_gap = -vertex.value - here
         # Near zero the logarithms are not those of the objective: then nothing is certified.
-        self.gap = vertex.bound - here if self.energy.floor == 0.0 else math.inf
+        self.gap = bound - here if self.energy.floor == 0.0 else math.inf
         self.upper = min(self.upper, self.log_partition + self.gap)
         small = self.estimated_gap <= self.tol
         self._small = self._small + 1 if small else 0
         if self.gap <= self.tol:
             self.stopping_gap = self.gap
-        elif vertex.bound <= vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
+        elif bound <= -vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
             self.stopping_gap = max(self.estimated_gap, 0.0)
         else:
             self.stopping_gap = math.inf
@@ -247,7 +252,7 @@ class TRWRun(IterativeMethod):
         for _ in range(LOCAL_SEARCHES):
             slopes = np.empty_like(self.mu)
             self._kernels.gradient(self.energy, self.mu, slopes)
-            vertex = self.polytope.improve(slopes, labels)
+            vertex = self._nearby.lmo(-slopes, labels)
             if np.array_equal(vertex.labels, labels):
                 return
             labels = vertex.labels
@@ -274,6 +279,8 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
 
     def solve(rho, i):
         nonlocal status
+        if i and is_over():  # within a line search: the last problem solved counts
+            return run.rho, run.mu
         run.set_rho(rho)
         run.history.common["rho_iter"] = i
         if i:
@@ -285,33 +292,24 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
             history=run.history,
             **options,
         )
+        return rho, run.mu
 
-    solve(rho, 0)
-    for i in range(1, n_rho_iter + 1):
-        direction, rho_gap = towards_best_tree(run.mrf, run.mu, rho)
-        if i == n_rho_iter or rho_gap == 0.0 or is_over():
-            return rho, rho_gap, status
-        step = 2.0 / (i + 2)
-        if run.settings.rho_step_size == "line_search":
-            step = _best_step(rho, direction, partial(solve, i=i), run, is_over)
-            if is_over():
-                rho = run.rho  # of the last problem solved
-                continue
-        rho = rho + step * direction
-        solve(rho, i)
+    def best_step(state):
+        """Step of least bound; the end of the segment would make probabilities zero."""
+        from scipy.optimize import minimize_scalar
 
+        def bound(step):
+            solve(choice.rho + step * choice.trees.direction(FW), state.n_iter + 1)
+            return run.bound
 
-def _best_step(rho, direction, solve, run, is_over):
-    """Step of least bound; the end of the segment would make probabilities zero."""
-    from scipy.optimize import minimize_scalar
+        options = {"xatol": 5e-4}
+        found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options=options)
+        return float(found.x)
 
-    def bound(step):
-        if not is_over():
-            solve(rho + step * direction)
-        return run.bound
-
-    found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options={"xatol": 5e-4})
-    return float(found.x)
+    rule = best_step if run.settings.rho_step_size == "line_search" else None
+    choice = TreeChoice(run.mrf, rho, solve, rule)
+    drive(choice, tol=0.0, max_iter=n_rho_iter, end=is_over)
+    return choice.rho, choice.rho_gap, status
 
 
 def _grown(array, size):

@@ -11,10 +11,12 @@ from .._loop import IterativeMethod, drive
 from .._result import Status
 from .._validation import check_not_negative, check_sample_weight, check_strength, check_table
 from .._warnings import warn
+from ..inference._layout import check_edges
 from ..inference._scores import as_array, integers, is_forest
+from ..optim.domains import SpanningTrees
 from ._forest_rows import ForestRows
-from ._mrf import PairwiseMRF, check_edges
-from ._spanning_trees import matrix_tree_edge_probabilities, maximum_spanning_tree_vertex
+from ._mrf import PairwiseMRF
+from ._spanning_trees import matrix_tree_edge_probabilities
 
 __all__ = ["LearnedMRF", "MRFLearner"]
 
@@ -155,11 +157,11 @@ class MRFLearner(BaseEstimator):
         )
         if not (missing or best_tree):
             return counts.closed_form()
-        kept = maximum_spanning_tree_vertex(pairs, states.shape[1], counts.information()) > 0
+        kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
         if not missing:
             return counts.of(pairs[kept]).closed_form()
         # Pairs that were never seen together say nothing of each other.
-        run = _Expectation(counts.of(pairs[kept & (counts.n_seen > 0)]))
+        run = _Expectation(counts.of(pairs[kept[counts.n_seen[kept] > 0]]))
         outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
         if outcome.status is Status.TIME_LIMIT:
             warn(

@@ -6,10 +6,11 @@ from numbers import Integral
 import numpy as np
 
 from .._validation import check_array_of_numbers, check_list, check_number
-from ..inference._scores import PairwiseScores, as_array, floats, integers
+from ..inference._layout import FlatParts, check_edges
+from ..inference._scores import as_array, floats
 from ._forms import OtherForms
 
-__all__ = ["SOFT", "PairwiseMRF", "check_edges"]
+__all__ = ["SOFT", "PairwiseMRF"]
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
 SOFT = 30.0
@@ -102,9 +103,8 @@ class PairwiseMRF(OtherForms):
         if names is not None and len(self.names) != len(blocks):
             raise ValueError(f"names must name {len(blocks)} variables, got {len(self.names)}")
         self.variables, self.evidence = np.arange(len(blocks)), {}
-        sizes = n_states[edges].prod(axis=1)
-        self.node_start = np.concatenate([[0], np.cumsum(n_states)])
-        self.edge_start = self.node_start[-1] + np.concatenate([[0], np.cumsum(sizes)])
+        self._flat_parts = FlatParts(n_states, edges)
+        self.node_start, self.edge_start = self._flat_parts.node_start, self._flat_parts.edge_start
         self.theta = np.concatenate([*blocks, *(table.ravel() for table in tables)])
 
     # ---- shape ---------------------------------------------------------------------------------
@@ -202,14 +202,7 @@ class PairwiseMRF(OtherForms):
 
     def _places(self, X):
         """`parts` of labellings that were checked, int64."""
-        i, j = self.edges.T
-        return np.concatenate(
-            [
-                self.node_start[:-1] + X,
-                self.edge_start[:-1] + X[:, i] * self.n_states[j] + X[:, j],
-            ],
-            axis=1,
-        )
+        return self._flat_parts.places(X)
 
     def vertex(self, labels):
         """Indicator vector of a labelling: a vertex of the marginal polytope.
@@ -325,19 +318,7 @@ class PairwiseMRF(OtherForms):
 
     def _scores_of(self, theta):
         """`scores` of numbers that were checked."""
-        n, m, k = self.n_variables, self.n_edges, int(self.n_states.max())
-        cut = self.node_start[-1]
-        if cut == n * k:
-            return PairwiseScores._view(
-                theta[:cut].reshape(n, k), theta[cut:].reshape(m, k, k), self.edges
-            )
-        # Forbidding the missing states of the variables is enough; finite tables stay finite.
-        unary, pairwise = np.full((n, k), -np.inf), np.zeros((m, k, k))
-        exists = np.arange(k) < self.n_states[:, None]
-        unary[exists] = theta[:cut]
-        i, j = self.edges.T
-        pairwise[exists[i][:, :, None] & exists[j][:, None, :]] = theta[cut:]
-        return PairwiseScores._view(unary, pairwise, self.edges)
+        return self._flat_parts.scores(theta)
 
     def flatten(self, node, edge):
         """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.
@@ -367,9 +348,7 @@ class PairwiseMRF(OtherForms):
                 f"edge must have shape ({self.n_edges}, {k}, {k}), as node has {k} columns; got "
                 f"{edge.shape}"
             )
-        exists = np.arange(k) < self.n_states[:, None]
-        i, j = self.edges.T
-        return np.concatenate([node[exists], edge[exists[i][:, :, None] & exists[j][:, None, :]]])
+        return self._flat_parts.flatten(node, edge)
 
     def condition(self, observed):
         """The random field of the other variables, given the states of some.
@@ -517,27 +496,6 @@ def _potentials(block, name, n_dims):
     if block.ndim != n_dims or block.size == 0:
         raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
     return block
-
-
-def check_edges(edges, n_variables):
-    """Edges as int64 of shape (n_edges, 2), refused when they make no sense."""
-    edges = integers([] if edges is None else edges, "edges", 2)
-    if not len(edges):
-        return edges
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(
-            f"edges must be integers of shape (n_edges, 2), got {edges.dtype} of {edges.shape}"
-        )
-    if edges.min() < 0 or edges.max() >= n_variables:
-        raise ValueError(
-            f"edges must name variables 0 to {n_variables - 1}, got {edges.min()} to {edges.max()}"
-        )
-    loops = edges[edges[:, 0] == edges[:, 1]]
-    if len(loops):
-        raise ValueError(
-            f"edges must join two different variables, got ({loops[0, 0]}, {loops[0, 0]})"
-        )
-    return edges
 
 
 def _tables(pairwise, edges, n_states):

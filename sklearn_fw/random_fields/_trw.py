@@ -13,14 +13,14 @@ from .._validation import check_choice, check_integer, check_positive
 from ..inference._oracles import BestOf
 from ..inference._oracles._resolve import trusted_oracle
 from ..inference._scores import is_forest
+from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._choice import Choice, choose, exact_inference, require_allowed
 from ._estimator import Inference, MarginalsEstimator, soften
 from ._frank_wolfe import TRWRun, tighten
-from ._polytopes import LocalPolytope, MarginalPolytope
-from ._spanning_trees import starting_rho, towards_best_tree
+from ._spanning_trees import starting_rho, tree_gap
 
 __all__ = ["TRWMarginals"]
 
@@ -269,7 +269,9 @@ class TRWMarginals(MarginalsEstimator):
         theta = soften(mrf, notes)
         oracle = choice.oracle
         require_allowed(mrf, oracle)
-        polytope = LocalPolytope(mrf) if oracle is None else MarginalPolytope(mrf, oracle)
+        polytope = LocalPolytope(mrf.n_states, mrf.edges)
+        if oracle is not None:
+            polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
         run = TRWRun(mrf, theta, polytope, settings, tol=tol, local_search=local_search)
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
@@ -401,12 +403,11 @@ def _no_search(oracle, is_tree, n_edges):
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    _, rho_gap = towards_best_tree(mrf, learned.marginals, learned.rho)
     attributes = {
         "dual_gap_": 0.0,
         "estimated_gap_": 0.0,
         "rho_": learned.rho,
-        "rho_gap_": rho_gap,
+        "rho_gap_": tree_gap(mrf, learned.marginals, learned.rho),
         "delta_": 0.0,
         "vertices_": learned.rows,
         "weights_": learned.weight,

@@ -6,6 +6,7 @@ from ._models import (
     MatchingModel,
     MulticlassModel,
     MultilabelModel,
+    ScoredModel,
     StructuredModel,
 )
 from ._paths._path import StructuredPath
@@ -16,6 +17,7 @@ from ._solvers import (
     FrankWolfe,
     Perceptron,
     SaddlePointFrankWolfe,
+    Solver,
     Subgradient,
 )
 from ._svm import StructuredSVM
@@ -33,6 +35,8 @@ __all__ = [
     "Perceptron",
     "RadiusPath",
     "SaddlePointFrankWolfe",
+    "ScoredModel",
+    "Solver",
     "StructuredModel",
     "StructuredPath",
     "StructuredSVM",

@@ -27,6 +27,7 @@ from ._items import collect, length_of, weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._pairwise import has_parts
 from ._models._resolve import resolve_model
+from ._models._scored import is_scored
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
 from ._paths._path import StructuredPath, structured_path
@@ -63,10 +64,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     model : {"auto", "multiclass", "multilabel", "chain", "matching"} or object, default="auto"
         Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
         label sequences. Any object with the four methods of `StructuredModel` will do.
-    task_loss : "auto", str or array-like of shape (n_classes, n_classes), default="auto"
+    task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
+            default="auto"
         Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",
-        "zero_one", a matrix of costs; see the model. Sequences and sets of labels are trained by
-        the number of wrong labels and judged by their share, if nothing else is said.
+        "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`; see the model.
+        Sequences and sets of labels are trained by the number of wrong labels and judged by their
+        share, if nothing else is said.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
         without part scores brings its own inference and needs "auto".
@@ -113,7 +116,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
-    task_loss_ : str or array-like
+    task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, if the model says it.
     lam_ : float
         1 / (C n).
@@ -340,15 +343,18 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
             return blocks
-        if not (isinstance(self.oracle, str) and self.oracle == "auto"):
-            raise TypeError(
-                f"oracle={self.oracle!r} needs a model with part scores; "
-                f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
-            )
         from ._blocks._black_box import BlackBoxBlocks
 
-        self.oracle_ = None
-        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs)
+        if is_scored(self.model_):
+            self.oracle_ = resolve_oracle(self.oracle, default=self.model_.default_oracle())
+        elif is_auto(self.oracle):
+            self.oracle_ = None
+        else:
+            raise TypeError(
+                f"oracle={self.oracle!r} needs a model with scores; "
+                f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
+            )
+        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs, self.oracle_)
 
     def _path_class(self):
         """What a path is here."""
@@ -432,7 +438,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         if has_parts(self.model_):
             return self.model_._predict(X, self.coef_, self._own_oracle())
         coef = self._dense_coef()
-        model = CheckedModel(self.model_)
+        model = CheckedModel(self.model_, self.oracle_)
         return collect([model.predict(i, x, coef) for i, x in enumerate(X)]), None
 
     def predict(self, X):

@@ -337,10 +337,6 @@ def entries():
             lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.ones(3)},
         ),
         *function(
-            random_fields.maximum_spanning_tree_vertex,
-            lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.array([1.0, 2.0, 3.0])},
-        ),
-        *function(
             random_fields.sampled_edge_probabilities,
             lambda: {
                 "edges": edges.copy(), "n_variables": 3, "n_trees": 20, "random_state": 0,

@@ -68,7 +68,7 @@ def of_domains():
     found = []
     x, gradient = np.array([0.2, 0.3, 0.5]), np.array([1.0, -2.0, 0.5])
     for cls, params in {
-        domains.Atoms: {"atoms": np.eye(3)},
+        domains.ConvexHull: {"points": np.eye(3)},
         domains.Box: {"lower": np.zeros(3), "upper": 1.0, "size": 3},
         domains.L1Ball: {"size": 3, "radius": 1.0},
         domains.L2Ball: {"size": 3, "radius": 1.0},

@@ -11,6 +11,7 @@ from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import Enumeration
+from sklearn_fw.optim.domains import MarginalPolytope
 from sklearn_fw.random_fields import (
     BarrierFrankWolfe,
     ExactMarginals,
@@ -21,7 +22,6 @@ from sklearn_fw.random_fields import (
     trw_objective,
 )
 from sklearn_fw.random_fields._frank_wolfe import TRWRun
-from sklearn_fw.random_fields._polytopes import MarginalPolytope
 
 # "auto" does not search where it can sum.
 searched = partial(TRWMarginals, "elimination")
@@ -235,8 +235,8 @@ def test_value_that_an_oracle_reports_proves_nothing():
 
 
 def make_run(mrf, **options):
-    solver = BarrierFrankWolfe(**options)
-    run = TRWRun(mrf, mrf.theta, MarginalPolytope(mrf, Enumeration()), solver, tol=1e-3)
+    polytope = MarginalPolytope(mrf.n_states, mrf.edges, Enumeration())
+    run = TRWRun(mrf, mrf.theta, polytope, BarrierFrankWolfe(**options), tol=1e-3)
     run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables))
     return run
 

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
-from sklearn_fw.structured._blocks._base._polytopes import Entropy
 
 from _polytope_problems import FORESTS, SUMS, candidates, matchings, planted, polytopes
 from _problems import C, fit, optimum, part_blocks, problem
@@ -25,6 +24,8 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
+from sklearn_fw.structured._blocks._polytopes import Entropy
+from sklearn_fw.task_losses import LinkLoss
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -136,7 +137,7 @@ def test_planted_matching():
 
     That code gave gaps of 99.5, 29.7, 3.75 against bounds of 537, 53.7, 5.37 for some such data.
     """
-    model, X, y = matchings(normalize=False)
+    model, X, y = matchings(task_loss=LinkLoss(normalize=False))
     lipschitz = 1.02 * np.linalg.norm(np.hstack(planted()[0]), 2)
     # Means over n samples: n times the step of w, the step of z as it is.
     solver = Extragradient(

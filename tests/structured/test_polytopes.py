@@ -5,14 +5,15 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn_fw.structured._blocks._base._hull_projection import project_on_hull
-from sklearn_fw.structured._blocks._base._polytopes import Entropy, Euclidean
 
 from _matchings import all_matchings
 from _polytope_problems import FORESTS, SUMS, Candidates, candidates, polytopes
 from _problems import C, fit, optimum, problem
+from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
+from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
+from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean
 
 # ---- constants -----------------------------------------------------------------------------------
 
@@ -132,10 +133,10 @@ def test_projection_on_a_hull(n_atoms, rng):
     atoms[-1] = atoms[0]
     if n_atoms > 3:
         atoms[2] = 0.5 * (atoms[0] + atoms[1])
-    guess = None
+    hull = HullProjection(ConvexHull(atoms))
     for scale in (0.1, 1.0, 10.0, 1e4):
         p = scale * rng.normal(size=4)
-        z, guess, n_calls = project_on_hull(p, lambda s: atoms[np.argmax(atoms @ s)], guess)
+        z, n_calls = hull.project(p)
         simplex = {"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": np.ones_like}
         expected = minimize(
             lambda a: 0.5 * np.sum((a @ atoms - p) ** 2) / scale**2,  # noqa: B023
@@ -153,27 +154,23 @@ def test_projection_on_a_hull(n_atoms, rng):
 @pytest.mark.parametrize("scale", [0.3, 3.0, 1e3])
 def test_projections_are_those_of_known_hulls(scale, rng):
     matchings = np.array(all_matchings(3, 4)).reshape(-1, 12)
-    simplex, targets = np.eye(12), scale * rng.normal(size=(10, 12))
-    for p in targets:
-        z = project_on_hull(p, lambda s: simplex[np.argmax(s)], accuracy=1e-12)[0]
+    for p in scale * rng.normal(size=(10, 12)):
+        z, _ = HullProjection(Simplex(12)).project(p, accuracy=1e-12)
         np.testing.assert_allclose(z, project_simplex(p), atol=1e-8)
-        z = project_on_hull(p, lambda s: matchings[np.argmax(matchings @ s)], accuracy=1e-12)[0]
+        z, _ = HullProjection(ConvexHull(matchings)).project(p, accuracy=1e-12)
         np.testing.assert_allclose(z, project_matching(p.reshape(3, 4)).ravel(), atol=1e-6)
 
 
 def test_projection_that_takes_too_many_calls(rng):
     atoms = rng.normal(size=(50, 10))
+    hull = HullProjection(ConvexHull(atoms))
     with pytest.warns(ConvergenceWarning, match="by an oracle stopped after 3 calls at .* > 1e-09"):
-        z, used, n_calls = project_on_hull(
-            np.zeros(10), lambda s: atoms[np.argmax(atoms @ s)], max_iter=3
-        )
+        z, n_calls = hull.project(np.zeros(10), max_iter=3)
     assert n_calls == 3
-    assert len(used) <= 3
+    assert len(hull.active) <= 3
     accuracy = np.max(-(atoms - z) @ z)
-    z, _, n_calls = project_on_hull(
-        np.zeros(10), lambda s: atoms[np.argmax(atoms @ s)], accuracy=2 * accuracy
-    )
-    assert n_calls <= 3
+    hull = HullProjection(ConvexHull(atoms))
+    assert hull.project(np.zeros(10), accuracy=2 * accuracy)[1] <= 3
 
 
 # ---- models --------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from ..._validation import (
     check_not_negative,
     check_table,
 )
-from ..domains import Simplex
-from ..domains._base import check_domain
-from ._saddle_point import ask, check_answer, fields_of, split_start, start_of
+from .._frank_wolfe._iterate import check_answer, start_of
+from ..domains import DenseAtom, Simplex
+from ..domains._base import ask, check_domain
+from ._saddle_point import fields_of, split_start
 
 __all__ = ["solve_matrix_game"]
 
@@ -142,7 +143,7 @@ def solve_matrix_game(
         "xy", domains, split_start(start), ("rows", "columns"), shape
     ):
         check_domain(domain, f"domain_{name}")
-        points.append(start_of(domain, name, point))
+        points.append(start_of(domain, name, point).to_array())
         if points[-1].shape != (size,):
             raise ValueError(
                 f"domain_{name} has points of size {points[-1].size}, but payoff has {size} {axis}"
@@ -172,8 +173,9 @@ class GameRun(IterativeMethod):
         self.growing, self.n_played, self.total = growing, 0, 1.0
         self.sum_x, self.sum_y = points
         # Copies, since an operator may return its own memory, or its argument.
-        self.pays_x = np.array(self.times(self.sum_y), dtype=np.float64)
-        self.pays_y = np.array(self.transposed_times(self.sum_x), dtype=np.float64)
+        start_x, start_y = (DenseAtom(point) for point in points)
+        self.pays_x = np.array(self.times(start_y), dtype=np.float64)
+        self.pays_y = np.array(self.transposed_times(start_x), dtype=np.float64)
         self.replies = self.best_x = self.best_y = None
         self.best_lower, self.best_upper = -np.inf, np.inf
 
@@ -191,8 +193,8 @@ class GameRun(IterativeMethod):
             self.total = 0.0
             for array in (self.sum_x, self.sum_y, self.pays_x, self.pays_y):
                 array[:] = 0.0
-        self.sum_x += weight * reply_x
-        self.sum_y += weight * reply_y
+        reply_x.add_to(self.sum_x, weight)
+        reply_y.add_to(self.sum_y, weight)
         self.pays_x += weight * self.times(reply_y)
         self.pays_y += weight * self.transposed_times(reply_x)
         self.total += weight
@@ -206,8 +208,9 @@ class GameRun(IterativeMethod):
         """Best replies, and what they would pay."""
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
             raise ValueError("products with payoff must be finite, got NaN or infinity")
-        reply_x, reply_y = ask(self.domain_x, "x", pays_x), ask(self.domain_y, "y", -pays_y)
-        return (reply_x, reply_y), (float(pays_x @ reply_x), float(pays_y @ reply_y))
+        reply_x = ask(self.domain_x, pays_x, "domain_x")
+        reply_y = ask(self.domain_y, -pays_y, "domain_y")
+        return (reply_x, reply_y), (lowest(reply_x, pays_x), -lowest(reply_y, -pays_y))
 
     def certify(self):
         """Best replies to the averages; the row of the history."""
@@ -230,11 +233,18 @@ class GameRun(IterativeMethod):
         }  # fmt: skip
 
 
+def lowest(reply, pays):
+    """What no reply falls below: what this one has, if it is the best, or its bound."""
+    value = reply.dot(pays)
+    return value if reply.bound is None else min(value, float(reply.bound))
+
+
 def column_products(payoff):
-    """The shape of a payoff, and functions v -> Mv and v -> M'v."""
+    """The shape of a payoff, and functions from atoms: v -> Mv and v -> M'v."""
     if isinstance(payoff, LinearOperator):
         _check_transpose(payoff)
-        return payoff.shape, (payoff.matvec, payoff.rmatvec)
+        products = payoff.matvec, payoff.rmatvec
+        return payoff.shape, [partial(_whole, product) for product in products]
     payoff = check_table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
     if sp.issparse(payoff):
         return payoff.shape, (partial(_sparse, payoff.tocsc()), partial(_sparse, payoff.T))
@@ -254,21 +264,33 @@ def _check_transpose(payoff):
         )
 
 
-def _dense(matrix, v):
+def _whole(product, atom):
+    return product(atom.to_array())
+
+
+def _dense(matrix, atom):
     """``matrix @ v``, reading only the columns that count."""
-    support = np.flatnonzero(v != 0.0)  # faster than on numbers
-    if 4 * support.size > v.size:
-        return matrix @ v
-    return matrix[:, support] @ v[support]
+    support, values = _few(atom)
+    if support is None:
+        return matrix @ values
+    return matrix[:, support] @ values
 
 
-def _sparse(matrix, v):
+def _sparse(matrix, atom):
     """The same for a CSC matrix."""
-    support = np.flatnonzero(v != 0.0)  # faster than on numbers
-    if 4 * support.size > v.size:
-        return matrix @ v
+    support, values = _few(atom)
+    if support is None:
+        return matrix @ values
     first = matrix.indptr[support]
     counts = matrix.indptr[support + 1] - first
     places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    values = matrix.data[places] * np.repeat(v[support], counts)
+    values = matrix.data[places] * np.repeat(values, counts)
     return np.bincount(matrix.indices[places], weights=values, minlength=matrix.shape[0])
+
+
+def _few(atom):
+    """Places and values of an atom of few entries; else None and the array."""
+    entries = atom.entries()
+    if entries is None or 4 * len(entries[0]) > atom.size:
+        return None, atom.to_array()
+    return entries

@@ -6,6 +6,7 @@ from ._enumerated import EnumeratedModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
+from ._scored import ScoredModel
 
 __all__ = [
     "ChainModel",
@@ -13,5 +14,6 @@ __all__ = [
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",
+    "ScoredModel",
     "StructuredModel",
 ]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._validation import check_flag
 from ...inference import Viterbi
-from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel, Rows
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
 
@@ -23,12 +23,14 @@ class ChainModel(PairwiseModel):
 
     Parameters
     ----------
-    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, default="auto"
-        Cost of a wrong sequence: the fraction of wrong labels, their number, or one if any label
-        is wrong. "auto" trains by the number, so that a label counts as much in a long sequence as
-        in a short one, and judges by the fraction.
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
+            (n_states, n_states) or TaskLoss, default="auto"
+        Cost of a wrong sequence: the fraction of wrong labels, their number, one if any label
+        is wrong, the sum of what a matrix says (rows: truth, in the order of ``classes_``), or any
+        loss of `sklearn_fw.task_losses` with costs of nodes. "auto" trains by the number, so that a
+        label counts as much in a long sequence as in a short one, and judges by the fraction.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the cost of a node by its true label; not with "zero_one".
+        Factors of the cost of a node by its true label in training; not with "zero_one".
     start_end : bool, default=True
         Give each state a weight for the first and one for the last position.
 
@@ -42,7 +44,7 @@ class ChainModel(PairwiseModel):
         Number of labels.
     class_weight_ : ndarray of shape (n_states,)
         Resolved class weights.
-    task_loss_ : str
+    task_loss_ : str, array-like or TaskLoss
         The loss of the training.
 
     See Also
@@ -95,9 +97,7 @@ class ChainModel(PairwiseModel):
         self : ChainModel
             The model.
         """
-        self.task_loss_ = check_sum_loss(self.task_loss)
-        if self.task_loss == "zero_one" and self.class_weight is not None:
-            raise ValueError("class_weight needs a loss that is a sum over nodes, not 'zero_one'")
+        self._set_losses()
         check_flag(self.start_end, "start_end")
         matrix, row_start = stack_rows(X)
         flat, _ = stack_labels(y, row_start)
@@ -163,15 +163,3 @@ class ChainModel(PairwiseModel):
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
         return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
-
-    def _costs(self, states, node_start, training=True):
-        cost = 1.0 - np.eye(self.n_states_)
-        if training:
-            cost *= self.class_weight_[:, None]
-        task_loss = self._loss_of(training)
-        if task_loss == "zero_one":
-            return np.zeros(len(states)), cost, 1.0
-        if task_loss == "hamming_sum":
-            return np.ones(len(states)), cost, 0.0
-        lengths = np.diff(node_start)
-        return np.repeat(1.0 / np.maximum(lengths, 1), lengths), cost, 0.0

@@ -1,12 +1,13 @@
 """Candidates with given features: reranking, and the referee of every solver."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
+from ...task_losses import FunctionLoss, resolve_task_loss
 from .._items import length_of
-from ._base import StructuredModel
+from ._base import StructuredModel, kept_loss
 
 __all__ = ["EnumeratedModel"]
 
@@ -19,12 +20,16 @@ class EnumeratedModel(StructuredModel):
 
     Parameters
     ----------
-    task_loss : "zero_one" or callable, default="zero_one"
-        One for every candidate but the truth, or a function ``task_loss(y_true, y)`` of candidate
-        numbers.
+    task_loss : "zero_one", array-like of shape (n_candidates, n_candidates), callable or \
+            TaskLoss, default="zero_one"
+        One for every candidate but the truth, the cost of each candidate (column) for each true one
+        (row), a function ``task_loss(y_true, y)`` of numbers of candidates, or any other loss of
+        these, see `sklearn_fw.task_losses`.
 
     Attributes
     ----------
+    task_loss_ : str, array-like, callable or TaskLoss
+        The loss of the training, as given.
     size_joint_feature : int
         Number of features.
 
@@ -64,9 +69,8 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        is_known = isinstance(self.task_loss, str) and self.task_loss == "zero_one"
-        if not callable(self.task_loss) and not is_known:
-            raise ValueError(f"task_loss must be 'zero_one' or a callable, got {self.task_loss!r}")
+        _resolve(self.task_loss)  # refuses what is no loss
+        self.task_loss_ = self.task_loss
         width = None
         if length_of(X, "X") != length_of(y, "y"):
             raise ValueError(
@@ -121,17 +125,14 @@ class EnumeratedModel(StructuredModel):
         loss : float
             The cost.
         """
-        if callable(self.task_loss):
-            loss = self.task_loss(y_true, y)
-            if isinstance(loss, np.ndarray) and loss.size == 1:
-                loss = loss.item()
-            if not isinstance(loss, Real):
-                raise TypeError(f"task_loss must return a number, got {loss!r}")
-            return float(loss)
         for name, value in (("y_true", y_true), ("y", y)):
             if not isinstance(value, Integral):
                 raise ValueError(f"{name} must be the number of a candidate, got {value!r}")
-        return float(y_true != y)
+        return float(self._loss.losses([y_true], [y])[0])
+
+    @property
+    def _loss(self):
+        return kept_loss(self, _resolve)
 
     def inference(self, x, w):
         """Best candidate.
@@ -185,5 +186,18 @@ class EnumeratedModel(StructuredModel):
         x = self._candidates(x)
         if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
             raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
-        losses = [self.loss(y_true, y) for y in range(len(x))]
+        if type(self).loss is EnumeratedModel.loss:
+            losses = self._loss.losses([y_true] * len(x), range(len(x)))
+        else:  # that of a subclass
+            losses = [self.loss(y_true, y) for y in range(len(x))]
         return int(np.argmax(x @ self._weights(w) + losses))
+
+
+def _resolve(task_loss):
+    if isinstance(task_loss, str) and task_loss == "zero_one":
+        return FunctionLoss(_differ)  # the same for numbers, and fast for one of them
+    return resolve_task_loss(task_loss, ("zero_one",))
+
+
+def _differ(y_true, y):
+    return float(y_true != y)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+from scipy.sparse.csgraph import breadth_first_order
 from sklearn.utils import check_array
 
 from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...inference._scores import is_forest
-from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ...optim.domains import SpanningTrees
+from ._pairwise import PairwiseModel, Rows
 from ._part_scores import Graph
 from ._tabular import check_rows, one_row_each
 
@@ -26,9 +27,11 @@ class MultilabelModel(PairwiseModel):
     edges : {"tree", "full", "none"} or array-like of shape (n_edges, 2), default="tree"
         Pairs of labels with a table of their own: the maximum spanning tree of their mutual
         information in the training set (Chow and Liu), all, none, or those given.
-    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, default="auto"
-        Fraction of wrong labels, their number, or one if any label is wrong. "auto" trains by the
-        number and judges by the fraction.
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape (2, 2) or \
+            TaskLoss, default="auto"
+        Fraction of wrong labels, their number, one if any label is wrong, the sum of what a matrix
+        says of absent and present labels (rows: truth), or any loss of `sklearn_fw.task_losses`
+        with costs of nodes. "auto" trains by the number and judges by the fraction.
     fit_intercept : bool, default=True
         Append a constant feature (regularised).
 
@@ -42,7 +45,7 @@ class MultilabelModel(PairwiseModel):
         Number of features.
     n_states_ : int
         Two.
-    task_loss_ : str
+    task_loss_ : str, array-like or TaskLoss
         The loss of the training.
 
     See Also
@@ -89,7 +92,7 @@ class MultilabelModel(PairwiseModel):
         self : MultilabelModel
             The model.
         """
-        self.task_loss_ = check_sum_loss(self.task_loss)
+        self._set_losses()
         check_flag(self.fit_intercept, "fit_intercept")
         X = check_rows(X)
         y = _check_indicators(y)
@@ -173,12 +176,9 @@ class MultilabelModel(PairwiseModel):
             self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
         )
 
-    def _costs(self, states, node_start, training=True):
-        cost, task_loss = 1.0 - np.eye(2), self._loss_of(training)
-        if task_loss == "zero_one":
-            return np.zeros(len(states)), cost, 1.0
-        factor = 1.0 if task_loss == "hamming_sum" else 1.0 / len(self.classes_)
-        return np.full(len(states), factor), cost, 0.0
+    @property
+    def _state_labels(self):
+        return np.array([0, 1])
 
 
 def _check_indicators(y):
@@ -205,10 +205,8 @@ def _chow_liu_tree(y):
     joint = (counts + 0.5) / (n + 2.0)  # smoothed: labels that never vary still get an edge
     marginal_a, marginal_b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
     information = (joint * np.log(joint / (marginal_a * marginal_b))).sum(axis=(0, 1))
-    # csgraph reads zeros as missing edges and minimises: shift to strictly negative weights.
-    weight = np.triu(-(information - information.min() + 1.0), 1)
-    tree = minimum_spanning_tree(weight).tocoo()
-    return np.stack([tree.row, tree.col], axis=1).astype(np.int64)
+    pairs = np.stack(np.triu_indices(n_labels, 1), axis=1)
+    return pairs[SpanningTrees(pairs, n_labels).lmo(-information[tuple(pairs.T)]).places]
 
 
 def _order_edges(edges, n_labels):

@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 
+from ..._kernels.common.step_rules import short_step
 from ..._validation import (
     check_choice,
     check_flag,
@@ -13,6 +14,7 @@ from ..._validation import (
 )
 from ..._warnings import warn
 from ._base import Solution, Solver, check_bounds
+from ._visits import visit_blocks
 
 __all__ = ["BlockFrankWolfe"]
 
@@ -358,7 +360,7 @@ class _BlockMethod:
         if self.settings.sampling == "active":
             return self._run_active()
         order, uniforms = self._order()
-        return blocks.visit(order, uniforms, self.rules) < n
+        return visit_blocks(blocks, order, uniforms, self.rules) < n
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
@@ -375,7 +377,7 @@ class _BlockMethod:
             # Many permutations in one call where few are left.
             repeats = min(n // len(active), ACTIVE_REPEATS)
             order = np.concatenate([self.rng.permutation(active) for _ in range(repeats)])
-            blocks.visit(order, np.zeros(len(order)), self.rules)
+            visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
             if first or gaps.sum() <= enough:
                 break
         return False
@@ -478,16 +480,20 @@ def numbers(certificate, blocks, estimate):
     }
 
 
-def batch_step(blocks, certificate):
-    """One exact line search towards the corner that all answers of a sweep form together."""
+def batch_line_search(blocks, answers):
+    """The best step towards the corner that all answers of a sweep form together."""
     lam, v, w = blocks.lam, blocks.v, blocks.w
-    v_s, l_s = blocks.corner_of(certificate.sweep.answers)
+    v_s, l_s = blocks.corner_of(answers)
     slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
-    curvature = lam * ((v - v_s) @ (v - v_s))
-    if slope <= 0.0:
+    return short_step(slope, lam * ((v - v_s) @ (v - v_s)), 1.0)
+
+
+def batch_step(blocks, certificate):
+    """A step of all blocks by `batch_line_search`."""
+    gamma = batch_line_search(blocks, certificate.sweep.answers)
+    if gamma == 0.0:
         return 0.0
-    gamma = 1.0 if slope >= curvature else slope / curvature
-    before, loss_before = v.copy(), blocks.loss.sum()
+    before, loss_before = blocks.v.copy(), blocks.loss.sum()
     blocks.step_towards(certificate.sweep.answers, gamma)
     blocks.refresh()
     if blocks.moments.size:
