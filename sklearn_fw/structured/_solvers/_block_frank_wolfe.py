@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from ..._kernels.common.step_rules import short_step
+from ..._loop import IterativeMethod
 from ..._validation import (
     check_choice,
     check_flag,
@@ -224,7 +225,7 @@ def _is_flag_or_auto(value):
     return isinstance(value, bool) or (isinstance(value, str) and value == "auto")
 
 
-class _BlockMethod:
+class _BlockMethod(IterativeMethod):
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
