@@ -4,7 +4,6 @@ from numbers import Real
 
 import numpy as np
 
-from ..._kernels.common.step_rules import short_step
 from ..._loop import IterativeMethod
 from ..._validation import (
     check_choice,
@@ -14,14 +13,13 @@ from ..._validation import (
     check_positive,
 )
 from ..._warnings import warn
-from ._base import Solution, Solver, check_bounds
-from ._visits import visit_blocks
+from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
+from ._visits import batch_step, visit_blocks
 
 __all__ = ["BlockFrankWolfe"]
 
 # In the order of the codes of block_rules.
 VARIANTS = ("fw", "pairwise", "away", "hybrid", "exact")
-STEP_SIZES = ("line_search", "universal")
 SAMPLINGS = ("uniform", "shuffle", "gap", "max_gap", "active")
 # "active" asks for a certificate when the known gaps are this share of the last certified ones.
 ACTIVE_SHARE = 0.1
@@ -466,43 +464,3 @@ class _BlockMethod(IterativeMethod):
             self.certify()
         point = self.last
         return Solution(point.w.copy(), point.primal, point.dual, point.gap, self.blocks.gaps.value)
-
-
-def numbers(certificate, blocks, estimate):
-    """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
-    from ..._kernels.structured.block_rules import CALLS
-
-    return {
-        "n_oracle_calls": int(blocks.counts[CALLS]),
-        "objective": certificate.primal,
-        "dual_objective": certificate.dual,
-        "dual_gap": certificate.gap,
-        "estimated_gap": estimate if np.isfinite(estimate) else certificate.gap,
-    }
-
-
-def batch_line_search(blocks, answers):
-    """The best step towards the corner that all answers of a sweep form together."""
-    lam, v, w = blocks.lam, blocks.v, blocks.w
-    v_s, l_s = blocks.corner_of(answers)
-    slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
-    return short_step(slope, lam * ((v - v_s) @ (v - v_s)), 1.0)
-
-
-def batch_step(blocks, certificate):
-    """A step of all blocks by `batch_line_search`."""
-    gamma = batch_line_search(blocks, certificate.sweep.answers)
-    if gamma == 0.0:
-        return 0.0
-    before, loss_before = blocks.v.copy(), blocks.loss.sum()
-    blocks.step_towards(certificate.sweep.answers, gamma)
-    blocks.refresh()
-    if blocks.moments.size:
-        from ..._kernels.structured.block_rules import VISITS
-
-        # The step counts as one more iterate of the average.
-        blocks.counts[VISITS] += 1
-        visit = float(blocks.counts[VISITS])
-        blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
-        blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
-    return gamma

@@ -14,8 +14,7 @@ from ..._validation import (
     check_positive,
     check_strength,
 )
-from ._base import Solution, Solver, check_bounds
-from ._block_frank_wolfe import numbers
+from ._base import Solution, Solver, check_bounds, numbers
 from ._visits import visit_blocks
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 

@@ -5,8 +5,8 @@ import numpy as np
 from ..._validation import check_choice
 from ...optim._frank_wolfe import _core as core
 from ...optim._frank_wolfe._steps import universal
-from ._base import Solution, Solver, check_bounds
-from ._block_frank_wolfe import STEP_SIZES, batch_line_search, numbers
+from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
+from ._visits import batch_line_search
 
 __all__ = ["FrankWolfe"]
 

@@ -5,8 +5,7 @@ import numpy as np
 from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_flag, check_integer, check_strength
 from ._accelerators import accelerated
-from ._base import Solution, Solver
-from ._block_frank_wolfe import numbers
+from ._base import Solution, Solver, numbers
 
 __all__ = ["SaddlePointFrankWolfe", "saddle_visits"]
 
