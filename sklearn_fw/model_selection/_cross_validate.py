@@ -168,7 +168,7 @@ class _Search:
         own = [(path, values / share) for path, share in zip(paths, shares)]
         scores = self._parallel(_score_between, (self.scorer,), own)
         best = _best(scores, values)
-        chosen = clone(self.estimator).set_params(**paths[0].params_at(best))
+        chosen = clone(self.estimator).set_params(**paths[0]._params_at(best))
         chosen.fit(self.X, self.y, sample_weight=self.weight)
         return Bunch(
             values=values, scores=scores, best_value=best, best_estimator=chosen, path=None,

@@ -133,19 +133,8 @@ class RegularizationPath(ABC):
             sample_weight = check_sample_weight(sample_weight, length_of(X, "X"))
         return np.array([self._score(scorer, X, y, value, sample_weight) for value in at.tolist()])
 
-    def params_at(self, value):
-        """Parameters by which the estimator poses the problem of a value of the path.
-
-        Parameters
-        ----------
-        value : float
-            Value of the parameter.
-
-        Returns
-        -------
-        params : dict
-            For ``set_params`` of the estimator.
-        """
+    def _params_at(self, value):
+        """For ``set_params`` of the estimator, to pose the problem of a value."""
         return {self.param_name: check_number(value, "value")}
 
     def _score(self, scorer, X, y, value, weight):

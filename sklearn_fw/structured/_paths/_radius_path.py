@@ -115,19 +115,8 @@ class RadiusPath(RegularizationPath):
         self.radius_start_ = 0.0 if worst <= eps * (1 + TOUCH) else float(self.radii_[0])
         self.radius_end_ = max(lines.fall_to(self._hinges[-1] - eps), float(self.radii_[-1]))
 
-    def params_at(self, value):
-        """Parameters by which the estimator poses the problem of a radius.
-
-        Parameters
-        ----------
-        value : float
-            Radius.
-
-        Returns
-        -------
-        params : dict
-            For ``set_params`` of the estimator.
-        """
+    def _params_at(self, value):
+        """For ``set_params`` of the estimator, to pose the problem of a radius."""
         value = check_positive(value, "value")
         return {"solver": clone(self.estimator.solver_).set_params(radius=value)}
 
@@ -201,7 +190,7 @@ class RadiusPath(RegularizationPath):
             Ready to predict; its ``dual_gap_`` is the guarantee of the path at this radius.
         """
         fitted = copy.copy(self.estimator)
-        fitted.solver = fitted.solver_ = self.params_at(value)["solver"]
+        fitted.solver = fitted.solver_ = self._params_at(value)["solver"]
         fitted.coef_ = self.coef_at(value)
         fitted.dual_gap_ = self.gap_at(value)
         return fitted
