@@ -267,8 +267,10 @@ def entries():
                 "estimator_at": {"value": 1.0}, "predict": {"X": rows(4), "at": 1.0},
                 "score_path": {
                     "X": rows(), "y": two_classes(), "scoring": "accuracy", "at": np.array([0.1]),
+                    "sample_weight": weights(),
                 },
             },
+            variants={"sample_weight": [None]},
             aliases={"value": ("C",), "at": ("C",)},
             allows={("at", "no_axis"): "one value of the path"},
         ),

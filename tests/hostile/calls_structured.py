@@ -280,6 +280,7 @@ def of_paths():
                 "predict": {"X": table(), "at": 0.1},
                 "score_path": {
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([0.1]),
+                    "sample_weight": np.linspace(0.5, 2.0, 12),
                 },
             },
             aliases=aliases, allows=allows,
@@ -291,6 +292,7 @@ def of_paths():
                 "gap_at": {"radius": 1.0}, "predict": {"X": table(), "at": 1.0},
                 "score_path": {
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
+                    "sample_weight": np.linspace(0.5, 2.0, 12),
                 },
             },
             aliases={"at": ("radius", "value"), "value": ("radius",)}, allows=allows,
