@@ -288,10 +288,10 @@ def entries():
             lambda: {
                 "estimator": AsagaRegressor(l1_ratio=1.0, random_state=0, max_iter=50),
                 "X": rows(), "y": targets(), "sample_weight": weights(), "n_values": 3,
-                "ratio": 0.1,
+                "ratio": 0.1, "time_limit": 10.0,
             },
             allows={("estimator.alpha", "*"): "the path sets it"}, aliases={"X": ("feature",)},
-            variants={"X": [sparse_rows], "sample_weight": [None],
+            variants={"X": [sparse_rows], "sample_weight": [None], "time_limit": [None],
                       "estimator": [lambda: AsagaRegressor(
                 "huber", penalty=OBJECTS[0](), random_state=0)]},
         ),
