@@ -1,6 +1,5 @@
 """Saddle points of smooth convex-concave functions over sets known by linear oracles."""
 
-
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
