@@ -79,14 +79,16 @@ def shared(function):
 class _Shared:
     """A function that can be sent to another thread or process, and until when it may run."""
 
+    __slots__ = ("_ends", "_function")  # no dictionary: wrappers would copy it into their own
+
     def __init__(self, function, ends):
-        self.function, self.ends = function, ends
+        self._function, self._ends = function, ends
 
     def __call__(self, *args, **kwargs):
         # The clock of all processes; what is over already gets the least that is a limit.
-        left = None if self.ends is None else max(self.ends - time.time(), 1e-9)
+        left = None if self._ends is None else max(self._ends - time.time(), 1e-9)
         with time_budget(left):
-            return self.function(*args, **kwargs)
+            return self._function(*args, **kwargs)
 
 
 def time_left():

@@ -68,7 +68,8 @@ def drive(
     max_iter : int
         Budget in iterations.
     history : History, default=None
-        Where rows are written; a fit of several loops gives all of them the same. None makes one.
+        Where rows are written; a fit of several loops gives all of them the same, and reads it at
+        the end. None makes one.
     begin, end : callable, default=None
         Called around every step; ``end()`` returning True ends the loop.
     verbose : int, default=0
@@ -77,7 +78,8 @@ def drive(
     Returns
     -------
     outcome : Outcome
-        How the loop ended, the iterations that it made, and all rows of the history.
+        How the loop ended, the iterations that it made, and the columns of the history that it
+        made.
 
     Raises
     ------
@@ -85,7 +87,8 @@ def drive(
         When a reported number is not finite.
     """
     budget = budget_now()
-    history = History() if history is None else history
+    is_own = history is None
+    history = History() if is_own else history
     logger = get_logger(verbose)
     rounding = getattr(method, "rounding", 0.0) if tol > 0.0 else 0.0
 
@@ -132,4 +135,4 @@ def drive(
         record(row)
         if is_reached(row):
             status = Status.CONVERGED
-    return Outcome(status, n_iter, history.columns())
+    return Outcome(status, n_iter, history.columns() if is_own else {})

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
@@ -11,6 +12,7 @@ from sklearn_fw.optim import domains, minimize_saga, solve_matrix_game, solve_sa
 from sklearn_fw.random_fields import (
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MRFLearner,
     PerturbAndMAPMarginals,
     TRBPMarginals,
     TRWMarginals,
@@ -44,6 +46,12 @@ def linear(estimator, n_classes=None):
 
 def marginals(estimator):
     return estimator.fit(make_ising_clique(5, coupling=1.0, random_state=0))
+
+
+def learning():
+    X = np.random.default_rng(0).integers(0, 2, (40, 3)).astype(float)
+    X[::5, 1] = np.nan
+    return OptimizeResult(history=MRFLearner().learn(X).history)
 
 
 def saddle(variant):
@@ -97,6 +105,7 @@ CASES = {
         lambda: marginals(PerturbAndMAPMarginals(random_state=0)),
         {"n_iter", "n_oracle_calls", "objective"},
     ),
+    "learning": (learning, WALK | {"objective", "log_likelihood", "gain"}),
     "saddle": (
         lambda: saddle("fw"),
         WALK | {"n_oracle_calls", "objective", "dual_gap", "gap_x", "gap_y", "step_size"},
@@ -153,3 +162,10 @@ def test_last_row_is_the_answer(case):
                 assert answer[name + end] == history[column].max()
             else:
                 assert answer[name + end] == pytest.approx(last, rel=1e-12), column
+
+
+def test_learning_never_gets_worse():
+    history = learning().history
+    assert np.all(np.diff(history["objective"]) >= -1e-12)
+    assert np.isnan(history["gain"][0])
+    np.testing.assert_allclose(np.diff(history["log_likelihood"]), history["gain"][1:], atol=1e-12)

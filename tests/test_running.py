@@ -8,8 +8,8 @@ import warnings
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
 
 from _package import ROOT, sources
 from sklearn_fw import AsagaClassifier, StructuredSVM, TRWMarginals, regularization_path

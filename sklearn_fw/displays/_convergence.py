@@ -1,7 +1,6 @@
 """Picture of a fit; matplotlib is imported when it is drawn."""
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 from sklearn.utils.validation import check_is_fitted
 
 from .._figures import check_label, new_figure
@@ -77,9 +76,9 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        estimator : estimator or OptimizeResult
+        estimator : estimator, OptimizeResult or LearnedMRF
             Fitted; of a search ``best_estimator_``, of a pipeline its last step. Or what a function
-            of `sklearn_fw.optim` returned.
+            of `sklearn_fw.optim` or `MRFLearner.learn` returned.
         x : {"auto", "n_oracle_calls", "time", "n_iter"}, default="auto"
             Cost at which the curve is drawn: oracle calls, those of certificates included; seconds
             since the fit began; or iterations. "auto" takes oracle calls where they are counted.
@@ -110,11 +109,11 @@ class ConvergenceDisplay:
         ImportError
             When matplotlib is not installed.
         """
-        if isinstance(estimator, OptimizeResult):
-            history = estimator.get("history")
-        else:
+        if hasattr(estimator, "fit"):
             check_is_fitted(estimator)
             history = getattr(estimator, "history_", None)
+        else:
+            history = getattr(estimator, "history", None)
         kind_of = type(estimator).__name__
         if history is None:
             raise TypeError(

@@ -1,11 +1,10 @@
 """Choice of a value by cross-validation along paths, as a function."""
 
-import inspect
 from numbers import Real
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, indexable
 from sklearn.utils.parallel import delayed
 
 from .._budget import shared, time_budget
@@ -13,8 +12,8 @@ from .._packed import length_of, take
 from .._threads import parallel
 from .._validation import check_integer, check_sample_weight, find_labels
 from ._folds import split_folds
-from ._path import regularization_path
-from ._scoring import check_scorer
+from ._path import check_has_path, regularization_path
+from ._scoring import accepts, check_scorer
 
 __all__ = ["cross_validate_path"]
 
@@ -105,7 +104,9 @@ def cross_validate_path(
     >>> result.scores.shape, result.best_estimator.score(X, y) > 0.95
     ((3, 5), True)
     """
+    check_has_path(estimator)
     n_values, n_samples = check_integer(n_values, "n_values", 1), length_of(X, "X")
+    X, y = indexable(X, y)
     # "auto" becomes what it means for these outputs before scikit-learn looks at them.
     resolved = getattr(estimator, "_resolved", lambda X, y: estimator)(X, y)
     scorer = None if scoring is None else check_scorer(resolved, scoring)
@@ -128,8 +129,9 @@ class _Search:
 
     def on_grid(self, n_values):
         """One path on all data, whose grid is that of all folds."""
-        options, whole = self.options, self.options.keys() & {"Cs", "alphas"}
-        sizes = {} if whole else _accepted(self.estimator._regularization_path, n_values=n_values)
+        options, given = self.options, self.options.keys() & {"Cs", "alphas"}
+        sized = not given and accepts(self.estimator._regularization_path, "n_values")
+        sizes = {"n_values": n_values} if sized else {}
         path = regularization_path(
             self.estimator, self.X, self.y, sample_weight=self.weight, **sizes, **options
         )
@@ -227,13 +229,6 @@ def _scores(path, X, y, weight, test, scorer, values):
 
 def _take(weight, index):
     return None if weight is None else weight[index]
-
-
-def _accepted(function, **options):
-    """Options that a function has parameters for."""
-    known = inspect.signature(function).parameters
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
-    return {name: value for name, value in options.items() if takes_all or name in known}
 
 
 def _best(scores, values):

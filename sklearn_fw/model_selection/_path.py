@@ -307,14 +307,18 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     >>> (path.coefs_ != 0).sum(axis=1).tolist()
     [0, 2, 4, 4, 5]
     """
-    make = getattr(estimator, "_regularization_path", None)
-    if make is None or isinstance(estimator, type):
+    check_has_path(estimator)
+    if time_limit is None:
+        time_limit = getattr(estimator, "time_limit", None)
+    with time_budget(time_limit):
+        return estimator._regularization_path(X, y, sample_weight=sample_weight, **options)
+
+
+def check_has_path(estimator):
+    """Refuse what has no path, and classes in place of objects."""
+    if isinstance(estimator, type) or not hasattr(estimator, "_regularization_path"):
         kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
         raise TypeError(
             f"estimator must be a StructuredSVM, AsagaClassifier, AsagaRegressor or an object with "
             f"a method _regularization_path; got {kind}"
         )
-    if time_limit is None:
-        time_limit = getattr(estimator, "time_limit", None)
-    with time_budget(time_limit):
-        return make(X, y, sample_weight=sample_weight, **options)

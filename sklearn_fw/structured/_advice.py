@@ -44,7 +44,8 @@ def warn_of_budget(svm, blocks, status):
     share = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
     n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
     if status is Status.TIME_LIMIT:
-        ended = f"time_limit={svm.time_limit:.3g} ended the fit after {n_iter} passes"
+        own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
+        ended = f"time_limit{own} ended the fit after {n_iter} passes"
         helps = "a larger time_limit"
     else:
         ended, helps = f"{n_iter} passes were made", f"max_iter above {n_iter}"

@@ -7,6 +7,7 @@ from sklearn import config_context
 from sklearn.gaussian_process.kernels import Matern
 
 from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import PolynomialKernel
 
 RADIAL = ["rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
 
@@ -165,8 +166,8 @@ def test_length_scale_choices(rng):
         ({"max_rank": 0}, "max_rank"),
         ({"kernel": "precomputed"}, "square"),
         ({"kernel": "precomputed", "max_rank": 3}, "max_rank"),
-        ({"kernel": "polynomial", "degree": 0}, "degree"),
-        ({"kernel": "polynomial", "coef0": -1}, "coef0"),
+        ({"kernel": PolynomialKernel(0)}, "degree"),
+        ({"kernel": PolynomialKernel(coef0=-1)}, "coef0"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message, rng):

@@ -9,7 +9,7 @@ from sklearn_fw import AsagaClassifier
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.optim import solve_matrix_game
-from sklearn_fw.random_fields import LoopyBPMarginals, TRBPMarginals, TRWMarginals
+from sklearn_fw.random_fields import LoopyBPMarginals, MRFLearner, TRBPMarginals, TRWMarginals
 from sklearn_fw.structured import StructuredSVM
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -144,6 +144,18 @@ def test_fields_are_drawn_by_what_they_have():
         assert len(display.lines_[0].get_xdata()) == estimator.n_iter_
     with pytest.raises(ValueError, match="history is empty: the answer was found without iter"):
         ConvergenceDisplay.from_estimator(TRWMarginals().fit(mrf))
+
+
+def test_learning_is_drawn(rng):
+    X = rng.integers(0, 2, (30, 3)).astype(float)
+    X[::4, 0] = np.nan
+    learned = MRFLearner().learn(X)
+    display = ConvergenceDisplay.from_estimator(learned)
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), learned.history["objective"])
+    assert display.lines_[0].get_label() == "LearnedMRF"
+    complete = MRFLearner().learn(np.nan_to_num(X))
+    with pytest.raises(ValueError, match="history is empty"):
+        ConvergenceDisplay.from_estimator(complete)
 
 
 def test_results_of_functions_are_drawn():

@@ -5,6 +5,7 @@ import numpy as np
 from sklearn_fw.density import (
     KernelStudentTClassifier,
     KernelStudentTDensity,
+    PolynomialKernel,
     RelativeNoveltyDetector,
     kernel_student_t_fantasy,
 )
@@ -34,7 +35,7 @@ def weights(n=16):
 
 def density_params():
     return {
-        "kernel": "rbf", "length_scale": 1.0, "gamma": 0.5, "degree": 3, "coef0": 1.0,
+        "kernel": "rbf", "length_scale": 1.0,
         "sigma0": 0.1, "dof": 1.0, "beta": 0.01, "formula": "exact", "jacobian": False,
         "normalize": False, "support": "auto", "contamination": 0.1, "max_rank": 10,
         "random_state": 0,
@@ -58,6 +59,10 @@ def entries():
     why = "a container: it keeps what it is given, and estimators look into it"
     kept = {("values", "*"): why, ("blocks", "*"): why}
     return [
+        *build(
+            PolynomialKernel, lambda: {"degree": 2, "gamma": 0.5, "coef0": 1.0},
+            allows={("*", "*"): "stored; a fit checks"},
+        ),
         *fitting(
             KernelStudentTDensity, density_params,
             lambda: {"X": points(), "sample_weight": weights()},

@@ -144,7 +144,7 @@ def entries():
             optim.simulate_async,
             lambda: {
                 "X": rows(), "y": two_classes(), **data, "sample_weight": weights(),
-                "fit_intercept": False, "delay": 2, "n_epochs": 5, "tol": 1e-3, "step_size": 0.1,
+                "fit_intercept": False, "delay": 2, "max_iter": 5, "tol": 1e-3, "step_size": 0.1,
                 "sampling": "shuffle", "random_state": 0,
             },
             variants={"X": [sparse_rows], "sample_weight": [None], "loss": ["squared_hinge"],

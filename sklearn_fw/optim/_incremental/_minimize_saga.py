@@ -125,6 +125,9 @@ def minimize_saga(
 
     Notes
     -----
+    More than 13 parameters: the problem, the method and the budget in one call, where an estimator
+    has a constructor and ``fit``.
+
     An epoch costs O(nnz). Memory beyond X is about 3 n + 6 d numbers for one output; with several
     threads, or more than 260,000 sparse columns, the column indices of X once more, in four bytes.
 

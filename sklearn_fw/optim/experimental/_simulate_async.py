@@ -26,7 +26,7 @@ def simulate_async(
     sample_weight=None,
     fit_intercept=False,
     delay=0,
-    n_epochs=30,
+    max_iter=30,
     tol=0.0,
     step_size="auto",
     sampling="shuffle",
@@ -59,7 +59,7 @@ def simulate_async(
         Whether there is an intercept, which every step reads and changes.
     delay : int, default=0
         Longest delay, in steps; 0 is the method on one thread, and 1 differs by rounding only.
-    n_epochs : int, default=30
+    max_iter : int, default=30
         Largest number of epochs (steps on n_samples rows).
     tol : float, default=0.0
         Stop when the certificate is at most ``tol`` times what it is at zero coefficients, as
@@ -93,6 +93,8 @@ def simulate_async(
 
     Notes
     -----
+    More than 13 parameters: the problem, the method and the budget in one call, as `minimize_saga`.
+
     Every change has arrived by the end of an epoch, where threads meet as well.
 
     References
@@ -126,7 +128,7 @@ def simulate_async(
     )
     run, outcome = solve(
         problem, solver, tol=check_not_negative(tol, "tol"),
-        max_iter=check_integer(n_epochs, "n_epochs", 1), rng=check_random_state(random_state),
+        max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
         end=lambda run: run.diverged,
     )  # fmt: skip
     best = run.best

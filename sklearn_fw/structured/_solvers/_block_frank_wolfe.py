@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from ..._kernels.common.step_rules import short_step
+from ..._loop import IterativeMethod
 from ..._validation import (
     check_choice,
     check_flag,
@@ -86,6 +87,9 @@ class BlockFrankWolfe(Solver):
 
     Notes
     -----
+    More than 13 parameters: four say what the cache is, two are the sides of a box, and each is a
+    grid key of its own.
+
     A pass makes n visits and costs n oracle calls minus cache hits; a gap pass costs n more. The
     expected gap falls as O(1/k). Memory: one number per part of every sample, plus
     ``cache_size`` labellings per sample when corners are kept.
@@ -221,7 +225,7 @@ def _is_flag_or_auto(value):
     return isinstance(value, bool) or (isinstance(value, str) and value == "auto")
 
 
-class _BlockMethod:
+class _BlockMethod(IterativeMethod):
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
