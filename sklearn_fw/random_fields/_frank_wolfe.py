@@ -116,7 +116,7 @@ class TRWRun(IterativeMethod):
     def resume(self, labellings, weights, delta):
         """Start from a mixture of labellings; ``weights[0]`` is that of the uniform point."""
         for labels in labellings:
-            self._number(self.polytope.atom(labels))
+            self._number(self.polytope._atom(labels))
         self.alpha[:] = weights
         if self.settings.contraction == "adaptive" and delta > 0.0:
             self.delta = min(self.delta, delta)

@@ -216,7 +216,7 @@ def check_edge_probabilities(rho, edges, n_variables):
             f"{rho.sum():.6g}"
         )
     rho = np.clip(rho, 0.0, 1.0)
-    inside = trees.overfull(rho, TOLERANCE)
+    inside = trees._overfull(rho, TOLERANCE)
     if inside is not None:
         total = rho[inside[edges].all(axis=1)].sum()
         n_inside = int(inside.sum())

@@ -8,15 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_fw.optim import domains
-from sklearn_fw.optim.domains import (
-    Atom,
-    DenseAtom,
-    ProductAtom,
-    RankOneAtom,
-    SparseAtom,
-    UnitAtom,
-)
-from sklearn_fw.optim.domains._atoms import SHORT, as_atom
+from sklearn_fw.optim.domains import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
+from sklearn_fw.optim.domains._atoms import SHORT, ProductAtom, as_atom
 from sklearn_fw.optim.domains._base import ask
 
 ENTRIES = st.sampled_from([0.0, -0.0, 1.0, 1.0, -2.0, 0.5])

@@ -5,6 +5,7 @@ import math
 import pickle
 import re
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,6 +47,29 @@ def products(*factors):
     return np.array([np.concatenate(parts) for parts in itertools.product(*factors)])
 
 
+CYCLE = [(0, 1), (1, 2), (2, 0)]
+
+
+def forests(n_nodes):
+    """Indicators of all trees of a complete graph."""
+    edges = list(itertools.combinations(range(n_nodes), 2))
+    chosen = itertools.combinations(range(len(edges)), n_nodes - 1)
+    trees = [c for c in chosen if nx.is_tree(nx.Graph([edges[e] for e in c]))]
+    trees = [c for c in trees if len({n for e in c for n in edges[e]}) == n_nodes]
+    return np.array([np.isin(np.arange(len(edges)), c) for c in trees], dtype=float)
+
+
+def labellings(n_states, edges):
+    """Indicators of all labellings: states of nodes, then pairs of states of edges."""
+    found = []
+    for labels in itertools.product(*map(range, n_states)):
+        parts = [np.arange(k) == label for k, label in zip(n_states, labels)]
+        for a, b in edges:
+            parts.append(np.outer(parts[a], parts[b]).ravel())
+        found.append(np.concatenate(parts))
+    return np.array(found, dtype=float)
+
+
 # Domain and all its vertices.
 POLYTOPES = {
     "simplex": (Simplex(4), unit_vectors(4)),
@@ -70,7 +94,28 @@ POLYTOPES = {
         products(unit_vectors(2), corners([-1, -1], [1, 1]), perfect_matchings(4)),
     ),
 }
-CASES = [pytest.param(*case, id=name) for name, case in POLYTOPES.items()]
+POLYTOPES |= {
+    "trees": (SpanningTrees(list(itertools.combinations(range(4), 2)), 4), forests(4)),
+    "chain": (
+        MarginalPolytope([2, 3, 1], [(0, 1), (2, 1)]),
+        labellings([2, 3, 1], [(0, 1), (2, 1)]),
+    ),
+    "cycle": (MarginalPolytope([2, 2, 2], CYCLE), labellings([2, 2, 2], CYCLE)),
+    "cycle by trying": (
+        MarginalPolytope([2, 3, 2], CYCLE, "enumeration"),
+        labellings([2, 3, 2], CYCLE),
+    ),
+}
+
+
+def cases(method="lmo"):
+    """Domains that have a method or an attribute."""
+    return [
+        pytest.param(*case, id=name) for name, case in POLYTOPES.items() if hasattr(case[0], method)
+    ]
+
+
+CASES = cases()
 
 
 def gradients(rng, size):
@@ -113,31 +158,6 @@ class TestPolytopes:
         domain.start().to_array()[:] = 7.0
         np.testing.assert_array_equal(domain.start().to_array(), before)
 
-    def test_diameter(self, domain, vertices):
-        distances = np.linalg.norm(vertices[:, None] - vertices, axis=2)
-        assert domain.diameter == pytest.approx(distances.max(), rel=1e-15)
-
-    def test_contains(self, domain, vertices, rng):
-        assert all(domain.contains(vertex) for vertex in vertices)
-        assert domain.contains(domain.start().to_array(), tol=0.0)
-        answers = set()
-        for stretch in [0.5, 0.95, 1.05, 1.5] * 5:
-            weights = rng.dirichlet(np.full(len(vertices), 0.2), size=2)
-            center, other = weights @ vertices
-            x = center + stretch * (other - center)
-            expected = is_combination(x, vertices)
-            assert domain.contains(x, tol=1e-7) == expected, x
-            answers.add(expected)
-        assert answers == {True, False} or len(vertices) < 5
-
-    def test_contains_looks_at_every_entry(self, domain, vertices, rng):
-        inner = vertices.mean(axis=0)
-        for place in range(domain.size):
-            for change in (0.01, -0.01, 3.0, -3.0):
-                x = inner.copy()
-                x[place] += change
-                assert domain.contains(x, tol=1e-7) == is_combination(x, vertices)
-
     def test_traits(self, domain, vertices):
         assert domain.is_polytope
         assert domain.strong_convexity == 0.0
@@ -145,6 +165,37 @@ class TestPolytopes:
         again = pickle.loads(pickle.dumps(domain))
         gradient = np.arange(domain.size) - 1.0
         assert again.lmo(gradient).key == domain.lmo(gradient).key
+
+
+@pytest.mark.parametrize("domain, vertices", cases("diameter"))
+def test_diameter(domain, vertices):
+    distances = np.linalg.norm(vertices[:, None] - vertices, axis=2)
+    assert domain.diameter == pytest.approx(distances.max(), rel=1e-15)
+
+
+@pytest.mark.parametrize("domain, vertices", cases("contains"))
+def test_contains(domain, vertices, rng):
+    assert all(domain.contains(vertex) for vertex in vertices)
+    assert domain.contains(domain.start().to_array(), tol=0.0)
+    answers = set()
+    for stretch in [0.5, 0.95, 1.05, 1.5] * 5:
+        weights = rng.dirichlet(np.full(len(vertices), 0.2), size=2)
+        center, other = weights @ vertices
+        x = center + stretch * (other - center)
+        expected = is_combination(x, vertices)
+        assert domain.contains(x, tol=1e-7) == expected, x
+        answers.add(expected)
+    assert answers == {True, False} or len(vertices) < 5
+
+
+@pytest.mark.parametrize("domain, vertices", cases("contains"))
+def test_contains_looks_at_every_entry(domain, vertices, rng):
+    inner = vertices.mean(axis=0)
+    for place in range(domain.size):
+        for change in (0.01, -0.01, 3.0, -3.0):
+            x = inner.copy()
+            x[place] += change
+            assert domain.contains(x, tol=1e-7) == is_combination(x, vertices)
 
 
 # ---- shapes --------------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ from _problems import ROUNDING, fit, optimum, part_blocks, problem
 from _random_scores import random_scores
 from _referees import all_labelings, labeling_values
 from sklearn_fw import regularization_path
+from sklearn_fw._kernels.common import prox
 from sklearn_fw._kernels.graphs import tree
 from sklearn_fw._kernels.structured import class_blocks
 from sklearn_fw._kernels.structured.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
 from sklearn_fw.inference import Enumeration, TreeMaxProduct
 from sklearn_fw.inference._oracles._tree import _forest
-from sklearn_fw.projections import project_simplex
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     MulticlassModel,
@@ -76,14 +76,6 @@ def test_a_visit_maximises_the_dual_of_its_block(name, rng):
     np.testing.assert_allclose(losses, costs, **ROUNDING)
 
 
-def test_projection_inside_the_kernel(rng):
-    for n in (1, 2, 3, 10, 40):
-        for scale in (0.1, 1.0, 100.0):
-            point, out = scale * rng.normal(size=n), np.empty(n)
-            in_python(class_blocks.project_simplex)(point, np.empty(n), out)
-            np.testing.assert_allclose(out, project_simplex(point), rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.parametrize("averaging", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
@@ -96,6 +88,7 @@ def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
         visit(blocks, exact_rules(p), [0])  # makes what the kernel wants to know
         if kernel is not class_blocks.exact_visits:
             without_wrappers(class_blocks, monkeypatch)
+            without_wrappers(prox, monkeypatch)
         order = np.random.default_rng(0).integers(-1, blocks.n_blocks, size=60)
         uniforms = np.random.default_rng(1).random(60)
         kernel(

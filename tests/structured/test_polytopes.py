@@ -1,5 +1,7 @@
 """Polytopes of outputs: prox steps and constants against all outputs, and what models may lack."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -13,7 +15,8 @@ from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
 from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
-from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean, polytopes_of
 
 # ---- constants -----------------------------------------------------------------------------------
 
@@ -174,6 +177,30 @@ def test_projection_that_takes_too_many_calls(rng):
 
 
 # ---- models --------------------------------------------------------------------------------------
+
+
+class ManyCandidates(Candidates):
+    """No vector is longer than the candidates."""
+
+    def label_vector(self, x, y):
+        return self.lmo(x, np.arange(len(x)) == y)
+
+    def lmo(self, x, s):
+        return np.bincount([np.argmax(s)], minlength=len(x)).astype(float)
+
+
+def test_radii_need_one_column_at_a_time(rng):
+    X, y, weight = [rng.normal(size=(4000, 2))], [7], np.ones(1)
+    parts = polytopes_of(BlackBoxBlocks(ManyCandidates().initialize(X, y), X, y, weight))
+    tracemalloc.start()
+    try:
+        radii = {norm: parts.radii(norm)[0] for norm in ("l1", "l2")}
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4000 * 4000 * 8 / 20
+    assert radii["l1"] == pytest.approx(np.abs(X[0]).max(), rel=1e-12)
+    assert radii["l2"] == pytest.approx(np.linalg.norm(X[0], axis=1).max(), rel=1e-12)
 
 
 def test_models_that_lack_something():

@@ -31,7 +31,8 @@ class ActiveSet:
         self._rows = _Rows()
         for atom, weight in zip(atoms, weights, strict=True):
             if weight > 0:
-                self._weights[self._slot_of(as_atom(atom, None, "a start"))] += weight
+                slot = self._slot_of(as_atom(atom, None, "a start"))
+                self._weights[slot] += weight  # a new array, if it had to grow
         self._settle()
 
     def __len__(self):

@@ -169,7 +169,8 @@ class Backtracking:
 
 
 def _parabola(state, curvature):
-    return short_step(state.direction_gap, curvature, state.max_step)
+    step = short_step(state.direction_gap, curvature, state.max_step)
+    return step if step < math.inf else 0.0  # nothing moves: a slope of rounding errors
 
 
 RULES = {

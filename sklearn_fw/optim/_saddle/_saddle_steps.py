@@ -190,7 +190,7 @@ def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
         )
     if variant == "block" and not (isinstance(step_size, str) and step_size == "universal"):
         raise ValueError(f"variant='block' has step_size='universal' only, got {step_size!r}")
-    if callable(step_size) or isinstance(step_size, Real):
+    if callable(step_size) or (isinstance(step_size, Real) and not isinstance(step_size, bool)):
         return named_rule(step_size)
     check_choice(step_size, "step_size", RULES)
     if step_size in ("universal", "fictitious"):

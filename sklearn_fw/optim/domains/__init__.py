@@ -32,9 +32,9 @@ Where several vertices are lowest the answer is the same in every call: the firs
 equals if nothing else is said.
 """
 
-from ._atoms import Atom, DenseAtom, ProductAtom, RankOneAtom, SparseAtom, UnitAtom
+from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
 from ._base import Domain
-from ._marginals import LabellingAtom, LocalPolytope, MarginalPolytope
+from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, PerfectMatchings
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, Product, Simplex
 from ._trees import SpanningTrees
@@ -48,12 +48,10 @@ __all__ = [
     "Domain",
     "L1Ball",
     "L2Ball",
-    "LabellingAtom",
     "LocalPolytope",
     "MarginalPolytope",
     "PerfectMatchings",
     "Product",
-    "ProductAtom",
     "RankOneAtom",
     "Simplex",
     "SpanningTrees",

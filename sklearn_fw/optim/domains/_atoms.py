@@ -32,7 +32,7 @@ class Atom(ABC):
 
     See Also
     --------
-    UnitAtom, SparseAtom, RankOneAtom, DenseAtom, ProductAtom : The kinds that there are.
+    UnitAtom, SparseAtom, RankOneAtom, DenseAtom : The kinds that there are.
 
     Examples
     --------

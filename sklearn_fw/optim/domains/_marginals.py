@@ -18,6 +18,7 @@ from ._atoms import SparseAtom
 from ._base import Domain
 
 ROUNDING = 1e-12  # of a sum of scores, relative
+MOST = 2.0**28  # numbers of a point
 
 
 class LabellingAtom(SparseAtom):
@@ -53,8 +54,12 @@ class _Marginals(Domain):
             raise ValueError(
                 f"n_states must hold a positive integer for each node, got {n_states!r:.80}"
             )
+        if given.sum() > MOST:
+            raise ValueError(f"n_states must sum to at most {MOST:g}, got {given.sum():.3g}")
         self.n_states = given.astype(np.int64)
         self.edges = check_edges(edges, len(given), "nodes")
+        if (given[self.edges].prod(axis=1)).sum() > MOST:
+            raise ValueError(f"n_states and edges make tables of more than {MOST:g} numbers")
         self.parts = FlatParts(self.n_states, self.edges)
         self.size = self.parts.size
 
@@ -136,7 +141,7 @@ class MarginalPolytope(_Marginals):
 
         Returns
         -------
-        LabellingAtom
+        SparseAtom
             The vertex, with ``labels``, ``value`` and ``bound``.
         """
         scores = self._scores(gradient)
@@ -145,7 +150,7 @@ class MarginalPolytope(_Marginals):
         except TimeoutError:
             # An exact oracle has nothing before its end; one round of these takes little time.
             labels, _, upper = BestOf().argmax(scores, start)
-        atom = self.atom(labels)
+        atom = self._atom(labels)
         terms = np.asarray(gradient)[atom.places]
         atom.value, atom.bound = float(terms.sum()), -float(upper)
         # Exact oracles may sum up in another order; what else they say of the value is not used.
@@ -153,19 +158,8 @@ class MarginalPolytope(_Marginals):
             atom.bound = atom.value
         return atom
 
-    def atom(self, labels):
-        """The vertex that a labelling is.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n_nodes,), integer
-            State of each node.
-
-        Returns
-        -------
-        LabellingAtom
-            The vertex.
-        """
+    def _atom(self, labels):
+        """The vertex that a labelling is."""
         labels = np.asarray(labels)
         return LabellingAtom(self.size, self.parts.places(labels[None])[0], 1.0, labels)
 
@@ -224,7 +218,7 @@ class LocalPolytope(_Marginals):
 
         Returns
         -------
-        LabellingAtom
+        SparseAtom
             The vertex, with ``labels``, ``value`` and ``bound``.
         """
         node, edge, _, upper = self._program.vertex(self._scores(gradient), start)

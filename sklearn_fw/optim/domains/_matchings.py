@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._validation import check_flag, check_integer, check_not_negative
 from ...inference._oracles._assignment import best_pairs
+from ...projections._vectors import BEYOND
 from ._atoms import SparseAtom
 from ._base import Described
 
@@ -63,6 +64,7 @@ class BipartiteMatchings(Described):
             return 0.0 if self.perfect else 1.0
         return math.sqrt(2.0 * min(self.shape))
 
+    @np.errstate(**BEYOND)
     def lmo(self, gradient):
         scores = -self._vector(gradient, "gradient").reshape(self.shape)
         (rows, columns), error = best_pairs(scores, self.perfect)

@@ -87,22 +87,12 @@ class SpanningTrees(Described):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         if np.any(x < -tol) or abs(x.sum() - self.n_tree_edges) > tol:
             return False
-        return self.overfull(np.maximum(x, 0.0), tol) is None
+        return self._overfull(np.maximum(x, 0.0), tol) is None
 
-    def overfull(self, x, tol):
-        """A set of nodes that has more expected edges inside than trees have.
+    def _overfull(self, x, tol):
+        """A mask of nodes with more expected edges inside than trees have; None if none is found.
 
-        Parameters
-        ----------
-        x : ndarray of shape (size,)
-            Numbers that are not negative.
-        tol : float
-            By how much a sum may be too large.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes,), bool, or None
-            The set; None if none is found, see the Notes of the class.
+        ``x`` is not negative, and sums may be too large by ``tol``; see the Notes of the class.
         """
         order = np.argsort(-x, kind="stable")
         n_added = kernels().overfull_cluster(self.edges, order, x, self.n_nodes, tol)
@@ -113,7 +103,7 @@ class SpanningTrees(Described):
         return None if self.n_nodes > EXACT_CHECK_MAX_NODES else self._minimum_cut_set(x, tol)
 
     def _minimum_cut_set(self, x, tol):
-        """`overfull` without misses: for each root the set S with the root that has the least::
+        """`_overfull` without misses: for each root the set S with the root that has the least::
 
             |S| - x(inside S) = sum_{i in S} (1 - x(at i) / 2) + x(between S and the rest) / 2
 
