@@ -39,7 +39,7 @@ def set_to_gibbs(parts, dual, tables, first, last, values):
     The graph must be a forest. ``values`` receives the log-partitions of blocks first..last, less
     the score of the truth. Cost: that of `tree_marginals_batch`.
     """
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     n_nodes, n_edges = 0, 0
     for i in range(first, last):
         n_nodes = max(n_nodes, parts.node_start[i + 1] - parts.node_start[i])

@@ -6,7 +6,7 @@ n_states^2,), of any two points of a block.
 
 from .._jit import inner, njit
 from .blocks import values_of_block
-from .parts import add_to_weights, apply_adjoint, labels_value, take_step
+from .parts import add_pairs, add_to_weights, apply_adjoint, labels_value, take_step
 
 
 @njit
@@ -17,10 +17,18 @@ def values(parts, dual, corners, i, scratch):
     return current, labels_value(parts, dual.w, i, truth, scratch)
 
 
+@njit
+def corner(parts, i, labels, nodes, tables):
+    """Marginals of a labelling, into arrays of zeros."""
+    for t in range(labels.size):
+        nodes[t, labels[t]] = 1.0
+    add_pairs(parts.mix, parts, i, labels, 1.0, tables)
+
+
 @inner
 def _apply_adjoint_of(parts, i, nodes, tables, scratch):
     """``F_i' delta`` of a direction into the buffer; returns its squared norm."""
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
     for r in range(parts.row_start[i + 1] - parts.row_start[i]):
         scratch.active[r] = False
