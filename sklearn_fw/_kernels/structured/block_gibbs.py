@@ -28,7 +28,7 @@ def node_losses(parts, nodes, first, last, loss):
     for i in range(first, last):
         loss[i] = 0.0
         for t in range(parts.node_start[i], parts.node_start[i + 1]):
-            cost = dot(nodes[t], parts.cost[parts.truth[t]])
+            cost = dot(nodes[t], parts.cost[parts.cost_row[t]])
             loss[i] += parts.weight[i] * parts.node_cost[t] * cost
 
 

@@ -43,7 +43,8 @@ class Parts(NamedTuple):
     exhaustive: bool  # the oracle tries all labellings (small graphs with cycles)
     truth: np.ndarray  # (n_nodes,) int32
     node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
-    cost: np.ndarray  # (n_states, n_states) cost[truth, state], zero diagonal
+    cost_row: np.ndarray  # (n_nodes,) int32 row of its costs
+    cost: np.ndarray  # (n_cost_rows, n_states) cost of each state, zero for the true one
     whole_cost: float  # cost of any difference at all (zero-one loss), else 0
     weight: np.ndarray  # (n,) p_i, summing to one
     n_attributes: int
@@ -126,7 +127,7 @@ def block_scores(parts, w, i, loss_weight, scratch):
         start = parts.node_start[i]
         for t in range(parts.node_start[i + 1] - start):
             factor = loss_weight * parts.node_cost[start + t]
-            out, cost = scratch.scores[t], parts.cost[parts.truth[start + t]]
+            out, cost = scratch.scores[t], parts.cost[parts.cost_row[start + t]]
             for k in range(n_states):
                 out[k] += factor * cost[k]
 
@@ -199,9 +200,8 @@ def labels_loss(parts, i, labels):
     loss = 0.0
     differs = False
     for t in range(parts.node_start[i + 1] - start):
-        true = parts.truth[start + t]
-        loss += parts.node_cost[start + t] * parts.cost[true, labels[t]]
-        differs = differs or labels[t] != true
+        loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
+        differs = differs or labels[t] != parts.truth[start + t]
     return loss + parts.whole_cost if differs else loss
 
 

@@ -41,9 +41,9 @@ class PartBlocks(Blocks):
     """
 
     def __init__(self, parts, oracle, n_jobs=None):
-        largest = parts.node_cost * parts.cost.max(axis=1)[parts.truth]
+        largest = parts.node_cost * parts.cost.max(axis=1)[parts.cost_row]
         losses = np.add.reduceat(largest, parts.node_start[:-1]) + parts.whole_cost
-        n_states = len(parts.cost)
+        n_states = parts.cost.shape[1]
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = _mean_square(parts)
@@ -67,7 +67,7 @@ class PartBlocks(Blocks):
 
     def _reset(self, capacity):
         parts = self._parts
-        n_nodes, n_states = len(parts.truth), len(parts.cost)
+        n_nodes, n_states = len(parts.truth), parts.cost.shape[1]
         self._nodes = np.zeros((n_nodes, n_states))
         self._tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
         dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
@@ -94,7 +94,7 @@ class PartBlocks(Blocks):
         self._scratch = self._make_scratch()
 
     def _view(self, flat):
-        parts, n_states = self._parts, len(self._parts.cost)
+        parts, n_states = self._parts, self._parts.cost.shape[1]
         if flat.size == 0:
             return Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
         cut = parts.n_attributes * parts.n_columns
@@ -102,7 +102,7 @@ class PartBlocks(Blocks):
         return Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
 
     def _make_scratch(self):
-        parts, n_states = self._parts, len(self._parts.cost)
+        parts, n_states = self._parts, self._parts.cost.shape[1]
         n_nodes = np.diff(parts.node_start).max()
         n_rows = np.diff(parts.row_start).max()
         n_attributes = np.diff(parts.attribute_start).max(initial=0)
@@ -406,7 +406,7 @@ class PartBlocks(Blocks):
         """What must not change between fits: else the dual variables mean something else."""
         parts = self._parts
         return (
-            parts.truth, parts.node_start, parts.node_cost, parts.cost, np.array(parts.whole_cost),
+            parts.truth, parts.node_start, parts.node_cost, parts.cost_row, parts.cost, np.array(parts.whole_cost),
             parts.edges, parts.edge_table,
         )  # fmt: skip
 

@@ -337,7 +337,7 @@ class PartPolytopes:
             np.maximum.at(largest, sample, mass)
             return 0.5 * largest
         squares = np.bincount(sample, mass**2, minlength=len(self.weight))
-        squares *= parts.n_columns // len(parts.cost)
+        squares *= parts.n_columns // parts.cost.shape[1]
         return np.sqrt(0.5 * (squares + (self._n_pairs**2).sum(axis=1)))
 
     # ---- Euclidean -------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ class PartPolytopes:
         are means of few corners.
         """
         if geometry == "entropy":
-            return self._lengths * np.log(len(self._parts.cost))
+            return self._lengths * np.log(self._parts.cost.shape[1])
         return self._lengths + (self._n_pairs**2).sum(axis=1)
 
     def center(self):
@@ -362,13 +362,13 @@ class PartPolytopes:
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
-        n_states, n_entries = len(self._parts.cost), self._dual.tables.shape[1]
+        n_states, n_entries = self._parts.cost.shape[1], self._dual.tables.shape[1]
         nodes = np.repeat(self.weight, self._lengths * n_states)
         return np.concatenate([nodes, np.repeat(self.weight, n_entries)])
 
     def project(self, p, accuracy):
         """Nearest marginals."""
-        n_states, cut = len(self._parts.cost), self._dual.nodes.size
+        n_states, cut = self._parts.cost.shape[1], self._dual.nodes.size
         if self._parts.n_tables == 0:  # nodes are independent
             self.n_calls += len(self.weight)
             return project_simplex(p.reshape(-1, n_states)).ravel()
@@ -390,7 +390,7 @@ class PartPolytopes:
 
     def _best_corner(self, i, s):
         """z(y) of the labelling of sample i with the largest ``<s, z(y)>``."""
-        parts, n_states, length = self._parts, len(self._parts.cost), self._lengths[i]
+        parts, n_states, length = self._parts, self._parts.cost.shape[1], self._lengths[i]
         cut = length * n_states
         tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
         first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]

@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...inference._scores import is_forest
-from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel, Rows
 from ._part_scores import Graph
 from ._tabular import check_rows, one_row_each
 
@@ -89,7 +89,7 @@ class MultilabelModel(PairwiseModel):
         self : MultilabelModel
             The model.
         """
-        self.task_loss_ = check_sum_loss(self.task_loss)
+        self._set_losses()
         check_flag(self.fit_intercept, "fit_intercept")
         X = check_rows(X)
         y = _check_indicators(y)
@@ -173,12 +173,9 @@ class MultilabelModel(PairwiseModel):
             self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
         )
 
-    def _costs(self, states, node_start, training=True):
-        cost, task_loss = 1.0 - np.eye(2), self._loss_of(training)
-        if task_loss == "zero_one":
-            return np.zeros(len(states)), cost, 1.0
-        factor = 1.0 if task_loss == "hamming_sum" else 1.0 / len(self.classes_)
-        return np.full(len(states), factor), cost, 0.0
+    @property
+    def _state_labels(self):
+        return np.array([0, 1])
 
 
 def _check_indicators(y):

@@ -15,10 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from ..._validation import check_array_of_numbers, check_choice, check_magnitude
+from ..._validation import check_array_of_numbers, check_magnitude
 from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
 from ...inference._oracles._checked import name_of
-from ._base import REQUIRED, StructuredModel
+from ...task_losses import HammingLoss, Truth
+from ...task_losses._costs import costs_of
+from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import PartScores, pairwise_scores
 from ._sparse_weights import dense_part, product
 
@@ -35,10 +37,13 @@ class Rows(NamedTuple):
 class PairwiseModel(StructuredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`), how
-    outputs are encoded (`_encode`, `_decode`) and what a wrong state costs (`_costs`), and set
-    ``n_features_in_, n_states_, n_columns_, n_markers_, n_tables_`` in ``initialize``.
+    Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
+    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and set
+    ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``.
     """
+
+    _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
+    class_weight = None  # of models without this parameter
 
     # ---- hooks ---------------------------------------------------------------------------------
 
@@ -58,16 +63,40 @@ class PairwiseModel(StructuredModel):
         """The `Graph` of samples with so many nodes each."""
         raise NotImplementedError
 
-    def _costs(self, states, node_start, training=True):
-        """The fields ``node_cost``, ``cost`` and ``whole_cost`` of `Parts`.
+    @property
+    def _state_labels(self):
+        """Labels of the states."""
+        return self.classes_
 
-        Class weights count in training, not when predictions are judged.
-        """
-        raise NotImplementedError
+    # ---- losses --------------------------------------------------------------------------------
 
-    def _loss_of(self, training):
-        """The name of the loss; "auto" judges by a loss between 0 and 1."""
-        return self.task_loss_ if training or self.task_loss != "auto" else "hamming"
+    def _set_losses(self):
+        """Resolve ``task_loss``, which has to know costs of nodes."""
+        is_auto = isinstance(self.task_loss, str) and self.task_loss == "auto"
+        self.task_loss_ = "hamming_sum" if is_auto else self.task_loss
+        self._training_loss = loss_of_nodes(self, self.task_loss_, self._loss_names)
+        # Of "auto" the judge is a loss between 0 and 1.
+        self._judging_loss = HammingLoss() if is_auto else self._training_loss
+        if self.class_weight is not None and not self._loss_is_a_sum:
+            raise ValueError(
+                f"class_weight needs a loss that is a sum over nodes, not {self.task_loss!r}"
+            )
+
+    @property
+    def _loss_is_a_sum(self):
+        """Whether the loss of the training is a sum over nodes."""
+        return self._training_loss.decomposes
+
+    def _truth_of(self, states, node_start):
+        return Truth(states, node_start, (self._state_labels,))
+
+    def _costs(self, states, node_start):
+        """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
+        costs = costs_of(self._training_loss, self._truth_of(states, node_start))
+        if self.class_weight is None:
+            return costs
+        weights = np.append(self.class_weight_, 1.0)  # the last is of unknown labels
+        return costs.weighted(weights[states])
 
     # ---- sizes ---------------------------------------------------------------------------------
 
@@ -128,7 +157,7 @@ class PairwiseModel(StructuredModel):
             rows.row_start, indptr, _writable(matrix.indices), self._n_attributes
         )
         graph = self._graph(np.diff(rows.node_start))
-        node_cost, cost, whole_cost = self._costs(states, rows.node_start)
+        costs = self._costs(states, rows.node_start)
         parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -143,9 +172,10 @@ class PairwiseModel(StructuredModel):
             edge_table=graph.table,
             exhaustive=False,
             truth=states,
-            node_cost=node_cost,
-            cost=cost,
-            whole_cost=float(whole_cost),
+            node_cost=costs.factor,
+            cost_row=costs.row,
+            cost=costs.table,
+            whole_cost=costs.whole,
             weight=weight,
             n_attributes=self._n_attributes,
             n_columns=self.n_columns_,
@@ -223,15 +253,12 @@ class PairwiseModel(StructuredModel):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
-        states = self._encode(y, node_start)
-        node_cost, cost, whole_cost = self._costs(true, node_start, training)
-        cost = np.vstack([cost, np.ones(len(cost))])  # row -1
-        full = np.flatnonzero(np.diff(node_start))  # those without nodes have nothing wrong
-        starts, losses = node_start[full], np.zeros(len(node_start) - 1)
-        losses[full] = np.add.reduceat(node_cost * cost[true, states], starts)
-        if whole_cost:
-            losses[full] += whole_cost * np.logical_or.reduceat(true != states, starts)
-        return losses
+        states, truth = self._encode(y, node_start), self._truth_of(true, node_start)
+        if training:
+            return self._costs(true, node_start).losses(truth, states)
+        if self._judging_loss._has_value:
+            return self._judging_loss.losses(*(_plain_outputs(outputs) for outputs in (y_true, y)))
+        return costs_of(self._judging_loss, truth).losses(truth, states)
 
     # ---- one sample: the four methods, for users, other solvers and tests ------------------------
 
@@ -298,11 +325,10 @@ class PairwiseModel(StructuredModel):
         if scores.check().n_states != self.n_states_:
             raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
         node_start = np.array([0, scores.n_nodes])
-        states = self._truth(y_true, node_start)
-        node_cost, cost, whole_cost = self._costs(states, node_start)
-        if whole_cost:
+        if not self._loss_is_a_sum:
             raise ValueError("the zero-one loss is not a sum over nodes and cannot be augmented")
-        unary = scores.unary + node_cost[:, None] * cost[states]
+        costs = self._costs(self._truth(y_true, node_start), node_start)
+        unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
@@ -391,17 +417,11 @@ class PairwiseModel(StructuredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        node_cost, cost, whole_cost = self._costs(states, node_start)
-        unary = scores.unary + node_cost[:, None] * cost[states]
+        costs = self._costs(states, node_start)
+        unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
-        labels, _ = augmented_argmax(self.default_oracle(), scores, states, whole_cost)
+        labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
         return self._decode(labels, node_start)[0]
-
-
-def check_sum_loss(task_loss):
-    """The loss to train by, of a model with a sum over nodes."""
-    check_choice(task_loss, "task_loss", {"auto", "hamming", "hamming_sum", "zero_one"})
-    return "hamming_sum" if task_loss == "auto" else task_loss
 
 
 def has_parts(model):
@@ -443,6 +463,10 @@ def _singleton(item):
     container = np.empty(1, dtype=object)
     container[0] = item
     return container
+
+
+def _plain_outputs(y):
+    return list(y.toarray() if sp.issparse(y) else y)
 
 
 def _plain(matrix):
