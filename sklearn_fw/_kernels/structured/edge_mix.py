@@ -64,9 +64,16 @@ def add_mixed_pair(mix, e, a, b, factor, n_states, out):
 
 @njit
 def add_mixed_marginals(mix, first, marginals, out):
-    """Marginals of the edges from ``first`` on, (m, n_states, n_states), summed into flat tables."""
+    """Marginals of the edges from ``first`` on, (m, n_states, n_states), into flat tables."""
     n_states = marginals.shape[1]
     for e in range(marginals.shape[0]):
         for a in range(n_states):
             for b in range(n_states):
                 add_mixed_pair(mix, first + e, a, b, marginals[e, a, b], n_states, out)
+
+
+@njit
+def add_mixed_labels(mix, first, ends, n_states, out):
+    """Pairs of states (m, 2) of the edges from ``first`` on, summed into flat tables."""
+    for e in range(ends.shape[0]):
+        add_mixed_pair(mix, first + e, ends[e, 0], ends[e, 1], 1.0, n_states, out)

@@ -131,7 +131,6 @@ def block_scores(parts, w, i, loss_weight, scratch):
             for k in range(n_states):
                 out[k] += factor * cost[k]
 
-
     _score_edges(parts.mix, parts, w, i, scratch)
     _leave_out(parts.n_own, parts, i, scratch)
 

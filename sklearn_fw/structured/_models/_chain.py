@@ -151,7 +151,7 @@ class ChainModel(PairwiseModel):
     def _node_start_of(self, y):
         return stack_labels(y)[1]
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
         out = np.empty(len(node_start) - 1, dtype=object)
         for i in range(len(out)):
@@ -160,4 +160,4 @@ class ChainModel(PairwiseModel):
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
-        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
+        return Graph.shared(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))

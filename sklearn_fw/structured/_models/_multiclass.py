@@ -166,8 +166,9 @@ class MulticlassModel(PairwiseModel):
     def _node_start_of(self, y):
         return np.arange(len(y) + 1)
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         return self.classes_[states]
 
     def _graph(self, n_nodes):
-        return Graph(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.zeros_like(n_nodes))
+        none = np.zeros_like(n_nodes)
+        return Graph.shared(np.empty((0, 2), np.int64), np.empty(0, np.int64), none)
