@@ -1,5 +1,7 @@
 """The oracle that a graph calls for: what "auto" means to models and to random fields alike."""
 
+import math
+
 from .._scores import is_forest
 from ._best_of import BestOf
 from ._elimination import Elimination
@@ -48,9 +50,8 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     oracle : object
         `TreeMaxProduct` for forests, `Enumeration`, `Elimination`, or else `BestOf`.
     """
-    oracle, seconds = exact_oracle(scores)
-    if isinstance(oracle, TreeMaxProduct):
-        return oracle
-    if float(scores.n_states) ** scores.n_nodes <= n_listed:
+    is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
+    if is_small and not is_forest(scores.edges, scores.n_nodes):
         return Enumeration()
+    oracle, seconds = exact_oracle(scores)
     return oracle if seconds <= MOST_SECONDS else BestOf()

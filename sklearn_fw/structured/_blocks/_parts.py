@@ -21,6 +21,7 @@ from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
 from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
+from ._stored_corners import StoredCorners
 
 # Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
 # object is called from Python.
@@ -217,7 +218,7 @@ class PartBlocks(Blocks):
 
     def corners(self, i):
         """The labellings that block i keeps."""
-        return _StoredCorners(self, i)
+        return StoredCorners(self._corners, i, self._nodes_of(i))
 
     def direction(self, i, head, tail=None):
         """The `Direction` from ``tail`` to ``head``."""
@@ -461,38 +462,6 @@ class PartBlocks(Blocks):
     def _dual_coef_of_classes(self):
         """Marginals of single nodes are alphas."""
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self._nodes]
-
-
-class _StoredCorners:
-    """The corners of one block; see `Blocks.corners`."""
-
-    def __init__(self, blocks, i):
-        self._table, self._i, self._nodes = blocks._corners, i, blocks._nodes_of(i)
-        self.alpha, self.loss = self._table.alpha[i], self._table.loss[i]
-
-    @property
-    def size(self):
-        """Number of corners."""
-        return self._table.size[self._i]
-
-    def find(self, answer):
-        """Slot of a labelling, -1 if it is not kept."""
-        kept = self._table.labels[self._nodes, : self.size]
-        same = np.flatnonzero(np.all(kept == answer.corner[:, None], axis=0))
-        return int(same[0]) if len(same) else -1
-
-    def put(self, slot, answer):
-        """Put a labelling into a slot: the first free one, or that of another."""
-        self._table.size[self._i] = max(self.size, slot + 1)
-        self._table.labels[self._nodes, slot] = answer.corner
-        self.alpha[slot], self.loss[slot] = 0.0, answer.loss
-
-    def remove(self, slot):
-        """Forget a corner; the last one takes its slot."""
-        last = self._table.size[self._i] = self.size - 1
-        self._table.labels[self._nodes, slot] = self._table.labels[self._nodes, last]
-        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
-        self.alpha[last] = 0.0
 
 
 def _mean_square(parts):

@@ -4,9 +4,10 @@ import numpy as np
 
 from ..._validation import check_flag
 from ...inference import Viterbi
-from ._pairwise import PairwiseModel, Rows
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
+from ._rows import Rows
 
 __all__ = ["ChainModel"]
 

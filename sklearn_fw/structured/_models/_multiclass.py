@@ -6,9 +6,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._validation import check_array_of_numbers, check_flag, find_labels
 from ...task_losses._costs import costs_of
-from ._pairwise import PairwiseModel, Rows
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
+from ._rows import Rows
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MulticlassModel"]

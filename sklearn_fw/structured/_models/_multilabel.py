@@ -6,8 +6,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.utils import check_array
 
 from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
-from ._pairwise import PairwiseModel, Rows
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
+from ._rows import Rows
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MultilabelModel"]
@@ -99,6 +100,7 @@ class MultilabelModel(PairwiseModel):
         self.n_markers_ = int(bool(self.fit_intercept))
         self.edges_ = oriented(self._choose_edges(y), y.shape[1])[0]
         self.n_tables_ = len(self.edges_)
+        self._set_oracle(y.shape[1], self.edges_)
         return self
 
     def _choose_edges(self, y):
@@ -142,9 +144,6 @@ class MultilabelModel(PairwiseModel):
         if self.fit_intercept:
             weights["intercept"] = rows[-1]
         return weights
-
-    def _largest_graph(self):
-        return len(self.classes_), self.edges_
 
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)

@@ -9,35 +9,23 @@ A sample is a block of feature rows. One row yields ``n_columns`` scores at once
 """
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._validation import check_array_of_numbers, check_magnitude
-from ...inference import PairwiseScores
+from ...inference import PairwiseScores, TreeMaxProduct
 from ...inference._oracles._checked import name_of
 from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
 from ...task_losses._costs import costs_of
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import PartScores
+from ._rows import plain, with_markers, writable
 from ._sparse_weights import dense_part, product
 
-
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
-
-
-class Rows(NamedTuple):
-    """Inputs stacked for compiled code."""
-
-    matrix: object  # (n_rows, n_features) float array or CSR
-    row_start: np.ndarray  # (n + 1,)
-    node_start: np.ndarray  # (n + 1,)
-    markers: tuple = ()  # for every extra attribute, the rows where it is one
-    graph: object = None  # `Graph`, where samples have graphs of their own
-    n_own: object = None  # (n_nodes,) states of a node, where nodes are of several kinds
 
 
 class PairwiseModel(StructuredModel):
@@ -50,6 +38,7 @@ class PairwiseModel(StructuredModel):
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
+    _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
 
     # ---- hooks ---------------------------------------------------------------------------------
 
@@ -144,17 +133,17 @@ class PairwiseModel(StructuredModel):
             `TreeMaxProduct` for forests, `Enumeration` of few labellings, `Elimination`, or else
             `BestOf`.
         """
-        n_nodes, edges = self._largest_graph()
+        return self._natural
+
+    def _set_oracle(self, n_nodes, edges):
+        """Choose the default oracle by the largest graph that there is."""
         shape = len(edges), self.n_states_, self.n_states_
         scores = PairwiseScores._view(
             np.zeros((n_nodes, self.n_states_)), np.broadcast_to(0.0, shape), edges
         )
         # Only listing finds the second best output, which the zero-one loss asks for.
-        return natural_oracle(scores, FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS)
-
-    def _largest_graph(self):
-        """Number of nodes and edges of the largest sample, or one like it."""
-        return 1, np.empty((0, 2), np.int64)
+        n_listed = FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS
+        self._natural = natural_oracle(scores, n_listed)
 
     # ---- many samples --------------------------------------------------------------------------
 
@@ -170,10 +159,10 @@ class PairwiseModel(StructuredModel):
             raise ValueError(
                 f"y has the state {states[t]} at a node of a kind with {rows.n_own[t]} states"
             )
-        matrix = _with_markers(rows._replace(matrix=_plain(rows.matrix)))
+        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)))
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
-            rows.row_start, indptr, _writable(matrix.indices), self._n_attributes
+            rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
         costs = self._costs(states, rows.node_start)
@@ -204,7 +193,7 @@ class PairwiseModel(StructuredModel):
         )
         # joblib maps large arrays into its workers read-only, and numba would compile all kernels
         # once more for arrays of that kind.
-        return Parts(*(_writable(field) for field in parts))
+        return Parts(*(writable(field) for field in parts))
 
     def _node_scores(self, rows, w):
         """Scores of all nodes, (n_nodes, n_states)."""
@@ -379,7 +368,7 @@ class PairwiseModel(StructuredModel):
         """
         rows = self._stack(_singleton(x))
         states = self._encode(_singleton(y), rows.node_start)
-        matrix = _with_markers(rows)
+        matrix = with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)
@@ -481,11 +470,6 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
     return best[1] if second > scores.value(truth) else labels, upper_bound
 
 
-def _writable(field):
-    is_read_only = isinstance(field, np.ndarray) and not field.flags.writeable
-    return field.copy() if is_read_only else field
-
-
 def _singleton(item):
     container = np.empty(1, dtype=object)
     container[0] = item
@@ -494,38 +478,3 @@ def _singleton(item):
 
 def _plain_outputs(y):
     return list(y.toarray() if sp.issparse(y) else y)
-
-
-def _plain(matrix):
-    """The matrix with each entry once and no stored zeros, a copy where it must be.
-
-    Scores do not care, but norms of features do, which steps and the choice of C go by.
-    """
-    if not sp.issparse(matrix):
-        return matrix
-    if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < len(matrix.data):
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    return matrix
-
-
-def _with_markers(rows):
-    """CSR of features and markers, float64."""
-    matrix = sp.csr_array(rows.matrix, dtype=np.float64)
-    if not rows.markers:
-        return matrix
-    n_rows, n_features = matrix.shape
-    marked = np.concatenate(rows.markers)
-    columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
-    # Markers have the last columns, so each goes to the end of its row.
-    order = np.argsort(marked, kind="stable")
-    marked, columns = marked[order], columns[order]
-    ends = matrix.indptr[marked + 1]
-    added = np.cumsum(np.bincount(marked, minlength=n_rows))
-    indptr = matrix.indptr.astype(np.int64)
-    indptr[1:] += added
-    return sp.csr_array(
-        (np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns), indptr),
-        shape=(n_rows, n_features + len(rows.markers)),
-    )

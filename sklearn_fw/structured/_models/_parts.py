@@ -1,4 +1,4 @@
-"""Models of a user's own parts: nodes and edges of several kinds, samples with graphs of their own."""
+"""Models of a user's own parts: kinds of nodes and of edges, on a graph of each sample's own."""
 
 from abc import abstractmethod
 from typing import NamedTuple
@@ -11,9 +11,10 @@ from ...inference import TreeMaxProduct
 from ...inference._scores import as_array
 from ...task_losses import Truth
 from .._items import length_of
-from ._pairwise import PairwiseModel, Rows
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._ragged import stack_rows
+from ._rows import Rows
 
 __all__ = ["PartModel"]
 
@@ -212,7 +213,7 @@ class PartModel(PairwiseModel):
         self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
         self._mirrors = self._mirrors_of_tables()
         largest = max(samples, key=lambda sample: sum(len(pairs) for pairs, _ in sample.edges))
-        self._largest = largest.n_nodes, _joined(pairs for pairs, _ in largest.edges)
+        self._set_oracle(largest.n_nodes, _joined(pairs for pairs, _ in largest.edges))
         return self
 
     def _mirrors_of_tables(self):
@@ -232,9 +233,6 @@ class PartModel(PairwiseModel):
 
     def _truth_of(self, states, node_start):
         return Truth(states, node_start, (self._state_labels,))
-
-    def _largest_graph(self):
-        return self._largest
 
     def unpack(self, w):
         """Name the parts of a weight vector.
@@ -286,8 +284,8 @@ class PartModel(PairwiseModel):
             n_kinds, widths = len(sample.nodes), sample.edge_features
             if n_kinds != len(self.node_features_) or widths != self.edge_features_:
                 raise ValueError(
-                    f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and edges "
-                    f"with {widths} features, but {len(self.node_features_)} and "
+                    f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and "
+                    f"edges with {widths} features, but {len(self.node_features_)} and "
                     f"{self.edge_features_} are expected"
                 )
 
