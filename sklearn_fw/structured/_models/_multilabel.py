@@ -51,8 +51,9 @@ class MultilabelModel(PairwiseModel):
 
     Notes
     -----
-    Forests are solved exactly by max-product at a cost linear in the number of labels, anything
-    else by enumeration: beyond about twelve labels use a tree or another ``oracle``.
+    Forests are solved exactly by max-product at a cost linear in the number of labels. Other graphs
+    have their labellings listed, up to twelve labels, or are solved by elimination while that costs
+    little, else approximately with bounds: with all pairs of many labels use a tree.
 
     References
     ----------
