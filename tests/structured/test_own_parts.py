@@ -450,7 +450,7 @@ def test_what_differs_from_the_training_set():
     svm.fit([said(ROWS, pairs), said(-ROWS, pairs)], [[0, 1, 0], [1, 0, 0]])
     with pytest.raises(ValueError, match=r"X\[0\] has 3 features, but 2 are expected"):
         svm.predict([said(np.ones((3, 3)), pairs)])
-    with pytest.raises(ValueError, match="has 1 kinds of nodes and edges with .1. features"):
+    with pytest.raises(ValueError, match=r"has 1 kinds of nodes and edges with \[1\] features"):
         svm.predict([said(ROWS, (pairs, np.ones(1)))])
     with pytest.raises(ValueError, match="has 2 kinds of nodes"):
         svm.predict([said([ROWS, ROWS], pairs)])

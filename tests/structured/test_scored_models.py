@@ -82,8 +82,8 @@ def test_optimum(data):
 
 @budget_may_end
 def test_given_oracle_is_the_default_one(data, rng):
-    X, y = [rng.normal(size=(2, 3, 2)) for _ in range(5)], [[(0, 1)], [(1, 2)], [], [(0, 0)], []]
-    for model, X, y, oracle in ((Pair(), *data, Best()), ("matching", X, y, Assignment())):
+    links = [rng.normal(size=(2, 3, 2)) for _ in range(5)], [[(0, 1)], [(1, 2)], [], [(0, 0)], []]
+    for model, X, y, oracle in ((Pair(), *data, Best()), ("matching", *links, Assignment())):
         settings = {"C": 0.5, "max_iter": 4, "tol": 0.0, "random_state": 0}
         for solver in ("bcfw", "cached", "subgradient", "perceptron", "sp_bcfw", "fw"):
             own = {"C": "auto"} if solver == "sp_bcfw" else {}
@@ -160,5 +160,5 @@ def test_oracles_for_other_scores(rng):
     with pytest.raises(TypeError, match="scores must be PairwiseScores, got ndarray"):
         StructuredSVM(MatchingModel(), oracle="viterbi").fit(X, y)
     chain = StructuredSVM(ChainModel(), oracle=Assignment())
-    with pytest.raises((TypeError, ValueError), match="scores|matrix"):
+    with pytest.raises((TypeError, ValueError), match=r"scores|matrix"):
         chain.fit([np.eye(3)], [[0, 1, 2]])
