@@ -150,7 +150,8 @@ def score_by_hand(model, x, states, w):
             t += 1
     for kind, tables, name in zip(edges, weights["edges"], names, strict=True):
         pairs, features = kind if isinstance(kind, tuple) else (kind, np.ones((len(kind), 1)))
-        for (a, b), z in zip(pairs, np.reshape(features, (len(pairs), -1)), strict=True):
+        features = np.reshape(features, (len(pairs), len(tables)))
+        for (a, b), z in zip(pairs, features, strict=True):
             for number, table in zip(z, tables, strict=True):
                 there, back = table[states[a], states[b]], table[states[b], states[a]]
                 sign = {"symmetric": 1, "antisymmetric": -1}.get(name)
