@@ -9,6 +9,7 @@ from scipy.special import softmax
 from _problems import PROBLEMS, part_blocks, problem
 from sklearn_fw.projections import project_simplex
 from sklearn_fw.structured import EnumeratedModel, MatchingModel
+from sklearn_fw.structured._blocks._polytopes import polytopes_of
 
 SUMS = [name for name in PROBLEMS if name != "chain, zero-one"]  # losses that are sums over nodes
 FORESTS = [name for name in SUMS if name != "labels, all pairs"]
@@ -18,7 +19,7 @@ def polytopes(p):
     """The polytopes of a problem with part scores."""
     blocks = part_blocks(p)
     blocks.reset(1.0)
-    return blocks.polytopes()
+    return polytopes_of(blocks)
 
 
 class Candidates(EnumeratedModel):

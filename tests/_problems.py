@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn_fw.structured._blocks._base._parts import PartBlocks
 
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
+from sklearn_fw.structured._blocks._parts import PartBlocks
 from sklearn_fw.structured._solvers import resolve_solver
 
 C = 1.0

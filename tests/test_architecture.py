@@ -19,6 +19,8 @@ ROOMS = [
     "_packed",
     "_callbacks",
     "_result",
+    "_labels",
+    "_links",
     "_loop",
     "_threads",
     "_figures",

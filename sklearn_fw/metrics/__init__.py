@@ -15,12 +15,15 @@ from ._sequences import (
     sequence_accuracy,
     sequence_accuracy_scorer,
 )
+from ._task_losses import make_loss_scorer, mean_task_loss
 
 __all__ = [
     "SCORERS",
     "PhraseScores",
     "alignment_error_rate",
+    "make_loss_scorer",
     "mean_hamming_loss",
+    "mean_task_loss",
     "node_accuracy",
     "node_accuracy_scorer",
     "phrase_classification_report",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._validation import check_list
-from ..structured._models._links import common_shape, links_of, pairs_of
+from .._links import common_shape, links_of, pairs_of
 
 __all__ = ["alignment_error_rate"]
 

@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from .._validation import check_integer, check_number, check_sample_weight
-from ._labels import check_pairs, locate
+from .._labels import check_pairs, locate
+from ..task_losses import HammingLoss, ZeroOneLoss
+from ..task_losses._read import read_mistakes
 
 __all__ = [
     "SCORERS",
@@ -91,8 +93,8 @@ def sequence_accuracy(y_true, y_pred, *, sample_weight=None):
     >>> sequence_accuracy([["B", "O", "O"], ["O"]], [["B", "O", "B"], ["O"]])
     0.5
     """
-    wrong, _ = _errors(y_true, y_pred)
-    return float(np.average(wrong == 0, weights=_check_weight(sample_weight, len(wrong))))
+    losses, _ = _losses(ZeroOneLoss(), y_true, y_pred)
+    return float(np.average(losses == 0, weights=_check_weight(sample_weight, len(losses))))
 
 
 def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
@@ -135,12 +137,10 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     """
     if not (normalize is None or _is_one_of(normalize, "node", "sequence")):
         raise ValueError(f"normalize must be 'node', 'sequence' or None, got {normalize!r}")
-    wrong, lengths = _errors(y_true, y_pred)
+    wrong, lengths = _losses(HammingLoss(normalize == "sequence"), y_true, y_pred)
     weight = _check_weight(sample_weight, len(wrong))
-    if normalize is None:
+    if normalize != "node":
         return float(np.average(wrong, weights=weight))
-    if normalize == "sequence":
-        return float(np.average(wrong / np.maximum(lengths, 1), weights=weight))
     weight = np.ones(len(wrong)) if weight is None else weight
     if not weight @ lengths > 0:
         raise ValueError("no node to average over: every sample with positive weight is empty")
@@ -219,7 +219,7 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     >>> phrase_counts([["B-NP", "I-NP", "B-VP"]], [["B-NP", "I-NP", "I-NP"]])
     {'NP': (1, 1, 0), 'VP': (1, 0, 0)}
     """
-    pairs, lengths = check_pairs(y_true, y_pred)
+    pairs, lengths, _ = check_pairs(y_true, y_pred)
     weight = _check_weight(sample_weight, len(lengths))
     tags, codes = _number_tags(pairs, lengths)
     prefixes, types = _split_tags(tags, codes, lengths)
@@ -425,21 +425,10 @@ def _is_one_of(value, *names):
     return isinstance(value, str) and value in names
 
 
-def _errors(y_true, y_pred):
-    """Number of wrong labels and of labels, each of shape (n_samples,)."""
-    (true, predicted), lengths = check_pairs(y_true, y_pred)
-    numeric = all(isinstance(f, np.ndarray) and f.dtype.kind in "biuf" for f in (true, predicted))
-    if numeric:
-        wrong = true != predicted
-    else:
-        # Plain Python comparison: "1" and 1 differ, np.str_ and str do not.
-        true, predicted = (
-            f.tolist() if isinstance(f, np.ndarray) else f for f in (true, predicted)
-        )
-        wrong = np.fromiter((a != b for a, b in zip(true, predicted)), bool, len(true))
-    stops = np.cumsum(lengths)
-    total = np.concatenate([[0], np.cumsum(wrong)])
-    return total[stops] - total[stops - lengths], lengths
+def _losses(loss, y_true, y_pred):
+    """Loss and number of labels of every sample, for a loss that asks only which are wrong."""
+    truth, states = read_mistakes(y_true, y_pred)
+    return loss.node_costs(truth).losses(truth, states), truth.lengths
 
 
 def _number_tags(pairs, lengths):

@@ -6,6 +6,8 @@ from ._models import (
     MatchingModel,
     MulticlassModel,
     MultilabelModel,
+    PartModel,
+    ScoredModel,
     StructuredModel,
 )
 from ._paths._path import StructuredPath
@@ -16,6 +18,7 @@ from ._solvers import (
     FrankWolfe,
     Perceptron,
     SaddlePointFrankWolfe,
+    Solver,
     Subgradient,
 )
 from ._svm import StructuredSVM
@@ -30,9 +33,12 @@ __all__ = [
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",
+    "PartModel",
     "Perceptron",
     "RadiusPath",
     "SaddlePointFrankWolfe",
+    "ScoredModel",
+    "Solver",
     "StructuredModel",
     "StructuredPath",
     "StructuredSVM",

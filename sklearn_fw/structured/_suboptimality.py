@@ -55,7 +55,7 @@ def _blocks_of(svm, X, y, sample_weight):
         return PartBlocks(parts, checked(svm.oracle_), svm.n_jobs), total
     from ._blocks._black_box import BlackBoxBlocks
 
-    return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs), total
+    return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs, svm.oracle_), total
 
 
 def _radius_of(svm):

@@ -28,6 +28,7 @@ from ._items import collect, length_of, weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._pairwise import has_parts
 from ._models._resolve import resolve_model
+from ._models._scored import is_scored
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
 from ._paths._path import structured_path
@@ -71,8 +72,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         "zero_one", a matrix of costs; see the model. Sequences and sets of labels are trained by
         the number of wrong labels and judged by their share, if nothing else is said.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
-        Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
-        without part scores brings its own inference and needs "auto".
+        Inference on the scores of the model, see `sklearn_fw.inference`. "auto" takes the model's
+        own. A model that is neither a `PartModel` nor a `ScoredModel` nor built in brings its own
+        inference and needs "auto".
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",
@@ -341,15 +343,18 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
             return blocks
-        if not (isinstance(self.oracle, str) and self.oracle == "auto"):
-            raise TypeError(
-                f"oracle={self.oracle!r} needs a model with part scores; "
-                f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
-            )
         from ._blocks._black_box import BlackBoxBlocks
 
-        self.oracle_ = None
-        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs)
+        if is_scored(self.model_):
+            self.oracle_ = resolve_oracle(self.oracle, default=self.model_.default_oracle())
+        elif is_auto(self.oracle):
+            self.oracle_ = None
+        else:
+            raise TypeError(
+                f"oracle={self.oracle!r} needs a model with scores; "
+                f"{type(self.model_).__name__} brings its own inference: leave oracle='auto'"
+            )
+        return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs, self.oracle_)
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
@@ -429,7 +434,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         if has_parts(self.model_):
             return self.model_._predict(X, self.coef_, self._own_oracle())
         coef = self._dense_coef()
-        model = CheckedModel(self.model_)
+        model = CheckedModel(self.model_, self.oracle_)
         return collect([model.predict(i, x, coef) for i, x in enumerate(X)]), None
 
     def predict(self, X):

@@ -6,13 +6,15 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
-from sklearn_fw.structured._blocks._base._parts import PartBlocks
 
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._parts import PartBlocks
 from sklearn_fw.structured._models import ChainModel, EnumeratedModel
+from sklearn_fw.structured._solvers._subgradient import subgradient_visits
+from sklearn_fw.structured._solvers._visits import visit_blocks
 
 STEPS = {"fw": 0, "pairwise": 1, "away": 2, "hybrid": 3}
 
@@ -113,7 +115,7 @@ def visit_by(code, blocks, uniforms, rules):
         entry = (i + 1) % blocks[0].n_blocks if i == last else code
         last = i if entry == code else entry
         for one in blocks:
-            assert one.visit(np.array([entry]), np.array([uniform]), rules) == 1
+            assert visit_blocks(one, np.array([entry]), np.array([uniform]), rules) == 1
 
 
 def assert_close(actual, desired):
@@ -162,7 +164,7 @@ def test_trajectory_of_part_blocks(chains, rng, step, cache, averaging, bounded,
     order = make_order(rng, parts.n_blocks, 4)
     for blocks in (parts, black):
         blocks.reset(0.05, capacity=capacity_of(rules), averaging=averaging, bounds=bounds)
-        assert blocks.visit(*order, rules) == len(order[0])
+        assert visit_blocks(blocks, *order, rules) == len(order[0])
     assert_same_state(parts, black, ties=step == "hybrid")
     for code in (BY_GAP, BY_MAX_GAP):
         assert_same_certificate(parts, black, averaging)
@@ -187,7 +189,7 @@ def test_full_tables(chains, rng, step, cache, capacity):
     order = make_order(rng, parts.n_blocks, 6)
     for blocks in (parts, black):
         blocks.reset(0.02, capacity=capacity)
-        blocks.visit(*order, rules)
+        visit_blocks(blocks, *order, rules)
     assert_same_state(parts, black, ties=step == "hybrid")
     assert (parts.counts[block_rules.EVICTED] > 0) == (step == "fw")
     rooms = [len(dual.alpha) for dual in black._duals]
@@ -206,8 +208,8 @@ def test_other_losses_and_step_sizes(chains, rng, task_loss):
     order = make_order(rng, parts.n_blocks, 3)
     for blocks in (parts, black):
         blocks.reset(0.05)
-        blocks.visit(*order, rules)
-        blocks.visit(np.full(20, BY_GAP), order[1], rules)
+        visit_blocks(blocks, *order, rules)
+        visit_blocks(blocks, np.full(20, BY_GAP), order[1], rules)
     assert_same_state(parts, black)
 
 
@@ -219,7 +221,7 @@ def test_answers_worse_than_the_truth(chains, rng, step):
     order = make_order(rng, parts.n_blocks, 5)
     for blocks in (parts, black):
         blocks.reset(0.05, capacity=capacity_of(rules))
-        blocks.visit(*order, rules)
+        visit_blocks(blocks, *order, rules)
     assert parts.counts[block_rules.WORSE] > 0
     assert_same_state(parts, black, ties=True)
     assert_same_certificate(parts, black)
@@ -231,9 +233,11 @@ def test_no_gap_left(chains):
     for blocks in (parts, black):
         blocks.reset(0.05)
         blocks.fill_gaps(np.zeros(blocks.n_blocks))
-        assert blocks.visit(np.full(3, BY_GAP), np.zeros(3), make_rules(0.05)) == 0
+        assert visit_blocks(blocks, np.full(3, BY_GAP), np.zeros(3), make_rules(0.05)) == 0
         assert blocks.counts[block_rules.REASON] == block_rules.NO_GAP
-        assert blocks.visit(np.array([1, BY_MAX_GAP, 0]), np.zeros(3), make_rules(0.05)) >= 1
+        assert (
+            visit_blocks(blocks, np.array([1, BY_MAX_GAP, 0]), np.zeros(3), make_rules(0.05)) >= 1
+        )
     assert_same_state(parts, black)
 
 
@@ -245,7 +249,7 @@ def test_common_steps_scaling_and_warm_starts(chains, rng, step):
     exported = []
     for blocks in (parts, black):
         blocks.reset(0.05, capacity=capacity_of(rules, 2))
-        blocks.visit(*order, rules)
+        visit_blocks(blocks, *order, rules)
     sweeps = [blocks.certify().sweep for blocks in (parts, black)]
     for one, other in zip(*(b.corner_of(s.answers) for b, s in zip((parts, black), sweeps))):
         assert_close(other, one)
@@ -272,7 +276,7 @@ def test_common_steps_scaling_and_warm_starts(chains, rng, step):
         blocks.scale(1 / 3)
         blocks.refresh()
         assert_close(blocks.v, w)
-        blocks.visit(*order, rules._replace(lam=0.01))
+        visit_blocks(blocks, *order, rules._replace(lam=0.01))
     assert_same_state(parts, black)
     # What was exported is not what was worked on.
     black.reset(0.03, capacity=capacity_of(rules))
@@ -284,12 +288,12 @@ def test_warm_start_of_other_kinds(chains, rng):
     model, X, y, weight = chains
     black = both(chains)[1]
     black.reset(0.05, capacity=5)
-    black.visit(*make_order(rng, black.n_blocks, 3), make_rules(0.05, "pairwise"))
+    visit_blocks(black, *make_order(rng, black.n_blocks, 3), make_rules(0.05, "pairwise"))
     exported, v = black.export(), black.v.copy()
     black.reset(0.05)
     black.restore(exported)  # corners are not needed
     assert_close(black.v, v)
-    black.visit(*make_order(rng, black.n_blocks, 2), make_rules(0.05))
+    visit_blocks(black, *make_order(rng, black.n_blocks, 2), make_rules(0.05))
     exported = black.export()
     black.reset(0.05, capacity=5)
     with pytest.raises(ValueError, match="previous fit that kept them"):
@@ -311,7 +315,7 @@ def test_sweep_without_loss(chains, rng, wrap):
     order = make_order(rng, parts.n_blocks, 2)
     for blocks in (parts, black):
         blocks.reset(0.05)
-        blocks.visit(*order, make_rules(0.05))
+        visit_blocks(blocks, *order, make_rules(0.05))
     assert_close(black.currents(), parts.currents())
     np.testing.assert_array_equal(black.currents(), black.sweep(black.w).current)
     sweeps = [blocks.sweep(w, augmented=False) for blocks in (parts, black)]
@@ -327,11 +331,9 @@ def test_primal_baselines(chains, rng, lam):
     for blocks in (parts, black):
         blocks.reset(lam)
         target, moments = np.zeros((2, blocks.n_weights))
-        mistakes = [
-            blocks.subgradient_visits(order, k * len(order), lam, target, moments)
-            for k, order in enumerate(orders)
-        ]
-        results.append((target, moments, mistakes))
+        for k, order in enumerate(orders):
+            subgradient_visits(blocks, order, k * len(order), lam, target, moments)
+        results.append((target, moments, blocks.counts))
     for one, other in zip(*results, strict=True):
         assert_close(other, one)
 
@@ -373,7 +375,7 @@ def test_invariants(candidates, rng, wrap, step, cache, bounded):
     blocks.reset(lam, capacity=10, bounds=bounds)
     dual, first_gap = -np.inf, blocks.certify().gap
     for i in rng.integers(8, size=120):
-        blocks.visit(np.array([i]), np.zeros(1), rules)
+        visit_blocks(blocks, np.array([i]), np.zeros(1), rules)
         before, dual = dual, blocks.dual_value(blocks.v, blocks.loss.sum())
         assert dual >= before - 1e-12
         alphas = np.zeros((8, 5))
@@ -417,7 +419,7 @@ def test_all_rules_reach_the_same_optimum(candidates, rng):
         rules = make_rules(0.1, step, cache=cache)
         blocks.reset(0.1, capacity=10)
         for _ in range(100):
-            blocks.visit(rng.permutation(8), np.zeros(8), rules)
+            visit_blocks(blocks, rng.permutation(8), np.zeros(8), rules)
         values.append(blocks.certify())
         assert values[-1].gap < 1e-7
     # |w - w*|^2 <= 2 gap / lam
@@ -439,7 +441,7 @@ def test_one_sample_and_two_outputs(step, lam):
     assert blocks.max_loss == 1.0
     rules = make_rules(lam, step)
     blocks.reset(lam, capacity=capacity_of(rules))
-    blocks.visit(np.zeros(2, np.int64), np.zeros(2), rules)
+    visit_blocks(blocks, np.zeros(2, np.int64), np.zeros(2), rules)
     norm = x @ x
     point = blocks.certify()
     np.testing.assert_allclose(point.w, min(1 / lam, 1 / norm) * x, rtol=1e-12)
@@ -458,10 +460,10 @@ def test_toy_example_of_gap_sampling():
     blocks = BlackBoxBlocks(EnumeratedModel().initialize(X, y), X, y, np.full(n, 1 / n))
     blocks.reset(1 / n)
     rules = make_rules(1 / n)
-    blocks.visit(np.arange(1, n), np.zeros(n - 1), rules)
+    visit_blocks(blocks, np.arange(1, n), np.zeros(n - 1), rules)
     gaps, duals = [], []
     for _ in range(n_outputs):
-        blocks.visit(np.zeros(1, np.int64), np.zeros(1), rules)
+        visit_blocks(blocks, np.zeros(1, np.int64), np.zeros(1), rules)
         point = blocks.certify()
         gaps.append(point.gap)
         duals.append(point.dual)

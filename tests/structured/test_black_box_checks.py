@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
 
 from sklearn_fw._kernels.structured.block_rules import Rules
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 from sklearn_fw.structured._models import ChainModel
+from sklearn_fw.structured._solvers._visits import visit_blocks
 
 FW, PAIRWISE, AWAY = 0, 1, 2
 
@@ -64,7 +65,7 @@ def test_blocks_stay_sparse():
     rules = make_rules(PAIRWISE, cache=True)
     blocks.reset(0.1, capacity=4)
     for _ in range(20):
-        blocks.visit(np.arange(4), np.zeros(4), rules)
+        visit_blocks(blocks, np.arange(4), np.zeros(4), rules)
     point = blocks.certify()
     assert point.gap < 1e-6
     assert all(dual.support.size <= 12 for dual in blocks._duals)
@@ -78,7 +79,7 @@ def test_outputs_without_a_key():
     X, y = huge_data()
     blocks = BlackBoxBlocks(HugeFeaturesWithoutKeys(), X, y, np.full(4, 0.25))
     blocks.reset(0.1)  # no corners, no keys
-    blocks.visit(np.arange(4), np.zeros(4), make_rules(FW))
+    visit_blocks(blocks, np.arange(4), np.zeros(4), make_rules(FW))
     assert blocks.certify().gap > 0.0
     assert blocks.dual_coef() is None
     with pytest.raises(TypeError, match=r"frozenset.*give the model a method output_key"):
@@ -111,7 +112,7 @@ def test_workers_give_the_same_sweep(chains, rng, backend):
         order = rng.permutation(6)
         for one in (blocks, parallel):
             one.reset(0.1, capacity=10)
-            one.visit(order, np.zeros(6), make_rules(AWAY))
+            visit_blocks(one, order, np.zeros(6), make_rules(AWAY))
         for augmented in (True, False):
             sweeps = [one.sweep(blocks.w, augmented) for one in (blocks, parallel)]
             for one, other in zip(sweeps[0][:2], sweeps[1][:2], strict=True):

@@ -24,6 +24,7 @@ from sklearn_fw.structured import (
     StructuredSVM,
 )
 from sklearn_fw.structured._solvers import resolve_solver
+from sklearn_fw.structured._solvers._visits import visit_blocks
 
 CLASSES = ["multiclass", "multiclass, costs"]
 
@@ -44,7 +45,7 @@ def exact_rules(p, **changes):
 
 
 def visit(blocks, rules, order):
-    return blocks.visit(np.asarray(order), np.zeros(len(order)), rules)
+    return visit_blocks(blocks, np.asarray(order), np.zeros(len(order)), rules)
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
-from sklearn_fw.structured._blocks._base._polytopes import Entropy
 
 from _polytope_problems import FORESTS, SUMS, candidates, matchings, planted, polytopes
 from _problems import C, fit, optimum, part_blocks, problem
@@ -25,6 +24,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
+from sklearn_fw.structured._blocks._polytopes import Entropy
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"

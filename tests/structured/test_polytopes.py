@@ -5,14 +5,14 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn_fw.structured._blocks._base._hull_projection import project_on_hull
-from sklearn_fw.structured._blocks._base._polytopes import Entropy, Euclidean
 
 from _matchings import all_matchings
 from _polytope_problems import FORESTS, SUMS, Candidates, candidates, polytopes
 from _problems import C, fit, optimum, problem
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
+from sklearn_fw.structured._blocks._hull_projection import project_on_hull
+from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean
 
 # ---- constants -----------------------------------------------------------------------------------
 

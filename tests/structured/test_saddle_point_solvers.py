@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
 from _referees import smallest_mean_hinge
@@ -26,6 +25,7 @@ from sklearn_fw.structured import (
     SaddlePointFrankWolfe,
     StructuredSVM,
 )
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -567,11 +567,6 @@ def test_bounds_of_the_model_are_never_ignored():
 def test_settings_out_of_range(settings, message):
     with pytest.raises(ValueError, match=message):
         fit(problem("multiclass"), SaddlePointFrankWolfe(**settings))
-
-
-def test_blocks_need_a_compiled_pass():
-    with pytest.raises(NotImplementedError, match="use oracle='auto', or solver='sp_fw'"):
-        fit(problem("chain"), "sp_bcfw", oracle=Viterbi().argmax, max_iter=1)
 
 
 def test_names():

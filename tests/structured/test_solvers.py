@@ -379,9 +379,3 @@ def test_perceptron_separates(rng):
     X = np.eye(3)[y] + 0.1 * rng.normal(size=(30, 3))
     svm = StructuredSVM(solver=Perceptron(averaging=False), max_iter=20, random_state=0).fit(X, y)
     assert svm.score(X, y) == 1.0
-
-
-@pytest.mark.parametrize("name", ["subgradient", "perceptron"])
-def test_baselines_need_a_compiled_pass(name):
-    with pytest.raises(NotImplementedError, match="use oracle='auto', or wrap the model as a"):
-        fit(problem("chain"), name, oracle=Viterbi().argmax, max_iter=1)

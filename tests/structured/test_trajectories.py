@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn_fw.structured._blocks._base._black_box import BlackBoxBlocks
 
 from _problems import PROBLEMS, ROUNDING, fit, optimum, part_blocks, problem
 from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 from sklearn_fw.structured._solvers import resolve_solver
 from sklearn_fw.structured._solvers._block_frank_wolfe import batch_step
+from sklearn_fw.structured._solvers._visits import visit_blocks
 
 STEPS = ["fw", "pairwise", "away", "hybrid"]
 
@@ -27,7 +28,7 @@ def make_rules(p, step="fw", cache=None, **changes):
 
 
 def visit(blocks, rules, i):
-    assert blocks.visit(np.array([i]), np.zeros(1), rules) == 1
+    assert visit_blocks(blocks, np.array([i]), np.zeros(1), rules) == 1
 
 
 def box_for(p, rng):
@@ -221,7 +222,7 @@ def test_batch_step(name, step, rng):
     blocks, rules = part_blocks(p), make_rules(p, step)
     blocks.reset(p.lam, capacity=2 if step != "fw" else 0)
     for _ in range(3):
-        blocks.visit(rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
+        visit_blocks(blocks, rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
         point, before = blocks.certify(), blocks.v.copy()
         corner, loss = blocks.corner_of(point.sweep.answers)
         np.testing.assert_allclose(
@@ -330,12 +331,12 @@ def test_toy_example_of_gap_sampling(seed):
     for sampling in ("gap", "uniform"):
         blocks = toy(n, n)
         blocks.reset(1 / n)
-        blocks.visit(rng.permutation(n), np.zeros(n), rules)
+        visit_blocks(blocks, rng.permutation(n), np.zeros(n), rules)
         t, k, gap = 1, n, np.inf
         while gap > 1 / n**2:
             before = blocks.gaps.value[0]
             i = BY_GAP if sampling == "gap" else rng.integers(n)
-            blocks.visit(np.array([i]), rng.random(1), rules)
+            visit_blocks(blocks, np.array([i]), rng.random(1), rules)
             k += 1
             if blocks.gaps.value[0] != before:  # the hard block
                 t += 1
@@ -438,7 +439,7 @@ def test_drift(step, cache, rng):
     p = problem("labels, all pairs")
     blocks, rules = part_blocks(p), make_rules(p, step, cache)
     blocks.reset(p.lam, capacity=20 if rules.explicit else 0)
-    blocks.visit(rng.integers(blocks.n_blocks, size=5000), np.zeros(5000), rules)
+    visit_blocks(blocks, rng.integers(blocks.n_blocks, size=5000), np.zeros(5000), rules)
     if rules.explicit:
         for alphas in blocks.dual_coef():
             assert min(alphas.values()) > 0

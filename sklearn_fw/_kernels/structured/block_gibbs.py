@@ -29,7 +29,7 @@ def node_losses(parts, nodes, first, last, loss):
     for i in range(first, last):
         loss[i] = 0.0
         for t in range(parts.node_start[i], parts.node_start[i + 1]):
-            cost = dot(nodes[t], parts.cost[parts.truth[t]])
+            cost = dot(nodes[t], parts.cost[parts.cost_row[t]])
             loss[i] += parts.weight[i] * parts.node_cost[t] * cost
 
 
@@ -40,7 +40,7 @@ def set_to_gibbs(parts, dual, tables, first, last, values):
     The graph must be a forest. ``values`` receives the log-partitions of blocks first..last, less
     the score of the truth. Cost: that of `tree_marginals_batch`.
     """
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     n_nodes, n_edges = 0, 0
     for i in range(first, last):
         n_nodes = max(n_nodes, parts.node_start[i + 1] - parts.node_start[i])

@@ -35,6 +35,7 @@ from .block_rules import (
     table_is_full,
 )
 from .parts import (
+    add_pairs,
     add_to_weights,
     apply_adjoint,
     block_argmax,
@@ -44,6 +45,7 @@ from .parts import (
     labels_loss,
     labels_value,
     move_marginals,
+    tables_of,
     take_step,
 )
 
@@ -93,13 +95,16 @@ def _remove_empty(parts, corners, i):
 # ---- a visit -----------------------------------------------------------------------------------
 
 
-@njit
-def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
-    """Scores of block i and the cache; returns (cached slot or -1, value of the current point)."""
+@inner
+def values_of_block(parts, dual, corners, i, scratch):
+    """Value of the current point of block i; those of its corners go to ``scratch.values``.
+
+    Like all values here they are H_i plus the score of the truth.
+    """
     block_scores(parts, dual.w, i, 1.0, scratch)
     current = current_value(parts, dual, dual.w, i, scratch)
     if corners is None:
-        return -1, current
+        return current
     size = corners.size[i]
     values = scratch.values
     start = parts.node_start[i]
@@ -108,15 +113,26 @@ def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
     for t in range(parts.node_start[i + 1] - start):
         for c in range(size):
             values[c] += scratch.scores[t, corners.labels[start + t, c]]
-    for e in range(parts.edge_start[i], parts.edge_stop[i]):
-        table = dual.w.tables[parts.edge_table[e]]
-        child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
+    edge_table, tables = tables_of(parts.mix, parts, dual.w, i, scratch)
+    first = parts.edge_start[i]
+    for e in range(edge_table.size):
+        table = tables[edge_table[e]]
+        child, parent = start + parts.edges[first + e, 0], start + parts.edges[first + e, 1]
         for c in range(size):
             values[c] += table[corners.labels[child, c], corners.labels[parent, c]]
+    return current
+
+
+@njit
+def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
+    """Scores of block i and the cache; returns (cached slot or -1, value of the current point)."""
+    current = values_of_block(parts, dual, corners, i, scratch)
+    if corners is None:
+        return -1, current
     if not rules.use_cache:
         return -1, current
     slot = cache_candidate(
-        values, size, current, parts.weight[i], gaps.value[i], gaps.total[0],
+        scratch.values, corners.size[i], current, parts.weight[i], gaps.value[i], gaps.total[0],
         parts.weight.size, rules, counts,
     )  # fmt: skip
     return slot, current
@@ -320,21 +336,17 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
 @njit
 def set_to_truth(parts, dual):
     """All mass of every block on its true output."""
-    n_states = parts.cost.shape[0]
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
             dual.nodes[t, parts.truth[t]] = 1.0
-        for e in range(parts.edge_start[i], parts.edge_stop[i]):
-            child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
-            row = parts.edge_table[e] * n_states + parts.truth[child]
-            dual.tables[i, row * n_states + parts.truth[parent]] += 1.0
+        add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, dual.tables[i])
 
 
 @njit
 def scale_to_truth(parts, dual, factor):
     """``mu_i = factor * mu_i + (1 - factor) * e(y_i)`` for every block."""
-    n_states = parts.cost.shape[0]
+    n_states = parts.cost.shape[1]
     for t in range(parts.truth.size):
         true = parts.truth[t]
         if dual.nodes[t, true] == 1.0:
@@ -343,13 +355,10 @@ def scale_to_truth(parts, dual, factor):
             dual.nodes[t, k] *= factor
         dual.nodes[t, true] += 1.0 - factor
     for i in range(parts.weight.size):
-        start = parts.node_start[i]
+        truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
         for a in range(dual.tables.shape[1]):
             dual.tables[i, a] *= factor
-        for e in range(parts.edge_start[i], parts.edge_stop[i]):
-            child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
-            row = parts.edge_table[e] * n_states + parts.truth[child]
-            dual.tables[i, row * n_states + parts.truth[parent]] += 1.0 - factor
+        add_pairs(parts.mix, parts, i, truth, 1.0 - factor, dual.tables[i])
         dual.loss[i] *= factor
 
 
@@ -384,7 +393,6 @@ def losses_of(parts, labels):
 @njit
 def marginals_of_corners(parts, dual, corners):
     """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
-    n_states = parts.cost.shape[0]
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         size = corners.size[i]
@@ -399,10 +407,8 @@ def marginals_of_corners(parts, dual, corners):
             dual.loss[i] += parts.weight[i] * alpha * corners.loss[i, c]
             for t in range(start, stop):
                 dual.nodes[t, corners.labels[t, c]] += alpha
-            for e in range(parts.edge_start[i], parts.edge_stop[i]):
-                child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
-                row = parts.edge_table[e] * n_states + corners.labels[child, c]
-                dual.tables[i, row * n_states + corners.labels[parent, c]] += alpha
+            labels = corners.labels[start:stop, c]
+            add_pairs(parts.mix, parts, i, labels, alpha, dual.tables[i])
 
 
 # ---- primal baselines --------------------------------------------------------------------------
@@ -422,9 +428,8 @@ def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, sc
 
     ``target`` accumulates the sum z of feature differences. Subgradient: ``w_k = z_k / (lam k)``
     after k steps of size 1/k, so its oracle is the argmax of ``z + lam k L``; perceptron: ``w = z``
-    and no loss. ``moments`` gets sum_j j (z_j - z_{j-1}). Returns the number of mistakes.
+    and no loss. ``moments`` gets sum_j j (z_j - z_{j-1}).
     """
-    mistakes = 0
     for m in range(order.size):
         i = order[m]
         visit = first_visit + m + 1
@@ -437,9 +442,7 @@ def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, sc
         truth, labels = parts.truth[start:stop], scratch.labels[: stop - start]
         build_direction(parts, dual, i, PAIRWISE, truth, labels, scratch)
         if _any_active(parts, i, scratch):
-            mistakes += 1
             apply_adjoint(parts, i, scratch)
             factor = parts.weight[i] * parts.weight.size
             add_to_weights(parts, i, factor, target, scratch)
             add_to_weights(parts, i, factor * visit, moments, scratch)
-    return mistakes

@@ -1,6 +1,7 @@
 """The dual problem of a structured SVM, one block of variables per sample.
 
-Solvers see only `Blocks`; `PartBlocks` holds the compiled models, `BlackBoxBlocks` everything else.
+Solvers see only `Blocks`, which know of no solver; `PartBlocks` holds the models with parts,
+`BlackBoxBlocks` everything else.
 
     primal   P(w) = lam / 2 |w|^2 + sum_i p_i max_y H_i(y; w)
     dual     D(v) = l - lam / 2 |w|^2 - lam (<[v - ub]_+, ub> - <[lb - v]_+, lb>),  w = clip(v)
@@ -24,6 +25,31 @@ COUNTED = {
 }
 
 
+class Answer(NamedTuple):
+    """An output of one sample that its oracle found best at some weights."""
+
+    corner: object  # the output, in the form of its blocks
+    loss: float  # L_i
+    value: float  # H_i at these weights, with the loss as often as it was asked for
+    slack: float = 0.0  # what the best H_i may exceed it by, inf if unknown
+
+
+class Mixture(NamedTuple):
+    """A distribution over the outputs of one sample."""
+
+    point: object  # its mean, in the form of its blocks
+    loss: float  # expected L_i
+    value: float  # smoothed maximum of H_i
+
+
+class Direction(NamedTuple):
+    """From one point of a block to another."""
+
+    square: float  # squared norm of the difference of their mean features
+    loss: float  # difference of their expected L_i
+    delta: object  # in the form of its blocks
+
+
 class Sweep(NamedTuple):
     """Loss-augmented predictions of all samples at one w."""
 
@@ -45,7 +71,12 @@ class Certificate(NamedTuple):
 
 
 class Blocks(ABC):
-    """Training set and dual variables; see the module for the notation.
+    """Training set and dual variables: what solvers of the structured SVM are written on.
+
+    Block i is a distribution over the outputs of sample i, all mass on the truth to begin with.
+    With ``H_i(y; w) = L_i(y) - <w, psi_i(y)>`` and the feature difference
+    ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)``, the distributions make the weights
+    ``w = sum_i p_i E[psi_i] / lam`` (clipped, where there are bounds) and ``l = sum_i p_i E[L_i]``.
 
     Parameters
     ----------
@@ -60,6 +91,17 @@ class Blocks(ABC):
     ----------
     mean_square : float
         Mean over samples of the squared norm of the features that a wrong output changes, about.
+    w, loss : ndarray of shape (n_weights,) and (n,)
+        The weights, and ``p_i E[L_i]``, after `reset`.
+    counts : ndarray of int
+        What was done; see `_kernels.structured.block_rules`.
+
+    Notes
+    -----
+    A solver calls `reset`, then any of these: `answer` and `add_to` (for methods on weights),
+    `direction` and `move` (for methods on the distribution of one sample), `sweep` with
+    `corner_of`, `step_towards` and `refresh` (for all samples at once), `values` and `corners`
+    (where outputs are kept with their probabilities), and `certify` for a gap.
     """
 
     single = False  # whether every output is one class, and compiled code finds the best
@@ -184,15 +226,66 @@ class Blocks(ABC):
             tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
             size = half
 
-    # ---- what the two kinds provide --------------------------------------------------------------
+    # ---- what the two kinds provide: one block ---------------------------------------------------
 
     @abstractmethod
     def _reset(self, capacity):
         """Make the dual variables of every block, all mass on the truth."""
 
     @abstractmethod
-    def visit(self, order, uniforms, rules):
-        """Visit blocks; returns how many visits were made (fewer when no block has a gap left)."""
+    def answer(self, i, w, loss_weight=1.0):
+        """One oracle call: the `Answer` that maximises ``loss_weight L_i(y) - <w, psi_i(y)>``.
+
+        An output that is worse than the truth, as an inexact oracle may find, is replaced by it.
+        """
+
+    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
+        """The `Mixture` of outputs in proportion to ``exp(H_i(y; w) / temperature)``.
+
+        Its value is ``temperature log sum_y exp(H_i(y; w) / temperature)``.
+        """
+        raise TypeError(
+            "smoothed answers need a model with part scores and an oracle with marginals: "
+            "a model that is known by its four methods has neither"
+        )
+
+    @abstractmethod
+    def add_to(self, i, end, factor, out):
+        """``out += factor psi_i``, of an `Answer` or the mean of a `Mixture`."""
+
+    @abstractmethod
+    def values(self, i):
+        """H_i of the distribution of block i at ``w``, and of its corners (None if not kept)."""
+
+    @abstractmethod
+    def corners(self, i):
+        """The outputs that block i keeps, if it does.
+
+        An object with ``size``, arrays ``alpha`` (probabilities) and ``loss`` of length capacity,
+        ``find(answer)`` (its slot or -1), ``put(slot, answer)`` with probability zero, and
+        ``remove(slot)``, which the last corner then takes.
+        """
+
+    @abstractmethod
+    def grow(self):
+        """Room for a fifth more corners per block."""
+
+    @abstractmethod
+    def direction(self, i, head, tail=None):
+        """The `Direction` from ``tail`` to ``head`` in block i.
+
+        Both are an `Answer`, a `Mixture`, the slot of a corner, or None, which is the distribution
+        of the moment.
+        """
+
+    @abstractmethod
+    def move(self, i, direction, gamma):
+        """Move block i by ``gamma`` along a direction; w, l and the average follow.
+
+        Probabilities of corners are left to the caller.
+        """
+
+    # ---- all blocks ------------------------------------------------------------------------------
 
     @abstractmethod
     def sweep(self, w, augmented=True):
@@ -220,22 +313,6 @@ class Blocks(ABC):
 
         This is how lam becomes ``factor * lam`` with w unchanged.
         """
-
-    @abstractmethod
-    def subgradient_visits(self, order, visits, lam, target, moments):
-        """Steps of the primal baselines, see `_kernels.structured.blocks.subgradient_visits`."""
-
-    @abstractmethod
-    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
-        """Steps of `_kernels.structured.block_saddle.saddle_visits`; lam must be 1."""
-
-    @abstractmethod
-    def polytopes(self):
-        """The convex hulls of the outputs, see `_polytopes`; lam and the dual variables stay."""
-
-    @abstractmethod
-    def adopt(self, z):
-        """Take over dual variables from a point of the polytopes."""
 
     @abstractmethod
     def export(self):

@@ -5,19 +5,17 @@ that it met, on the few features that these touch:
 
     point_i = sum_y alpha_i(y) psi_i(y),        v = sum_i (p_i / lam) point_i
 
-so that ``point_i`` does not depend on lam. Decisions are those of
-`_kernels.structured.block_rules`; a visit does in NumPy, step by step, what
-`_kernels.structured.blocks` does with marginals.
+so that ``point_i`` does not depend on lam.
 """
 
 import numpy as np
 from sklearn.utils.parallel import delayed
 
 from ..._kernels.structured import block_rules
-from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
+from ..._kernels.structured.block_rules import FW
 from ..._threads import chunks, n_workers, parallel
-from ._base import Blocks, Sweep
-from ._checked_model import Answer, CheckedModel, SparseVector, union
+from ._base import Answer, Blocks, Direction, Sweep
+from ._checked_model import CheckedModel, Output, SparseVector, union
 
 
 class BlackBoxBlocks(Blocks):
@@ -34,6 +32,8 @@ class BlackBoxBlocks(Blocks):
         p_i, positive, summing to one.
     n_jobs : int or None
         joblib workers of sweeps.
+    oracle : object or None
+        Infers in place of the model, on its scores.
 
     Notes
     -----
@@ -41,8 +41,8 @@ class BlackBoxBlocks(Blocks):
     These calls are counted nowhere.
     """
 
-    def __init__(self, model, X, y, weight, n_jobs=None):
-        self._model, self._n_jobs = CheckedModel(model), n_jobs
+    def __init__(self, model, X, y, weight, n_jobs=None, oracle=None):
+        self._model, self._n_jobs = CheckedModel(model, oracle), n_jobs
         n_workers(n_jobs)  # refuses what is no number of workers
         inputs, outputs = list(X), list(y)
         if not inputs or not len(inputs) == len(outputs) == len(weight):
@@ -56,6 +56,7 @@ class BlackBoxBlocks(Blocks):
         n_weights = self._model.n_weights
         worst = self._ask_all(np.zeros(n_weights), keyed=False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
+        self.exact = oracle is None or bool(getattr(oracle, "exact", False))
         self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
 
     # ---- state -----------------------------------------------------------------------------------
@@ -63,133 +64,82 @@ class BlackBoxBlocks(Blocks):
     def _reset(self, capacity):
         keys = [self._model.key(s.y) if capacity else None for s in self._samples]
         nothing = SparseVector(np.empty(0, np.int64), np.empty(0))
-        self._truths = [Answer(nothing, 0.0, key) for key in keys]
+        self._truths = [Output(nothing, 0.0, key) for key in keys]
         self._duals = [_BlockDual(key, capacity) for key in keys]
 
-    def _grow(self):
+    def grow(self):
         """Room for a fifth more corners per block."""
         extra = max(1, len(self._duals[0].alpha) // 5)
         for dual in self._duals:
             dual.alpha, dual.loss = np.pad(dual.alpha, (0, extra)), np.pad(dual.loss, (0, extra))
 
-    # ---- visits ----------------------------------------------------------------------------------
+    # ---- one block -------------------------------------------------------------------------------
 
-    def visit(self, order, uniforms, rules):
-        """Visit blocks; see `Blocks.visit`."""
-        for k in range(len(order)):
-            i = block_rules.pick_block(self.gaps, order[k], uniforms[k])
-            if i < 0:
-                self.counts[block_rules.REASON] = block_rules.NO_GAP
-                return k
-            if self.explicit and rules.step != FW and np.all(self._duals[i].alpha > 0.0):
-                self._grow()  # all slots are taken by active corners
-            slot, current, values = self._begin_visit(i, rules)
-            answer, value = None, 0.0
-            if slot < 0:
-                answer = self._model.ask(self._samples[i], self.w, self.explicit)
-                answer, value = self._check_answer(i, answer, self.w)
-            self._finish_visit(i, slot, answer, value, current, values, rules)
-        self.counts[block_rules.REASON] = block_rules.DONE
-        return len(order)
+    def answer(self, i, w, loss_weight=1.0):
+        """One call of the model; see `Blocks.answer`."""
+        self.counts[block_rules.CALLS] += 1
+        scale = loss_weight or 1.0  # the model knows its loss with weight one alone
+        asked_at = w if scale == 1.0 else w / scale
+        output = self._model.ask(self._samples[i], asked_at, self.explicit, loss_weight > 0.0)
+        return Answer(*self._check_output(i, output, w, loss_weight, scale))
 
-    def _begin_visit(self, i, rules):
-        """Cached slot or -1, H_i of the current point and H_i of every corner."""
+    def _check_output(self, i, output, w, loss_weight=1.0, scale=1.0):
+        """The output, its loss, its H_i and slack; the truth for an output that is worse than it.
+
+        Slacks of the model count ``scale`` times.
+        """
+        value = loss_weight * output.loss - output.psi.dot(w)
+        # psi is a difference to the score of the truth, whose rounding is forgiven.
+        if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
+            return output, output.loss, value, scale * output.slack
+        self.counts[block_rules.WORSE] += 1
+        return self._truths[i], 0.0, 0.0, max(value + scale * output.slack, 0.0)
+
+    def add_to(self, i, end, factor, out):
+        """``out += factor psi_i``."""
+        psi = end.corner.psi
+        out[psi.indices] += factor * psi.values
+
+    def values(self, i):
+        """H_i of the distribution of block i at ``w``, and of its corners."""
         dual = self._duals[i]
         w = self.w[dual.support]
         current = self.loss[i] / self.weight[i] - dual.point @ w
         if not self.explicit:
-            return -1, current, None
+            return current, None
         size, values = dual.size, np.zeros(len(dual.alpha))
         np.subtract(dual.loss[:size], dual.rows[:size] @ w, out=values[:size])
-        if not rules.use_cache:
-            return -1, current, values
-        slot = block_rules.cache_candidate(
-            values, size, current, self.weight[i], self.gaps.value[i], self.gaps.total[0],
-            self.n_blocks, rules, self.counts,
-        )  # fmt: skip
-        return slot, current, values
+        return current, values
 
-    def _check_answer(self, i, answer, w, augmented=True):
-        """The answer and its H_i; the truth instead of an answer that is worse than the truth."""
-        value = (answer.loss if augmented else 0.0) - answer.psi.dot(w)
-        # psi is a difference to the score of the truth, whose rounding is forgiven.
-        if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
-            return answer, value
-        self.counts[block_rules.WORSE] += 1
-        return self._truths[i], 0.0
+    def corners(self, i):
+        """The outputs that block i keeps."""
+        return self._duals[i]
 
-    def _insert_answer(self, dual, answer, psi, value, values, rules):
-        """Slot of the oracle's answer among the corners, made if it is new."""
-        if answer.key not in dual.slots:
-            slot = block_rules.free_slot(
-                dual.alpha, values, dual.size, len(dual.alpha), rules.step == FW
-            )
-            # From an eviction on the alphas no longer describe the iterate.
-            self.counts[block_rules.EVICTED] += dual.alpha[slot] > 0.0
-            dual.put(slot, answer, psi)
-            values[slot] = value
-        return dual.slots[answer.key]
+    def direction(self, i, head, tail=None):
+        """The `Direction` from ``tail`` to ``head``."""
+        plus, loss_plus = self._end(i, head)
+        minus, loss_minus = self._end(i, tail)
+        if len(plus) < len(minus):  # the tail has features that no other end had so far
+            plus, _ = self._end(i, head)
+        delta = plus - minus
+        return Direction(float(delta @ delta), loss_plus - loss_minus, delta)
 
-    def _finish_visit(self, i, slot, answer, value, current, values, rules):
-        """The step of block i towards the cached ``slot`` or the answer, whose H_i is ``value``."""
-        dual, counts, p = self._duals[i], self.counts, self.weight[i]
-        counts[block_rules.VISITS] += 1
-        if slot >= 0:
-            counts[block_rules.HITS] += 1
-            value = values[slot]
-        else:
-            counts[block_rules.CALLS] += 1
-            gap = max(p * (value - current), 0.0)
-            block_rules.set_gap(self.gaps, i, gap, rules.gap_degree)
-            plus, loss_plus = dual.on_support(answer.psi), answer.loss
-            if self.explicit:
-                slot = self._insert_answer(dual, answer, plus, value, values, rules)
+    def _end(self, i, end):
+        """A point of block i on its support, and its loss."""
+        dual = self._duals[i]
+        if end is None:
+            return dual.point, self.loss[i] / self.weight[i]
+        if isinstance(end, Answer):
+            return dual.on_support(end.corner.psi), end.loss
+        return dual.rows[end], dual.loss[end]
 
-        slope_fw, slope_away, alpha_away = p * (value - current), 0.0, 0.0
-        away, n_active, minus, loss_minus = -1, 1, None, 0.0
-        if self.explicit:
-            away, n_active = block_rules.away_corner(dual.alpha, values, dual.size)
-            slope_away, alpha_away = p * (current - values[away]), dual.alpha[away]
-            plus, loss_plus = dual.rows[slot], dual.loss[slot]
-            minus, loss_minus = dual.rows[away], dual.loss[away]
-        loss_now = self.loss[i] / p
-        directions = {
-            FW: (plus, dual.point, loss_plus - loss_now),
-            PAIRWISE: (plus, minus, loss_plus - loss_minus),
-            AWAY: (dual.point, minus, loss_now - loss_minus),
-        }
-        chosen, gamma, maximum, best_gain, move = -1, 0.0, 0.0, 0.0, None
-        for kind, (head, tail, _) in directions.items():
-            if not block_rules.considers(rules.step, kind, slope_fw, slope_away, n_active):
-                continue
-            slope, limit = block_rules.slope_and_limit(kind, slope_fw, slope_away, alpha_away)
-            if slope <= 0.0:
-                continue
-            delta = head - tail
-            curvature = p * p / rules.lam * float(delta @ delta)
-            candidate = block_rules.step_length(
-                rules, slope, curvature, limit, counts[block_rules.VISITS], self.n_blocks
-            )
-            gain = candidate * slope - 0.5 * candidate * candidate * curvature
-            if chosen < 0 or gain > best_gain:
-                chosen, gamma, maximum, best_gain, move = kind, candidate, limit, gain, delta
-        if chosen < 0 or gamma == 0.0:
-            return
-
-        counts[block_rules.STEPS + chosen] += 1
-        self._take_step(i, rules.lam, gamma, move, p * directions[chosen][2])
-        if self.explicit:
-            counts[block_rules.DROPS] += block_rules.move_mass(
-                dual.alpha, dual.size, chosen, slot, away, gamma, maximum
-            )
-            if not rules.use_cache:
-                dual.remove_empty()
-
-    def _take_step(self, i, lam, gamma, move, loss_change):
-        dual, support = self._duals[i], self._duals[i].support
+    def move(self, i, direction, gamma):
+        """Move block i along a direction."""
+        dual, p, move = self._duals[i], self.weight[i], direction.delta
+        support, loss_change = dual.support, p * direction.loss
         dual.point += gamma * move
         self.loss[i] += gamma * loss_change
-        change = gamma * self.weight[i] / lam * move
+        change = gamma * p / self.lam * move
         self.v[support] += change
         if self.moments.size:
             visit = float(self.counts[block_rules.VISITS])
@@ -202,14 +152,16 @@ class BlackBoxBlocks(Blocks):
     # ---- sweeps ----------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
-        """`Sweep` at any w, with a list of `Answer`; joblib workers share the samples."""
-        hinge = np.empty(self.n_blocks)
+        """`Sweep` at any w, with a list of `Output`; joblib workers share the samples."""
+        hinge, slack = np.empty((2, self.n_blocks))
         answers = self._ask_all(w, self.explicit, augmented)
         for i in range(self.n_blocks):
-            answers[i], hinge[i] = self._check_answer(i, answers[i], w, augmented)
+            answers[i], _, hinge[i], slack[i] = self._check_output(
+                i, answers[i], w, float(augmented)
+            )
             if hinge[i] < 0.0:  # by rounding
                 answers[i], hinge[i] = self._truths[i], 0.0
-        return Sweep(hinge, self._currents_at(w, augmented), answers)
+        return Sweep(hinge, self._currents_at(w, augmented), answers, slack)
 
     def currents(self):
         """``current`` of a sweep at the iterate."""
@@ -273,10 +225,10 @@ class BlackBoxBlocks(Blocks):
         if not self.explicit:
             return
         while any(dual.size == len(dual.alpha) for dual in self._duals):
-            self._grow()
+            self.grow()
         for dual, answer in zip(self._duals, answers):
             if answer.key not in dual.slots:
-                dual.put(dual.size, answer, dual.on_support(answer.psi))
+                dual.keep(dual.size, answer)
 
     def scale(self, factor):
         """Multiply the mass off the truth by ``factor``.
@@ -293,45 +245,8 @@ class BlackBoxBlocks(Blocks):
                 dual.alpha *= factor
                 dual.alpha[dual.slots[truth.key]] += 1.0 - factor
 
-    def subgradient_visits(self, order, visits, lam, target, moments):
-        """Steps of the primal baselines; returns how many changed the weights."""
-        mistakes, model = 0, self._model
-        for visit, i in enumerate(order, visits + 1):
-            sample = self._samples[i]
-            # All zero at the first visit.
-            w = target / (lam * max(visit - 1, 1)) if lam > 0.0 else target
-            psi = model.ask(sample, w, keyed=False, augmented=lam > 0.0).psi
-            change = self.weight[i] * self.n_blocks * psi.values
-            target[psi.indices] += change
-            moments[psi.indices] += visit * change
-            mistakes += psi.indices.size > 0
-        return mistakes
-
-    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
-        """Joint steps of one block and of w in a norm ball."""
-        from ..._kernels.structured.block_saddle import step_in_ball
-
-        for k, i in enumerate(order, visits):
-            gamma = 2.0 * self.n_blocks / (k + 2.0 * self.n_blocks)
-            answer = self._model.ask(self._samples[i], w, keyed=False)
-            step_in_ball(w, self.v, radius, euclidean, gamma)
-            dual = self._duals[i]
-            psi = dual.on_support(answer.psi)
-            change = self.weight[i] * answer.loss - self.loss[i]
-            self._take_step(i, 1.0, gamma, psi - dual.point, change)
-            mean += 2.0 / (k + 2.0) * (w - mean)
-
-    # ---- polytopes -------------------------------------------------------------------------------
-
-    def polytopes(self):
-        """The polytopes of a model that knows them."""
-        from ._polytopes import ModelPolytopes
-
-        return ModelPolytopes(self._model.model, self._samples, self.weight, self.n_weights)
-
-    def adopt(self, z):
-        """Take over a point of the polytopes of the model."""
-        points, losses = self.polytopes().describe_each(z)
+    def set_points(self, points, losses):
+        """Make feature differences, (n, n_weights), and losses those of the distributions."""
         self._duals = [_BlockDual(None, 0) for _ in self._samples]
         for dual, point in zip(self._duals, points):
             dual.on_support(SparseVector(np.arange(self.n_weights), point))
@@ -429,32 +344,36 @@ class _BlockDual:
         dense[place] = psi.values
         return dense
 
-    def put(self, slot, answer, row):
-        """Put a corner into a slot: the first free one, or instead of another corner."""
+    def find(self, answer):
+        """Slot of the output of an answer, -1 if it is not kept."""
+        return self.slots.get(answer.corner.key, -1)
+
+    def put(self, slot, answer):
+        """Put the output of an answer into a slot: the first free one, or that of another."""
+        self.keep(slot, answer.corner)
+
+    def keep(self, slot, output):
+        """Put an output into a slot."""
+        row = self.on_support(output.psi)
         if slot == self.size:
-            self.keys.append(answer.key)
+            self.keys.append(output.key)
             if slot == len(self.rows):  # doubled, so that many corners cost few copies
                 self.rows = np.pad(self.rows, ((0, slot), (0, 0)))
         else:
             del self.slots[self.keys[slot]]
-            self.keys[slot] = answer.key
-        self.slots[answer.key], self.rows[slot] = slot, row
-        self.alpha[slot], self.loss[slot] = 0.0, answer.loss
+            self.keys[slot] = output.key
+        self.slots[output.key], self.rows[slot] = slot, row
+        self.alpha[slot], self.loss[slot] = 0.0, output.loss
 
-    def remove_empty(self):
-        """Keep active corners only; the last one fills each hole."""
-        slot = 0
-        while slot < self.size:
-            if self.alpha[slot] > 0.0:
-                slot += 1
-                continue
-            del self.slots[self.keys[slot]]
-            key = self.keys.pop()
-            last = self.size
-            if slot < last:
-                self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
-            self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
-            self.alpha[last] = 0.0
+    def remove(self, slot):
+        """Forget a corner; the last one takes its slot."""
+        del self.slots[self.keys[slot]]
+        key = self.keys.pop()
+        last = self.size
+        if slot < last:
+            self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
+        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
+        self.alpha[last] = 0.0
 
 
 def _ask_many(model, samples, w, keyed, augmented):

@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._validation import check_array_of_numbers, check_magnitude, check_sparse
+from ...inference import CallableOracle
+from ...inference._oracles._checked import name_of
 from .._models._base import missing_methods
 
 
@@ -31,12 +33,13 @@ def union(a, b):
     return both[np.diff(both, prepend=-1) != 0]
 
 
-class Answer(NamedTuple):
+class Output(NamedTuple):
     """An output of one sample as the dual problem sees it."""
 
     psi: SparseVector
     loss: float
     key: object  # tells outputs apart; None where no corners are kept
+    slack: float = 0.0  # what its score may lack of the best one, inf if unknown
 
 
 class Sample(NamedTuple):
@@ -49,15 +52,18 @@ class Sample(NamedTuple):
 
 
 class CheckedModel:
-    """The methods of a model, with what they return checked and made sparse."""
+    """The methods of a model, with what they return checked and made sparse.
 
-    def __init__(self, model):
+    With an ``oracle`` that one infers, on the scores of a `ScoredModel`.
+    """
+
+    def __init__(self, model, oracle=None):
         missing = missing_methods(model)
         if missing:
             raise TypeError(
                 f"{type(model).__name__} is not a structured model: it lacks {', '.join(missing)}"
             )
-        self.model = model
+        self.model, self.oracle = model, oracle
         # A model need not declare it: then the first feature vector tells.
         self.n_weights = getattr(model, "size_joint_feature", None)
         if self.n_weights is not None:
@@ -114,7 +120,19 @@ class CheckedModel:
 
     def predict(self, i, x, w):
         """The output of highest score of sample i."""
-        return self._call("inference", i, x, _read_only(w))
+        return self._infer(i, x, w)[0]
+
+    def _infer(self, i, x, w, y_true=None):
+        """The best output of sample i, with the loss to ``y_true`` if given, and its slack."""
+        w = _read_only(w)
+        if self.oracle is not None:
+            scores = self._call("scores", i, x, w)
+            if y_true is not None:
+                scores = self._call("augment", i, scores, y_true)
+            return ask_for_output(self.oracle, scores)
+        if y_true is None:
+            return self._call("inference", i, x, w), 0.0
+        return self._call("loss_augmented_inference", i, x, y_true, w), 0.0
 
     def key(self, y):
         """A hashable that tells outputs apart."""
@@ -142,11 +160,8 @@ class CheckedModel:
         return flat if array.ndim == 1 else (array.shape, flat)
 
     def ask(self, sample, w, keyed, augmented=True):
-        """The `Answer` of the oracle at w."""
-        if augmented:
-            y = self._call("loss_augmented_inference", sample.i, sample.x, sample.y, _read_only(w))
-        else:
-            y = self.predict(sample.i, sample.x, w)
+        """The `Output` of the oracle at w."""
+        y, slack = self._infer(sample.i, sample.x, w, sample.y if augmented else None)
         phi, true = self.features(sample.i, sample.x, y), sample.phi
         indices = union(true.indices, phi.indices)
         values = np.zeros(len(indices))
@@ -154,7 +169,7 @@ class CheckedModel:
         values[np.searchsorted(indices, phi.indices)] -= phi.values
         kept = values != 0.0
         psi = SparseVector(indices[kept], values[kept])
-        return Answer(psi, self.loss(sample, y), self.key(y) if keyed else None)
+        return Output(psi, self.loss(sample, y), self.key(y) if keyed else None, slack)
 
     def _call(self, method, i, *args):
         """What a method of the model answers; its errors go on as they are, with a note."""
@@ -246,6 +261,30 @@ class CheckedPolytopes:
 
     def _name(self, method, sample):
         return f"{method} of {type(self.model).__name__} for sample {sample.i}"
+
+
+def ask_for_output(oracle, scores):
+    """The output that an oracle finds best for scores of any kind, and what it may lack."""
+    name = f"argmax of the oracle {name_of(oracle)}"
+    if isinstance(oracle, CallableOracle):
+        return oracle.function(scores), np.inf
+    answer = oracle.argmax(scores)
+    if not (isinstance(answer, tuple | list) and len(answer) == 3):
+        raise TypeError(
+            f"{name} must return a tuple (output, value, upper_bound), where None stands for an "
+            f"unknown value or bound; got {type(answer).__name__}"
+        )
+    output, value, bound = answer
+    if value is None or bound is None:
+        return output, np.inf
+    if not all(isinstance(number, Real) and not np.isnan(number) for number in (value, bound)):
+        raise TypeError(f"{name} must return numbers or None, got {value!r} and {bound!r}")
+    if bound < value - 1e-9 * max(1.0, abs(value)):
+        raise ValueError(
+            f"{name} returned upper_bound {bound!r} for an output of score {value!r}; a bound is "
+            f"never below a score"
+        )
+    return output, max(float(bound - value), 0.0)
 
 
 def _count(value, name, minimum):

@@ -3,20 +3,9 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
+from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured import blocks as kernels
-from ..._kernels.structured import class_blocks
-from ..._kernels.structured.block_rules import (
-    DONE,
-    EVICTED,
-    EXACT,
-    EXACT_STEPS,
-    NO_GAP,
-    REASON,
-    TABLE_FULL,
-    WORSE,
-    pick_block,
-    table_is_full,
-)
+from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS, WORSE
 from ..._kernels.structured.parts import (
     Dual,
     Scratch,
@@ -27,14 +16,16 @@ from ..._kernels.structured.parts import (
 )
 from ..._threads import chunks, n_threads, parallel
 from ...inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
+from ...inference._oracles._checked import name_of
+from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
-from .._models._part_scores import Graph, pairwise_scores
-from ._base import Blocks, Sweep
+from .._models._part_scores import Graph
+from ._base import Answer, Blocks, Direction, Mixture, Sweep
+from ._stored_corners import StoredCorners
 
-# Oracles whose loop is inside the compiled pass; any other object is called from Python.
+# Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
+# object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)
-# Enumeration too, while it costs less than the way through Python.
-FEW_LABELINGS = 4096
 
 
 class PartBlocks(Blocks):
@@ -51,35 +42,42 @@ class PartBlocks(Blocks):
     """
 
     def __init__(self, parts, oracle, n_jobs=None):
-        largest = parts.node_cost * parts.cost.max(axis=1)[parts.truth]
-        losses = np.add.reduceat(largest, parts.node_start[:-1]) + parts.whole_cost
-        n_states = len(parts.cost)
+        n_states = parts.cost.shape[1]
+        largest = parts.cost.max(axis=1)[parts.cost_row]
+        if parts.n_own is not None:
+            is_own = np.arange(n_states) < parts.n_own[:, None]
+            largest = np.where(is_own, parts.cost[parts.cost_row], 0.0).max(axis=1)
+        starts = parts.node_start[:-1]
+        losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.whole_cost
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = _mean_square(parts)
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
-        self._single = None  # what exact steps want to know, once they are asked for
-        self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
-        compiled = type(oracle) in COMPILED or self._parts.exhaustive
-        self._oracle = None if compiled else oracle
+        self.singles = None  # what exact steps want to know, once they are asked for
+        self._graph = Graph(
+            parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
+        )
+        self.oracle = oracle
+        self.is_compiled = type(oracle) in COMPILED or self._parts.exhaustive
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
-        self.single = of_one_node and compiled and parts.whole_cost == 0.0
-        self.is_compiled = compiled
+        plain = of_one_node and parts.n_own is None and parts.whole_cost == 0.0
+        self.single = plain and self.is_compiled
         self.exact = bool(getattr(oracle, "exact", False))
-        self._argmax = oracle.argmax
         # A chain oracle on another graph is refused here, not by a wrong answer later.
-        nothing = np.zeros((parts.node_start[1], n_states))
         tables = np.zeros((parts.n_tables, n_states, n_states))
-        if not isinstance(oracle, CallableOracle):
-            oracle.argmax(pairwise_scores(nothing, tables, self._graph, parts.edge_stop[0]))
+        own_graphs = type(oracle) in COMPILED and np.any(parts.edge_start)
+        for i in range(self.n_blocks if own_graphs else 1):
+            nothing = np.zeros((np.diff(parts.node_start[i : i + 2])[0], n_states))
+            if not isinstance(oracle, CallableOracle):
+                oracle.argmax(self._graph.scores(i, nothing, tables))
 
     # ---- state -----------------------------------------------------------------------------------
 
     def _reset(self, capacity):
         parts = self._parts
-        n_nodes, n_states = len(parts.truth), len(parts.cost)
+        n_nodes, n_states = len(parts.truth), parts.cost.shape[1]
         self._nodes = np.zeros((n_nodes, n_states))
         self._tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
         dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
@@ -91,6 +89,7 @@ class PartBlocks(Blocks):
             self._corners = kernels.Corners(labels, alpha, loss, np.ones(self.n_blocks, np.int64))
         else:
             self._corners = None
+        self._answers = (*np.empty((2, self.n_blocks)), np.empty(n_nodes, np.int32))
         self._bind()
         kernels.set_to_truth(parts, self._dual)
 
@@ -105,7 +104,7 @@ class PartBlocks(Blocks):
         self._scratch = self._make_scratch()
 
     def _view(self, flat):
-        parts, n_states = self._parts, len(self._parts.cost)
+        parts, n_states = self._parts, self._parts.cost.shape[1]
         if flat.size == 0:
             return Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
         cut = parts.n_attributes * parts.n_columns
@@ -113,10 +112,12 @@ class PartBlocks(Blocks):
         return Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
 
     def _make_scratch(self):
-        parts, n_states = self._parts, len(self._parts.cost)
+        parts, n_states = self._parts, self._parts.cost.shape[1]
         n_nodes = np.diff(parts.node_start).max()
         n_rows = np.diff(parts.row_start).max()
         n_attributes = np.diff(parts.attribute_start).max(initial=0)
+        mixed = parts.mix is not None
+        n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
         return Scratch(
             scores=scores,
@@ -133,9 +134,11 @@ class PartBlocks(Blocks):
             touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
             values=np.zeros(self._corners.alpha.shape[1] if self.explicit else 0),
+            edge_numbers=np.arange(n_edges),
+            edge_tables=np.zeros((n_edges, n_states, n_states)),
         )
 
-    def _grow(self):
+    def grow(self):
         """Room for a fifth more corners per block."""
         old = self._corners
         extra = max(1, old.alpha.shape[1] // 5)
@@ -153,74 +156,155 @@ class PartBlocks(Blocks):
         """State of the first node of every sample in the truth."""
         return self._parts.truth[self._parts.node_start[:-1]]
 
-    # ---- visits ----------------------------------------------------------------------------------
+    # ---- one block -------------------------------------------------------------------------------
 
-    def visit(self, order, uniforms, rules):
-        """Visit blocks; see `Blocks.visit`."""
-        run = self._run_compiled if self._oracle is None else self._run_oracle
-        if rules.step == EXACT:
-            run = self._run_exact
-        position = 0
-        while position < len(order):
-            position = run(rules, order, uniforms, position)
-            if self.counts[REASON] == TABLE_FULL:
-                self._grow()
-            elif self.counts[REASON] == NO_GAP:
-                break
-        return position
+    def answer(self, i, w, loss_weight=1.0):
+        """One oracle call; see `Blocks.answer`."""
+        self.counts[CALLS] += 1
+        here, view = self._nodes_of(i), self._view(np.ascontiguousarray(w))
+        loss_weight = float(loss_weight)
+        parts = self._with_loss(loss_weight)
+        if self.is_compiled:
+            hinge, current, labels = self._answers
+            kernels.sweep(
+                self._parts, self._dual, view, loss_weight, i, i + 1, self._scratch, hinge,
+                current, labels,
+            )  # fmt: skip
+            value, slack, found = hinge[i], 0.0, labels[here].copy()
+        else:
+            scores, true_value, _ = self._question(parts, view, i, loss_weight)
+            given = augmented_argmax(self.oracle, scores, parts.truth[here], parts.whole_cost)
+            found, value, slack = self._judge(parts, i, scores, true_value, *given)
+        return Answer(found, self._loss_of(i, found), value, slack)
 
-    def _run_compiled(self, rules, order, uniforms, position):
-        return kernels.run_visits(
-            self._parts, self._dual, self._corners, self.gaps, rules, order, uniforms,
-            self._scratch, self.counts, position,
-        )  # fmt: skip
-
-    def _run_exact(self, rules, order, uniforms, position):
-        if self._single is None:
-            parts = self._parts
-            self._single = class_blocks.Single(
-                np.empty(len(parts.data), np.int64), np.empty(self.n_blocks)
+    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
+        """Marginals of the oracle; see `Blocks.smoothed_answer`."""
+        if not callable(getattr(self.oracle, "marginals", None)):
+            raise TypeError(
+                f"smoothed answers need an oracle with the method marginals, which "
+                f"{name_of(self.oracle)} lacks: use another oracle"
             )
-            class_blocks.number_columns(parts, self._scratch, self._single)
-        return class_blocks.exact_visits(
-            self._parts, self._dual, self._single, self.gaps, rules, order, uniforms, self.counts,
-            position,
-        )  # fmt: skip
-
-    def _run_oracle(self, rules, order, uniforms, position):
-        """`run_visits` with the oracle called from Python."""
-        parts, dual, corners, gaps = self._parts, self._dual, self._corners, self.gaps
-        scratch, counts = self._scratch, self.counts
-        for k in range(position, len(order)):
-            i = pick_block(gaps, order[k], uniforms[k])
-            if i < 0 or (corners is not None and table_is_full(corners, i, rules)):
-                counts[REASON] = NO_GAP if i < 0 else TABLE_FULL
-                return k
-            slot, current = kernels.begin_visit(
-                parts, dual, corners, gaps, rules, i, scratch, counts
+        parts, here = self._with_loss(loss_weight), self._nodes_of(i)
+        if parts.whole_cost > 0.0:
+            raise ValueError(
+                "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
             )
-            value = 0.0
-            if slot < 0:
-                labels = self._ask(self._block_scores(i), i)[0]
-                scratch.labels[: len(labels)] = labels
-                value = kernels.check_answer(parts, dual, i, scratch, counts)
-            kernels.finish_visit(
-                parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts
+        self.counts[CALLS] += 1
+        view = self._view(np.ascontiguousarray(w))
+        scores, true_value, _ = self._question(parts, view, i, loss_weight)
+        nodes, edges, log_partition = self.oracle.marginals(
+            PairwiseScores._view(
+                scores.unary / temperature, scores.pairwise / temperature, scores.edges
             )
-        counts[REASON] = DONE
-        return len(order)
-
-    def _block_scores(self, i, view=None):
-        """Scores in ``scratch`` as the oracle sees them."""
-        n_nodes = self._parts.node_start[i + 1] - self._parts.node_start[i]
-        tables = (self._dual.w if view is None else view).tables
-        return pairwise_scores(
-            self._scratch.scores[:n_nodes], tables, self._graph, self._graph.n_edges[i]
         )
+        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
+        value = temperature * log_partition - true_value
+        return Mixture(point, float(np.sum(costs * nodes)), value)
 
-    def _ask(self, scores, i):
-        truth = self._parts.truth[self._parts.node_start[i] : self._parts.node_start[i + 1]]
-        return augmented_argmax(self._oracle, scores, truth, self._parts.whole_cost)
+    def add_to(self, i, end, factor, out):
+        """``out += factor psi_i``; see `Blocks.add_to`."""
+        truth = self._marginals_of_labels(i, self._parts.truth[self._nodes_of(i)])
+        delta = (a - b for a, b in zip(truth, self._end(i, end)[0], strict=True))
+        primitives.add_to(self._parts, i, *delta, factor, self._view(out), self._scratch)
+
+    def values(self, i):
+        """H_i of the distribution of block i at ``w``, and of its corners."""
+        current, true_value = primitives.values(
+            self._parts, self._dual, self._corners, i, self._scratch
+        )
+        corners = self._scratch.values - true_value if self.explicit else None
+        return current - true_value, corners
+
+    def corners(self, i):
+        """The labellings that block i keeps."""
+        return StoredCorners(self._corners, i, self._nodes_of(i))
+
+    def direction(self, i, head, tail=None):
+        """The `Direction` from ``tail`` to ``head``."""
+        (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
+        delta = tuple(a - b for a, b in zip(plus, minus, strict=True))
+        square = primitives.square(self._parts, i, *delta, self._scratch)
+        return Direction(square, loss_plus - loss_minus, delta)
+
+    def move(self, i, direction, gamma):
+        """Move block i along a direction."""
+        primitives.move(
+            self._parts, self._dual, i, *direction.delta, self.lam, gamma,
+            self.weight[i] * direction.loss, self.counts[VISITS], self._scratch,
+        )  # fmt: skip
+
+    def _nodes_of(self, i):
+        return slice(self._parts.node_start[i], self._parts.node_start[i + 1])
+
+    def _with_loss(self, loss_weight):
+        """Parts whose cost of a whole output, which is a loss, too, has this weight."""
+        return self._parts._replace(whole_cost=loss_weight * self._parts.whole_cost)
+
+    def _loss_of(self, i, labels):
+        """L_i of a labelling."""
+        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
+        here = self._nodes_of(i)
+        loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
+        return float(loss + parts.whole_cost * np.any(labels != truth))
+
+    def _end(self, i, end):
+        """Marginals of a point of block i, and its loss."""
+        if end is None:
+            point = self._nodes[self._nodes_of(i)], self._tables[i]
+            return point, self.loss[i] / self.weight[i]
+        if isinstance(end, Answer):
+            return self._marginals_of_labels(i, end.corner), end.loss
+        if isinstance(end, Mixture):
+            return end.point, end.loss
+        labels = self._corners.labels[self._nodes_of(i), end]
+        return self._marginals_of_labels(i, labels), self._corners.loss[i, end]
+
+    def _marginals_of_labels(self, i, labels):
+        parts, n_states = self._parts, self._parts.cost.shape[1]
+        nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self._tables.shape[1])
+        labels = np.ascontiguousarray(labels, dtype=np.int32)
+        primitives.corner(parts, i, labels, nodes, tables)
+        return nodes, tables
+
+    def _question(self, parts, view, i, loss_weight):
+        """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
+
+        The last two are values of H_i plus the score of the truth.
+        """
+        truth, scratch = parts.truth[self._nodes_of(i)], self._scratch
+        block_scores(parts, view, i, loss_weight, scratch)
+        true_value = labels_value(parts, view, i, truth, scratch)
+        current = current_value(parts, self._dual, view, i, scratch)
+        return self._scores_at_hand(i, view), true_value, current
+
+    def _scores_at_hand(self, i, view):
+        here, n_own = self._nodes_of(i), self._parts.n_own
+        unary = self._scratch.scores[: here.stop - here.start]
+        if n_own is not None:  # forbidden is what compiled passes give a very low score
+            unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
+        return self._graph.scores(i, unary, view.tables)
+
+    def ask_at_scores(self, i):
+        """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
+        truth, whole_cost = self._parts.truth[self._nodes_of(i)], self._parts.whole_cost
+        return augmented_argmax(
+            self.oracle, self._scores_at_hand(i, self._dual.w), truth, whole_cost
+        )[0]
+
+    def _judge(self, parts, i, scores, true_value, labels, upper_bound):
+        """Labels of an oracle or, if these are worse, those of the truth; their H_i and slack."""
+        truth = parts.truth[self._nodes_of(i)]
+        value = scores.value(labels) + parts.whole_cost * np.any(labels != truth) - true_value
+        if value < -1e-12 * max(1.0, abs(true_value)):
+            self.counts[WORSE] += 1
+        if value < 0.0:
+            labels, value = truth, 0.0
+        slack = max(upper_bound - true_value - value, 0.0)
+        # What a promise of exactness leaves out is rounding, unless the oracle takes it back.
+        if self.exact and slack <= 1e-12 * abs(upper_bound):
+            slack = 0.0
+        return labels, value, slack
 
     # ---- sweeps ----------------------------------------------------------------------------------
 
@@ -229,10 +313,9 @@ class PartBlocks(Blocks):
         parts, view = self._parts, self._view(np.ascontiguousarray(w))
         hinge, current = np.empty((2, self.n_blocks))
         labels = np.empty(len(parts.truth), np.int32)
-        loss_weight = 1.0 if augmented else 0.0
-        if not augmented:  # the cost of a whole output is a loss, too
-            parts = parts._replace(whole_cost=0.0)
-        if self._oracle is not None:
+        loss_weight = float(augmented)
+        if not self.is_compiled:
+            parts = self._with_loss(loss_weight)
             return self._sweep_oracle(parts, view, loss_weight, hinge, current, labels)
 
         def run(first, last):
@@ -256,37 +339,21 @@ class PartBlocks(Blocks):
 
     def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""
-        scratch, whole_cost = self._scratch, parts.whole_cost
         asked, (true_value, slack) = [], np.zeros((2, self.n_blocks))
         for i in range(self.n_blocks):
-            truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-            block_scores(parts, view, i, loss_weight, scratch)
-            true_value[i] = labels_value(parts, view, i, truth, scratch)
-            current[i] = current_value(parts, self._dual, view, i, scratch) - true_value[i]
-            scores = self._block_scores(i, view)
-            asked.append(
-                (PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges), truth)
-            )
+            scores, true_value[i], current[i] = self._question(parts, view, i, loss_weight)
+            scores = PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges)
+            asked.append((scores, parts.truth[self._nodes_of(i)]))
         pool = parallel(self._n_jobs)
         jobs = [
-            delayed(_ask_many)(self._oracle, asked[first:last], whole_cost)
+            delayed(_ask_many)(self.oracle, asked[first:last], parts.whole_cost)
             for first, last in chunks(parts.node_start, pool.n_jobs)
         ]
         answers = [answer for batch in pool(jobs) for answer in batch]
-        for i, (scores, truth) in enumerate(asked):
-            answer, upper_bound = answers[i]
-            value = scores.value(answer) + whole_cost * np.any(answer != truth)
-            hinge[i] = value - true_value[i]
-            better = hinge[i] >= 0.0
-            if hinge[i] < -1e-12 * max(1.0, abs(true_value[i])):
-                self.counts[WORSE] += 1
-            labels[parts.node_start[i] : parts.node_start[i + 1]] = answer if better else truth
-            hinge[i] = max(hinge[i], 0.0)  # an answer worse than the truth is replaced by it
-            slack[i] = max(upper_bound - true_value[i] - hinge[i], 0.0)
-            # What a promise of exactness leaves out is rounding, unless the oracle takes it back.
-            if self.exact and slack[i] <= 1e-12 * abs(upper_bound):
-                slack[i] = 0.0
-        return Sweep(hinge, current, labels, slack)
+        for i, ((scores, _), answer) in enumerate(zip(asked, answers, strict=True)):
+            found, hinge[i], slack[i] = self._judge(parts, i, scores, true_value[i], *answer)
+            labels[self._nodes_of(i)] = found
+        return Sweep(hinge, current - true_value, labels, slack)
 
     def currents(self):
         """``current`` of a sweep at the iterate."""
@@ -321,7 +388,7 @@ class PartBlocks(Blocks):
         """Common step of all blocks."""
         if self.explicit:
             while self._corners.size.max() >= self._corners.alpha.shape[1]:
-                self._grow()
+                self.grow()
         kernels.mix_labels(
             self._parts, self._dual, self._corners, answers, gamma, self._scratch, self.counts
         )
@@ -331,61 +398,8 @@ class PartBlocks(Blocks):
         kernels.scale_to_truth(self._parts, self._dual, factor)
         if self.explicit:
             while self._corners.size.max() >= self._corners.alpha.shape[1]:
-                self._grow()
+                self.grow()
             kernels.scale_corners(self._parts, self._corners, factor)
-
-    def subgradient_visits(self, order, visits, lam, target, moments):
-        """Steps of the primal baselines."""
-        if self._oracle is not None:
-            raise NotImplementedError(
-                "solvers 'subgradient' and 'perceptron' need a compiled pass: use oracle='auto', "
-                "or wrap the model as a black box"
-            )
-        return kernels.subgradient_visits(
-            self._parts, self._dual, order, visits, lam, self._view(target), self._view(moments),
-            self._scratch,
-        )  # fmt: skip
-
-    def saddle_visits(self, order, visits, radius, euclidean, w, mean):
-        """Joint steps of one block and of w in a norm ball."""
-        if self._oracle is not None:
-            raise NotImplementedError(
-                "solver 'sp_bcfw' needs a compiled pass: use oracle='auto', or solver='sp_fw'"
-            )
-        from ..._kernels.structured.block_saddle import saddle_visits
-
-        saddle_visits(
-            self._parts, self._dual, order, visits, radius, euclidean, self.v, w, self._view(w),
-            mean, self._scratch,
-        )  # fmt: skip
-
-    # ---- polytopes -------------------------------------------------------------------------------
-
-    def polytopes(self):
-        """The polytopes of marginals."""
-        if self._parts.whole_cost > 0.0:
-            raise NotImplementedError(
-                "solver 'extragradient' needs a task_loss that is a sum over nodes, such as "
-                "'hamming'"
-            )
-        from ._polytopes import PartPolytopes
-
-        own = self._dual._replace(
-            nodes=np.zeros_like(self._nodes),
-            tables=np.zeros_like(self._tables),
-            loss=np.zeros_like(self.loss),
-        )
-        return PartPolytopes(
-            self._parts, own, self._graph, self._argmax, view=self._view,
-            make_scratch=self._make_scratch, share=self._share,
-        )  # fmt: skip
-
-    def adopt(self, z):
-        """Take over marginals."""
-        from ._polytopes import set_marginals
-
-        set_marginals(self._parts, self._dual, z)
-        self.refresh()
 
     # ---- warm starts -----------------------------------------------------------------------------
 
@@ -405,14 +419,15 @@ class PartBlocks(Blocks):
         """What must not change between fits: else the dual variables mean something else."""
         parts = self._parts
         return (
-            parts.truth, parts.node_start, parts.node_cost, parts.cost, np.array(parts.whole_cost),
-            parts.edges, parts.edge_table,
+            parts.truth, parts.node_start, parts.node_cost, parts.cost_row, parts.cost,
+            np.array(parts.whole_cost), parts.edges, parts.edge_start, parts.edge_table,
+            *(parts.mix or ()),
         )  # fmt: skip
 
     def restore(self, exported):
         """Take over exported marginals; alphas only where both sides keep them."""
-        pairs = zip(exported.get("meaning", (None,)), self._meaning())
-        if not all(np.array_equal(old, new) for old, new in pairs):
+        old, new = exported.get("meaning", ()), self._meaning()
+        if len(old) != len(new) or not all(map(np.array_equal, old, new)):
             raise ValueError(
                 "warm_start=True needs the outputs and the losses of the previous fit, in the same "
                 "order: fit a clone, or set warm_start=False"

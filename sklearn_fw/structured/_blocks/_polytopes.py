@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ...inference._scores import is_forest
 from ...projections import project_simplex
-from .._models._pairwise import pairwise_scores
+from ._black_box import BlackBoxBlocks
 from ._checked_model import CheckedPolytopes
 from ._hull_projection import project_on_hull
 
-__all__ = ["Entropy", "Euclidean", "ModelPolytopes", "PartPolytopes"]
+__all__ = ["Entropy", "Euclidean", "ModelPolytopes", "PartPolytopes", "polytopes_of"]
 
 # Methods that a model without part scores needs besides the four compulsory ones.
 SHARED = ("z_size", "label_vector", "adjoint", "apply", "loss_vector", "z_diameter")
@@ -50,6 +49,33 @@ class Point(NamedTuple):
 @cache
 def _libraries():
     return ThreadpoolController()
+
+
+def polytopes_of(blocks):
+    """The convex hulls of the outputs of `Blocks`, whose lam and dual variables stay."""
+    if isinstance(blocks, BlackBoxBlocks):
+        return ModelPolytopes(
+            blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
+        )  # fmt: skip
+    if blocks._parts.whole_cost > 0.0:
+        raise NotImplementedError(
+            "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
+        )
+    if blocks._parts.mix is not None or blocks._parts.n_own is not None:
+        raise ValueError(
+            "solver 'extragradient' needs one table of weights for each edge and nodes of one "
+            "kind: take another solver, such as 'bcfw'"
+        )
+    dual = blocks._dual
+    own = dual._replace(
+        nodes=np.zeros_like(dual.nodes),
+        tables=np.zeros_like(dual.tables),
+        loss=np.zeros_like(dual.loss),
+    )
+    return PartPolytopes(
+        blocks._parts, own, blocks._graph, blocks.oracle.argmax, view=blocks._view,
+        make_scratch=blocks._make_scratch, share=blocks._share,
+    )  # fmt: skip
 
 
 # ---- geometries ----------------------------------------------------------------------------------
@@ -225,7 +251,7 @@ class PartPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
-        has_marginals = is_forest(self._graph.edges, self._lengths.max())
+        has_marginals = self._graph.is_forest(self._lengths)
         if geometry == "entropy" and not has_marginals:
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
@@ -252,6 +278,11 @@ class PartPolytopes:
             )
         )
         return view
+
+    def hand_over(self, blocks, z):
+        """Make a point the distributions of blocks."""
+        set_marginals(self._parts, blocks._dual, z)
+        blocks.refresh()
 
     def describe(self, z):
         """Psi and l of a flat vector."""
@@ -309,7 +340,7 @@ class PartPolytopes:
             np.maximum.at(largest, sample, mass)
             return 0.5 * largest
         squares = np.bincount(sample, mass**2, minlength=len(self.weight))
-        squares *= parts.n_columns // len(parts.cost)
+        squares *= parts.n_columns // parts.cost.shape[1]
         return np.sqrt(0.5 * (squares + (self._n_pairs**2).sum(axis=1)))
 
     # ---- Euclidean -------------------------------------------------------------------------------
@@ -321,7 +352,7 @@ class PartPolytopes:
         are means of few corners.
         """
         if geometry == "entropy":
-            return self._lengths * np.log(len(self._parts.cost))
+            return self._lengths * np.log(self._parts.cost.shape[1])
         return self._lengths + (self._n_pairs**2).sum(axis=1)
 
     def center(self):
@@ -334,13 +365,13 @@ class PartPolytopes:
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
-        n_states, n_entries = len(self._parts.cost), self._dual.tables.shape[1]
+        n_states, n_entries = self._parts.cost.shape[1], self._dual.tables.shape[1]
         nodes = np.repeat(self.weight, self._lengths * n_states)
         return np.concatenate([nodes, np.repeat(self.weight, n_entries)])
 
     def project(self, p, accuracy):
         """Nearest marginals."""
-        n_states, cut = len(self._parts.cost), self._dual.nodes.size
+        n_states, cut = self._parts.cost.shape[1], self._dual.nodes.size
         if self._parts.n_tables == 0:  # nodes are independent
             self.n_calls += len(self.weight)
             return project_simplex(p.reshape(-1, n_states)).ravel()
@@ -362,11 +393,11 @@ class PartPolytopes:
 
     def _best_corner(self, i, s):
         """z(y) of the labelling of sample i with the largest ``<s, z(y)>``."""
-        parts, n_states, length = self._parts, len(self._parts.cost), self._lengths[i]
+        parts, n_states, length = self._parts, self._parts.cost.shape[1], self._lengths[i]
         cut = length * n_states
         tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
         first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]
-        scores = pairwise_scores(s[:cut].reshape(length, n_states), tables, self._graph, n_edges)
+        scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
         labels = np.asarray(self._argmax(scores)[0])
         corner = np.zeros_like(s)
         corner[np.arange(length) * n_states + labels] = 1.0
@@ -468,6 +499,10 @@ class ModelPolytopes:
         """``F_i' w + s c_i`` as a flat vector."""
         adjoint = [self._model.adjoint(sample, w) for sample in self._samples]
         return np.concatenate(adjoint) + s * self._costs
+
+    def hand_over(self, blocks, z):
+        """Make a point the distributions of blocks."""
+        blocks.set_points(*self.describe_each(z))
 
     def describe(self, z):
         """Psi and l of a flat vector."""

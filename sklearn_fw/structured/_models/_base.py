@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["StructuredModel", "missing_methods"]
+from ...task_losses import TaskLoss, resolve_task_loss
+
+__all__ = ["StructuredModel", "loss_of_nodes", "missing_methods"]
 
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
@@ -12,6 +14,19 @@ REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 def missing_methods(model):
     """Names of the four compulsory methods that an object lacks."""
     return [name for name in REQUIRED if not callable(getattr(model, name, None))]
+
+
+def loss_of_nodes(model, task_loss, names):
+    """The loss of a model that trains with costs of nodes."""
+    is_loss = isinstance(task_loss, TaskLoss)  # which is not changed, and so not copied
+    loss = task_loss if is_loss else resolve_task_loss(task_loss, names)
+    if not loss._has_costs:
+        raise TypeError(
+            f"{type(model).__name__} trains with costs of nodes, but task_loss={task_loss!r} is "
+            f"known by its values alone: give it a method node_costs, see "
+            f"sklearn_fw.task_losses.TaskLoss"
+        )
+    return loss
 
 
 class StructuredModel(BaseEstimator, ABC):

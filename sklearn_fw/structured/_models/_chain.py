@@ -4,9 +4,10 @@ import numpy as np
 
 from ..._validation import check_flag
 from ...inference import Viterbi
-from ._pairwise import PairwiseModel, Rows, check_sum_loss
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
+from ._rows import Rows
 
 __all__ = ["ChainModel"]
 
@@ -95,9 +96,7 @@ class ChainModel(PairwiseModel):
         self : ChainModel
             The model.
         """
-        self.task_loss_ = check_sum_loss(self.task_loss)
-        if self.task_loss == "zero_one" and self.class_weight is not None:
-            raise ValueError("class_weight needs a loss that is a sum over nodes, not 'zero_one'")
+        self._set_losses()
         check_flag(self.start_end, "start_end")
         matrix, row_start = stack_rows(X)
         flat, _ = stack_labels(y, row_start)
@@ -153,7 +152,7 @@ class ChainModel(PairwiseModel):
     def _node_start_of(self, y):
         return stack_labels(y)[1]
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
         out = np.empty(len(node_start) - 1, dtype=object)
         for i in range(len(out)):
@@ -162,16 +161,4 @@ class ChainModel(PairwiseModel):
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
-        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
-
-    def _costs(self, states, node_start, training=True):
-        cost = 1.0 - np.eye(self.n_states_)
-        if training:
-            cost *= self.class_weight_[:, None]
-        task_loss = self._loss_of(training)
-        if task_loss == "zero_one":
-            return np.zeros(len(states)), cost, 1.0
-        if task_loss == "hamming_sum":
-            return np.ones(len(states)), cost, 0.0
-        lengths = np.diff(node_start)
-        return np.repeat(1.0 / np.maximum(lengths, 1), lengths), cost, 0.0
+        return Graph.shared(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))

@@ -1,10 +1,11 @@
 """Candidates with given features: reranking, and the referee of every solver."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
+from ...task_losses import TaskLoss, resolve_task_loss
 from .._items import length_of
 from ._base import StructuredModel
 
@@ -19,12 +20,14 @@ class EnumeratedModel(StructuredModel):
 
     Parameters
     ----------
-    task_loss : "zero_one" or callable, default="zero_one"
-        One for every candidate but the truth, or a function ``task_loss(y_true, y)`` of candidate
-        numbers.
+    task_loss : "zero_one", matrix, callable or TaskLoss, default="zero_one"
+        One for every candidate but the truth, a function ``task_loss(y_true, y)`` of numbers of
+        candidates, or another loss of these, see `sklearn_fw.task_losses`.
 
     Attributes
     ----------
+    task_loss_ : str, matrix, callable or TaskLoss
+        The loss of the training, as given.
     size_joint_feature : int
         Number of features.
 
@@ -64,9 +67,8 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        is_known = isinstance(self.task_loss, str) and self.task_loss == "zero_one"
-        if not callable(self.task_loss) and not is_known:
-            raise ValueError(f"task_loss must be 'zero_one' or a callable, got {self.task_loss!r}")
+        self._loss  # refuses what is no loss
+        self.task_loss_ = self.task_loss
         width = None
         if length_of(X, "X") != length_of(y, "y"):
             raise ValueError(
@@ -121,17 +123,15 @@ class EnumeratedModel(StructuredModel):
         loss : float
             The cost.
         """
-        if callable(self.task_loss):
-            loss = self.task_loss(y_true, y)
-            if isinstance(loss, np.ndarray) and loss.size == 1:
-                loss = loss.item()
-            if not isinstance(loss, Real):
-                raise TypeError(f"task_loss must return a number, got {loss!r}")
-            return float(loss)
         for name, value in (("y_true", y_true), ("y", y)):
             if not isinstance(value, Integral):
                 raise ValueError(f"{name} must be the number of a candidate, got {value!r}")
-        return float(y_true != y)
+        return float(self._loss.losses([y_true], [y])[0])
+
+    @property
+    def _loss(self):
+        is_loss = isinstance(self.task_loss, TaskLoss)  # which is not changed, and so not copied
+        return self.task_loss if is_loss else resolve_task_loss(self.task_loss, ("zero_one",))
 
     def inference(self, x, w):
         """Best candidate.
@@ -185,5 +185,5 @@ class EnumeratedModel(StructuredModel):
         x = self._candidates(x)
         if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
             raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
-        losses = [self.loss(y_true, y) for y in range(len(x))]
+        losses = self._loss.losses([y_true] * len(x), range(len(x)))
         return int(np.argmax(x @ self._weights(w) + losses))

@@ -2,51 +2,43 @@
 
 import numpy as np
 
-from ..._validation import (
-    check_array_of_numbers,
-    check_flag,
-    check_list,
-    check_magnitude,
-    check_strength,
-)
+from ..._links import common_shape, links_of, pairs_of
+from ..._validation import check_array_of_numbers, check_flag, check_list, check_magnitude
 from ...inference._oracles._assignment import Assignment
+from ...task_losses import LinkLoss
+from ...task_losses._costs import costs_of, truth_of_pairs
 from .._items import length_of
-from ._base import StructuredModel
-from ._links import common_shape, links_of, pairs_of
+from ._base import loss_of_nodes
 from ._matching_polytope import MatchingPolytope
+from ._scored import ScoredModel
 
 __all__ = ["MatchingModel"]
 
 
-class MatchingModel(MatchingPolytope, StructuredModel):
+class MatchingModel(MatchingPolytope, ScoredModel):
     """Which things of one set belong to which of another, by features of pairs.
 
     An output is a bipartite matching: a 0/1 matrix ``y`` with at most one 1 in each row and column.
     Its score is ``sum_jk y[j, k] <w, x[j, k]>``. Choose it for word alignment, for tracks and for
-    correspondences of points. The loss counts wrong pairs::
-
-        missed_link_cost * (true pairs missed) + false_link_cost * (pairs made in error)
+    correspondences of points.
 
     Parameters
     ----------
-    false_link_cost : float, default=1.0
-        Cost of a pair that is not true, positive.
-    missed_link_cost : float, default=3.0
-        Cost of a true pair that is not made, positive. The larger one favours recall, as most
-        pairs are not true.
+    task_loss : {"links", "hamming", "hamming_sum"}, matrix or TaskLoss, default="links"
+        Cost of wrong pairs: `sklearn_fw.task_losses.LinkLoss`, with which a missed pair costs three
+        times as much as a false one, the share or the number of wrong pairs, or another loss that
+        is a sum over pairs, which are binary nodes.
     perfect : bool, default=False
         Whether every row and column has a partner. Then all inputs are square. Otherwise pairs of
         score at most 0 are not made, so let one feature be constant: minus its weight is what the
         other features have to exceed.
-    normalize : bool, default=True
-        Divide the loss of a J x K sample by its largest conceivable value, ``missed_link_cost *
-        (true pairs) + false_link_cost * min(J, K)``, so that it lies in [0, 1] and all samples
-        count alike. Without it, all pairs count alike.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of features of a pair.
+    task_loss_ : str, matrix or TaskLoss
+        The loss of the training, as given.
 
     See Also
     --------
@@ -96,11 +88,9 @@ class MatchingModel(MatchingPolytope, StructuredModel):
            [1, 0]], dtype=int8)
     """
 
-    def __init__(self, false_link_cost=1.0, missed_link_cost=3.0, *, perfect=False, normalize=True):
-        self.false_link_cost = false_link_cost
-        self.missed_link_cost = missed_link_cost
+    def __init__(self, task_loss="links", *, perfect=False):
+        self.task_loss = task_loss
         self.perfect = perfect
-        self.normalize = normalize
 
     def initialize(self, X, y):
         """Check inputs and outputs.
@@ -120,12 +110,14 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         Raises
         ------
         ValueError
-            When an array has a wrong shape or holds NaN, when an output is no matching, or a cost
-            is not positive.
+            When an array has a wrong shape or holds NaN, when an output is no matching, or the loss
+            is no sum over pairs.
         """
-        for name in ("false_link_cost", "missed_link_cost"):
-            check_strength(getattr(self, name), name)
-        check_flag(self.normalize, "normalize")
+        if not self._loss.decomposes:
+            raise ValueError(
+                f"task_loss must be a sum over pairs of a matching, got {self.task_loss!r}"
+            )
+        self.task_loss_ = self.task_loss
         check_flag(self.perfect, "perfect")
         X = check_list(X, "X", "arrays of features of pairs")
         if not X:
@@ -197,10 +189,20 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         return self.n_features_in_
 
     @property
-    def _oracle(self):
+    def _loss(self):
+        return loss_of_nodes(self, self.task_loss, ("links", "hamming", "hamming_sum"))
+
+    def default_oracle(self):
+        """The exact oracle of matchings.
+
+        Returns
+        -------
+        oracle : Assignment
+            The oracle.
+        """
         return Assignment(self.perfect)
 
-    # ---- the four methods ------------------------------------------------------------------------
+    # ---- features and losses ---------------------------------------------------------------------
 
     def joint_feature(self, x, y):
         """Sum of the features of the pairs that are made.
@@ -228,69 +230,26 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         y_true : array-like of shape (J, K) or list of pairs
             True matching.
         y : array-like of shape (J, K) or list of pairs
-            Predicted matching. With ``normalize`` one of the two has to be an array, which knows
-            the number of rows and columns.
+            Predicted matching. One of the two has to be an array, which knows the number of rows
+            and columns, unless all links count alike.
 
         Returns
         -------
         loss : float
-            The cost, at most 1 with ``normalize``.
+            The cost.
         """
+        loss = self._loss
+        if isinstance(loss, LinkLoss):
+            return loss.value(y_true, y)
         shape = common_shape(y_true, y)
-        true, made = links_of(y_true, "y_true", shape), links_of(y, "y", shape)
-        n_true, n_made, n_both = len(true[0]), len(made[0]), len(pairs_of(true) & pairs_of(made))
-        loss = self.missed_link_cost * (n_true - n_both) + self.false_link_cost * (n_made - n_both)
-        if loss and self.normalize:
-            if shape is None:
-                raise ValueError(
-                    "the normalised loss of two lists of pairs is not defined: pass one of them as "
-                    "an array of shape (n_rows, n_columns), or set normalize=False"
-                )
-            loss *= self._scale(n_true, shape)
-        return float(loss)
-
-    def _scale(self, n_true, shape):
-        """What losses are multiplied by."""
-        if not self.normalize:
-            return 1.0
-        largest = self.missed_link_cost * n_true + self.false_link_cost * min(shape)
-        return 1.0 / largest if largest else 1.0
-
-    def inference(self, x, w):
-        """Matching of highest score.
-
-        Parameters
-        ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        y : ndarray of shape (J, K), int8
-            The matching.
-        """
-        return self._oracle.argmax(self.scores(x, w))[0]
-
-    def loss_augmented_inference(self, x, y_true, w):
-        """Matching of highest loss plus score.
-
-        Parameters
-        ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        y_true : array-like of shape (J, K) or list of pairs
-            True matching.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        y : ndarray of shape (J, K), int8
-            The matching.
-        """
-        return self._oracle.argmax(self.augment(self.scores(x, w), y_true))[0]
+        if shape is None:
+            raise ValueError(
+                "the loss of two lists of pairs is not defined: pass one of them as an array of "
+                "shape (n_rows, n_columns)"
+            )
+        truth = truth_of_pairs(links_of(y_true, "y_true", shape), shape)
+        made = truth_of_pairs(links_of(y, "y", shape), shape).states
+        return float(costs_of(loss, truth).losses(truth, made)[0])
 
     def output_key(self, y):
         """The pairs that are made, which tell matchings apart.
@@ -363,7 +322,4 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         true = links_of(y_true, "y_true", scores.shape)
-        scale = self._scale(len(true[0]), scores.shape)
-        augmented = scores + scale * self.false_link_cost
-        augmented[true] -= scale * (self.false_link_cost + self.missed_link_cost)
-        return augmented
+        return scores + self._loss._pair_costs(true, scores.shape)[0]

@@ -4,15 +4,15 @@ import numpy as np
 
 from ..._validation import check_array_of_numbers, check_choice, check_magnitude
 from ...projections import project_matching, sinkhorn_matching
-from ._links import links_of
+from ..._links import links_of
 
 
 class MatchingPolytope:
     """Fractional matchings z as flat vectors of length J K, and what is linear in them.
 
     ``F`` is `apply` and its transpose `adjoint`: the features of a matching y are ``F z(y)`` and
-    its loss is ``<c, z(y)> + c0``. A subclass has ``perfect``, ``missed_link_cost``,
-    ``n_features_in_``, ``scores`` and ``augment``.
+    its loss is ``<c, z(y)> + c0``. A subclass has ``perfect``, ``n_features_in_``, ``scores`` and
+    ``_loss``.
     """
 
     def z_size(self, x):
@@ -102,9 +102,8 @@ class MatchingPolytope:
             Cost of making no pair.
         """
         shape = self._check_input(x).shape[:2]
-        n_true = len(links_of(y, "y", shape)[0])
-        c0 = self._scale(n_true, shape) * self.missed_link_cost * n_true
-        return self.augment(np.zeros(shape), y).ravel(), c0
+        c, c0 = self._loss._pair_costs(links_of(y, "y", shape), shape)
+        return c.ravel(), c0
 
     def lmo(self, x, s):
         """A corner of largest ``<s, z>``.
@@ -121,7 +120,7 @@ class MatchingPolytope:
         z : ndarray of shape (J * K,)
             A matching.
         """
-        return self._oracle.argmax(self._matrix(x, s, "s"))[0].ravel().astype(np.float64)
+        return self.default_oracle().argmax(self._matrix(x, s, "s"))[0].ravel().astype(np.float64)
 
     def project(self, x, p, tol=1e-9):
         """Nearest fractional matching; see `project_matching`.
@@ -245,7 +244,7 @@ class MatchingPolytope:
         y : ndarray of shape (J, K), int8
             The matching; unless ``perfect``, the pairs of more than one half.
         """
-        return self._oracle.argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
+        return self.default_oracle().argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
 
     def _matrix(self, x, vector, name):
         """A vector of parts as a matrix of pairs."""

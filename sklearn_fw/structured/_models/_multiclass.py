@@ -5,9 +5,11 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._validation import check_array_of_numbers, check_flag, find_labels
-from ._pairwise import PairwiseModel, Rows
+from ...task_losses._costs import costs_of
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
+from ._rows import Rows
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MulticlassModel"]
@@ -66,6 +68,9 @@ class MulticlassModel(PairwiseModel):
     array([0., 2., 0., 1.])
     """
 
+    _loss_names = ("zero_one",)
+    _loss_is_a_sum = True  # every loss of a single node is
+
     def __init__(self, task_loss="zero_one", *, class_weight=None, fit_intercept=True):
         self.task_loss = task_loss
         self.class_weight = class_weight
@@ -94,29 +99,14 @@ class MulticlassModel(PairwiseModel):
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
         self.class_weight_ = class_weights(self.class_weight, self.classes_, y.ravel())
-        self.task_loss_ = self.task_loss
-        self.cost_ = self._check_cost(len(self.classes_))
+        self._set_losses()
+        each = self._truth_of(np.arange(len(self.classes_)), np.arange(len(self.classes_) + 1))
+        self.cost_ = costs_of(self._training_loss, each).dense()
         self.n_features_in_ = X.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
         self.n_markers_ = int(bool(self.fit_intercept))
         self.n_tables_ = 0
         return self
-
-    def _check_cost(self, n_classes):
-        if isinstance(self.task_loss, str):
-            if self.task_loss != "zero_one":
-                raise ValueError(
-                    f"task_loss must be 'zero_one' or a cost matrix, got {self.task_loss!r}"
-                )
-            return 1.0 - np.eye(n_classes)
-        cost = check_array_of_numbers(self.task_loss, "task_loss", finite=None)
-        if cost.shape != (n_classes, n_classes):
-            raise ValueError(
-                f"task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"
-            )
-        if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
-            raise ValueError("task_loss must be finite and nonnegative with a zero diagonal")
-        return cost
 
     def unpack(self, w):
         """Name the parts of a weight vector.
@@ -177,12 +167,9 @@ class MulticlassModel(PairwiseModel):
     def _node_start_of(self, y):
         return np.arange(len(y) + 1)
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         return self.classes_[states]
 
     def _graph(self, n_nodes):
-        return Graph(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.zeros_like(n_nodes))
-
-    def _costs(self, states, node_start, training=True):
-        factor = self.class_weight_[:, None] if training else 1.0
-        return np.ones(len(states)), self.cost_ * factor, 0.0
+        none = np.zeros_like(n_nodes)
+        return Graph.shared(np.empty((0, 2), np.int64), np.empty(0, np.int64), none)

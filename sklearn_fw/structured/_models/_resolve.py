@@ -20,12 +20,6 @@ MODELS = {
 }
 
 
-# Where the costs of a model are that has no loss by name.
-_COSTS_OF = {
-    "MatchingModel": " and pass MatchingModel(false_link_cost=..., missed_link_cost=...)",
-}
-
-
 def resolve_model(model, X, y, task_loss="auto"):
     """A model object for a name, or a clone of a model object, with a loss unless it is "auto"."""
     model = _resolve_model(model, X, y)
@@ -34,7 +28,7 @@ def resolve_model(model, X, y, task_loss="auto"):
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
         raise ValueError(
             f"task_loss={task_loss!r} is not known to {type(model).__name__}, which has no "
-            f"parameter task_loss: leave task_loss='auto'" + _COSTS_OF.get(type(model).__name__, "")
+            f"parameter task_loss: leave task_loss='auto'"
         )
     return model.set_params(task_loss=task_loss)
 

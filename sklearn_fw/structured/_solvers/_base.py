@@ -1,12 +1,19 @@
 """What every solver of the structured SVM has in common."""
 
 from abc import abstractmethod
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..._validation import check_array_of_numbers
+
+__all__ = [
+    "Solution", "Solver", "begin", "check_bounds", "has_radius", "with_bounds_of",
+]  # fmt: skip
+
+NEEDED = ("step", "certify", "weights")
 
 
 class Solution(NamedTuple):
@@ -20,30 +27,173 @@ class Solution(NamedTuple):
 
 
 class Solver(BaseEstimator):
-    """Settings of an optimisation method; its parameters are grid keys ``solver__name``.
+    """Settings of an optimisation method; base class of solvers, also of your own.
 
-    `start` gets the dual problem and returns a method object for `_loop.drive`, with ``step()``,
-    ``certify()`` and ``solution()``.
+    A subclass keeps its settings as parameters, which are grid keys ``solver__name``, and has a
+    method ``start``. It is given as ``StructuredSVM(solver=...)`` and then works with every model
+    and every oracle.
+
+    Attributes
+    ----------
+    certified : bool
+        Of the class: whether the rows of the method hold a "dual_gap", so that ``tol`` can end the
+        fit. True unless a subclass says otherwise.
+
+    See Also
+    --------
+    Subgradient : A method on weights.
+    BlockFrankWolfe : A method on the distributions of samples.
+
+    Notes
+    -----
+    The training set, ``blocks``, keeps for every sample i a distribution over outputs, all of it on
+    the truth to begin with. With feature differences ``psi_i(y) = phi(x_i, y_i) - phi(x_i, y)``,
+    values ``H_i(y; w) = L_i(y) - <w, psi_i(y)>`` and weights p_i of samples, of sum one, the
+    distributions make the weights ``w = sum_i p_i E[psi_i] / lam`` and ``l = sum_i p_i E[L_i]``,
+    and the dual objective ``l - lam / 2 |w|^2``. It has
+
+    - ``n_blocks``, ``n_weights``, ``weight`` (p_i), ``w``, ``loss`` (``p_i E[L_i]``),
+    - ``reset(lam)``: all mass on the truth, to be called first,
+    - ``answer(i, w, loss_weight=1.0)``: one call of the oracle; an object with ``value`` (the
+      largest ``loss_weight L_i(y) - <w, psi_i(y)>``), ``slack`` (what it may lack), ``loss`` and
+      the output,
+    - ``smoothed_answer(i, w, temperature)``: outputs in proportion to ``exp(H_i(y; w) /
+      temperature)``, for oracles with marginals; its ``value`` is the smoothed maximum,
+    - ``add_to(i, answer, factor, out)``: ``out += factor psi_i``,
+    - ``direction(i, head, tail=None)``: from one distribution of sample i to another, each an
+      answer, a smoothed answer or None, the present one; it has ``square``, the squared norm of
+      what ``E[psi_i]`` changes by, and ``loss``,
+    - ``move(i, direction, gamma)``: so far along it; w and l follow,
+    - ``values(i)``: ``E[H_i]`` at ``w`` (the first of two numbers),
+    - ``ask(w)``: n calls of the oracle; ``sum_i p_i max_y H_i(y; w)``, and what was answered,
+    - ``certify()``: n calls at ``w``; an object with ``primal``, ``dual`` and ``gap``,
+    - ``refresh()``: w and l computed anew, against the drift of many moves.
+
+    Examples
+    --------
+    Frank-Wolfe steps of fixed length on one sample after the other:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.structured import Solver, StructuredSVM
+    >>> class FixedSteps(Solver):
+    ...     def start(self, blocks, *, lam, tol, rng, warm=None):
+    ...         blocks.reset(lam)
+    ...         return Run(blocks)
+    >>> class Run:
+    ...     def __init__(self, blocks):
+    ...         self.blocks, self.n_passes = blocks, 0
+    ...     def step(self):
+    ...         for i in range(self.blocks.n_blocks):
+    ...             answer = self.blocks.answer(i, self.blocks.w)
+    ...             direction = self.blocks.direction(i, answer)
+    ...             self.blocks.move(i, direction, 2.0 / (self.n_passes + 2.0))
+    ...         self.n_passes += 1
+    ...         return self.certify()
+    ...     def certify(self):
+    ...         point = self.blocks.certify()
+    ...         return {
+    ...             "objective": point.primal, "dual_objective": point.dual, "dual_gap": point.gap
+    ...         }
+    ...     def weights(self):
+    ...         return self.blocks.w
+    >>> svm = StructuredSVM("multiclass", solver=FixedSteps(), C=1.0, tol=0.05)
+    >>> svm.fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1]).converged_
+    True
     """
 
-    certified = True  # whether tol can stop it
+    certified = True
 
     @abstractmethod
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin on `Blocks`; ``warm`` is what a previous method exported."""
+        """Begin on a training set.
+
+        Parameters
+        ----------
+        blocks : object
+            The training set, see the notes of the class.
+        lam : float
+            Regularisation, ``1 / (C n)``.
+        tol : float
+            Gap to reach, relative to the objective where ``blocks.relative_tol``. The loop that
+            calls the method compares with it, too.
+        rng : RandomState
+            Source of all random numbers.
+        warm : dict or None, default=None
+            What a previous method exported, by its ``export()`` or that of its blocks.
+
+        Returns
+        -------
+        method : object
+            ``step()`` makes one pass, and returns None or a row: a dict of numbers, those of
+            ``history_``, with "objective" and, if ``certified``, "dual_gap" among them.
+            ``certify()`` returns such a row for the present point, and ``weights()`` that point,
+            an array of shape (n_weights,).
+        """
 
 
 def begin(solver, blocks, **options):
     """What `Solver.start` returns, which has to be a method object."""
     method = solver.start(blocks, **options)
-    needed = ("step", "certify", "solution", "weights")
-    missing = [name for name in needed if not callable(getattr(method, name, None))]
+    missing = [name for name in NEEDED if not callable(getattr(method, name, None))]
     if missing or isinstance(method, type):
         raise TypeError(
             f"start of the solver {type(solver).__name__} must return a method object with "
-            f"{', '.join(needed)}; got {method!r}"
+            f"{', '.join(NEEDED)}; got {method!r}"
         )
-    return method
+    own = callable(getattr(method, "solution", None))
+    return method if own else _UserMethod(method, type(solver).__name__, blocks)
+
+
+class _UserMethod:
+    """A method that says no more than it must, with its rows and weights checked."""
+
+    def __init__(self, method, name, blocks):
+        self._method, self._name, self._blocks, self._row = method, name, blocks, {}
+
+    def __getattr__(self, name):  # export, breakpoint, move_to and whatever else there is
+        return getattr(self._method, name)
+
+    def step(self):
+        """One pass; a row or None."""
+        return self._checked(self._method.step(), "step")
+
+    def certify(self):
+        """A row."""
+        row = self._checked(self._method.certify(), "certify")
+        if row is None:
+            raise TypeError(f"certify of the solver {self._name} must return a dict, got None")
+        return row
+
+    def weights(self):
+        """The present point."""
+        name = f"weights() of the solver {self._name}"
+        w = check_array_of_numbers(self._method.weights(), name)
+        if w.shape != (self._blocks.n_weights,):
+            raise ValueError(f"{name} must have shape ({self._blocks.n_weights},), got {w.shape}")
+        return w
+
+    def solution(self):
+        """The present point, with what its last row says."""
+        values = (self._row.get(name) for name in ("objective", "dual_objective", "dual_gap"))
+        return Solution(self.weights().copy(), *values, None)
+
+    def _checked(self, row, method):
+        if row is None:
+            return None
+        name = f"{method} of the solver {self._name}"
+        if not isinstance(row, dict) or "objective" not in row:
+            raise TypeError(
+                f"{name} must return None or a dict of numbers with the key 'objective', got "
+                f"{row!r}"
+            )
+        for key, value in row.items():
+            if value is not None and not isinstance(value, Real):
+                raise TypeError(f"{key!r} of the row that {name} returned must be a number")
+        from ..._kernels.structured.block_rules import CALLS
+
+        n_calls = int(self._blocks.counts[CALLS])
+        self._row = {"n_oracle_calls": n_calls, "dual_gap": None, **row}
+        return self._row
 
 
 def has_radius(solver):

@@ -343,6 +343,8 @@ class _BlockMethod:
 
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
+        from ._visits import visit_blocks
+
         blocks, n = self.blocks, self.blocks.n_blocks
         if self.corners is not None:  # only now: the point that was certified was not the end
             batch_step(blocks, self.corners)
@@ -352,14 +354,15 @@ class _BlockMethod:
         if self.settings.sampling == "active":
             return self._run_active()
         order, uniforms = self._order()
-        return blocks.visit(order, uniforms, self.rules) < n
+        return visit_blocks(blocks, order, uniforms, self.rules) < n
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
+        from ..._kernels.structured.block_rules import VISITS
+        from ._visits import visit_blocks
+
         blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
-        from ..._kernels.structured.block_rules import VISITS
-
         stop = blocks.counts[VISITS] + int(self.settings.gap_check) * n
         first = np.isinf(gaps[0])
         while blocks.counts[VISITS] < stop:
@@ -369,7 +372,7 @@ class _BlockMethod:
             # Many permutations in one call where few are left.
             repeats = min(n // len(active), ACTIVE_REPEATS)
             order = np.concatenate([self.rng.permutation(active) for _ in range(repeats)])
-            blocks.visit(order, np.zeros(len(order)), self.rules)
+            visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
             if first or gaps.sum() <= enough:
                 break
         return False

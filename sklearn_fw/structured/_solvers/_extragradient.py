@@ -211,7 +211,7 @@ class Extragradient(Solver):
         TypeError
             When the model lacks a method that the geometry needs.
         """
-        from .._blocks._polytopes import Entropy, Euclidean
+        from .._blocks._polytopes import Entropy, Euclidean, polytopes_of
 
         self._check()
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
@@ -222,7 +222,7 @@ class Extragradient(Solver):
         start = None
         if self.radius is None and self.first_passes and not np.any(blocks.v):
             start = _make_first_passes(blocks, lam, bounds, int(self.first_passes))
-        polytopes = blocks.polytopes()
+        polytopes = polytopes_of(blocks)
         name = polytopes.resolve(self.z_geometry)
         geometry = Entropy if name == "entropy" else Euclidean
         outputs = geometry(polytopes, stored=not self.memory_efficient)
@@ -240,12 +240,13 @@ class Extragradient(Solver):
 def _make_first_passes(blocks, lam, bounds, n_passes):
     """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
     from ..._kernels.structured.block_rules import FW, Rules
+    from ._visits import visit_blocks
 
     blocks.reset(lam, bounds=bounds, averaging=True)
     rules = Rules(lam, FW, True, False, False, 0.0, 0.0, 1.0)
     rng = np.random.RandomState(0)  # an order all the same, for a method that is deterministic
     for _ in range(n_passes):
-        blocks.visit(rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
+        visit_blocks(blocks, rng.permutation(blocks.n_blocks), np.zeros(blocks.n_blocks), rules)
     blocks.refresh()
     # Where C is large, the average is ahead for many passes, and zero ahead of both for some.
     points, n_unbounded = [], 0
@@ -479,5 +480,5 @@ class _Method:
     def solution(self):
         """The best average; the blocks get the averages of z where these are stored."""
         if self.best_z is not None:
-            self.blocks.adopt(self.best_z)
+            self.outputs.polytopes.hand_over(self.blocks, self.best_z)
         return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)

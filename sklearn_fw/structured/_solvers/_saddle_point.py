@@ -3,10 +3,11 @@
 import numpy as np
 
 from ..._validation import check_choice, check_flag, check_integer, check_strength
+from ._accelerators import accelerated
 from ._base import Solution, Solver
 from ._block_frank_wolfe import numbers
 
-__all__ = ["SaddlePointFrankWolfe"]
+__all__ = ["SaddlePointFrankWolfe", "saddle_visits"]
 
 # Share of the passes by whose number steps shrink that still counts after the radius has changed.
 KEPT = 0.5
@@ -127,6 +128,36 @@ class SaddlePointFrankWolfe(Solver):
         if self.block:
             return _BlockMethod(self, blocks, warm or {}, rng)
         return _BatchMethod(self, blocks, warm or {})
+
+
+@accelerated
+def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
+    """Joint steps of one block and of w in a norm ball; lam must be 1.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The training set.
+    order : ndarray of int
+        Numbers of blocks.
+    visits : int
+        How many were made before.
+    radius : float
+        Of the ball.
+    euclidean : bool
+        Whether its norm is l2, and not l1.
+    w, mean : ndarray of shape (n_weights,)
+        The weights and their average, weighted by their number; changed in place.
+    """
+    from ..._kernels.structured.block_saddle import step_in_ball
+
+    n = blocks.n_blocks
+    for k, i in enumerate(order, visits):
+        gamma = 2.0 * n / (k + 2.0 * n)
+        answer = blocks.answer(i, w)
+        step_in_ball(w, blocks.v, radius, euclidean, gamma)
+        blocks.move(i, blocks.direction(i, answer), gamma)
+        mean += 2.0 / (k + 2.0) * (w - mean)
 
 
 class _Method:
@@ -251,14 +282,11 @@ class _BlockMethod(_Method):
 
     def step(self):
         """One pass over samples drawn at random."""
-        from ..._kernels.structured.block_rules import CALLS
-
         n = self.blocks.n_blocks
-        self.blocks.saddle_visits(
-            self.rng.randint(n, size=n), self.n_passes * n, self.radius,
+        saddle_visits(
+            self.blocks, self.rng.randint(n, size=n), self.n_passes * n, self.radius,
             self.euclidean, self.w, self.mean,
         )  # fmt: skip
-        self.blocks.counts[CALLS] += n
         self.n_passes += 1
         return self.certify() if self.n_passes % self.settings.gap_check == 0 else None
 

@@ -3,9 +3,40 @@
 import numpy as np
 
 from ..._validation import check_flag
+from ._accelerators import accelerated
 from ._base import Solution, Solver
 
-__all__ = ["Perceptron", "Subgradient"]
+__all__ = ["Perceptron", "Subgradient", "subgradient_visits"]
+
+
+@accelerated
+def subgradient_visits(blocks, order, visits, lam, target, moments):
+    """Stochastic subgradient (lam > 0) or structured perceptron (lam = 0) steps.
+
+    ``target`` accumulates the sum z of feature differences. Subgradient: ``w_k = z_k / (lam k)``
+    after k steps of size 1/k, so its oracle is the argmax of ``z + lam k L``; perceptron: ``w = z``
+    and no loss. ``moments`` gets ``sum_j j (z_j - z_{j-1})``.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The training set.
+    order : ndarray of int
+        Numbers of blocks.
+    visits : int
+        How many were made before.
+    lam : float
+        Regularisation, or zero.
+    target, moments : ndarray of shape (n_weights,)
+        Changed in place.
+    """
+    for visit, i in enumerate(order, visits + 1):
+        # At w = 0 any positive multiple of the loss has the same argmax.
+        loss_weight = lam * (visit - 1) if visit > 1 or lam == 0.0 else 1.0
+        answer = blocks.answer(i, target, loss_weight)
+        factor = blocks.weight[i] * blocks.n_blocks
+        blocks.add_to(i, answer, factor, target)
+        blocks.add_to(i, answer, factor * visit, moments)
 
 
 class _PrimalMethod:
@@ -24,9 +55,8 @@ class _PrimalMethod:
         """One pass in random order."""
         order = self.rng.permutation(self.blocks.n_blocks)
         lam = self.lam if self.subgradient else 0.0
-        self.blocks.subgradient_visits(order, self.visits, lam, self.target, self.moments)
+        subgradient_visits(self.blocks, order, self.visits, lam, self.target, self.moments)
         self.visits += len(order)
-        self.blocks.counts[0] += len(order)
         return None
 
     def weights(self):

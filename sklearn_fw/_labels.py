@@ -1,13 +1,13 @@
-"""Label sequences of metrics: flattened, compared in shape, refused where a label is missing."""
+"""Outputs made of labels: flattened, compared in shape, refused where a label is missing."""
 
 import numpy as np
 
-from .._packed import Packed
-from .._validation import check_list
+from ._packed import Packed
+from ._validation import check_list
 
 
 def check_pairs(y_true, y_pred):
-    """Flat labels of truth and prediction, and the number of labels of each sample."""
+    """Flat labels of truth and prediction, and number of labels and shape of each sample."""
     flat, shapes = zip(_flatten(y_true, "y_true"), _flatten(y_pred, "y_pred"))
     if len(shapes[0]) != len(shapes[1]):
         raise ValueError(f"y_true has {len(shapes[0])} samples, y_pred has {len(shapes[1])}")
@@ -21,7 +21,7 @@ def check_pairs(y_true, y_pred):
         )
     lengths = np.array([_size(shape) for shape in shapes[0]], dtype=np.int64)
     _refuse_missing(flat, lengths)
-    return flat, lengths
+    return flat, lengths, shapes[0]
 
 
 def _flatten(y, name):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers
+from ._validation import check_array_of_numbers
 
 
 def links_of(y, name, shape=None):

@@ -1,0 +1,61 @@
+"""What plain passes ask of one block of parts: values, directions, moves.
+
+Directions are differences of marginals, nodes (n_nodes, n_states) and tables (n_tables *
+n_states^2,), of any two points of a block.
+"""
+
+from .._jit import inner, njit
+from .blocks import values_of_block
+from .parts import add_pairs, add_to_weights, apply_adjoint, labels_value, take_step
+
+
+@njit
+def values(parts, dual, corners, i, scratch):
+    """H_i of the point of block i, and the score of the truth; see `values_of_block`."""
+    current = values_of_block(parts, dual, corners, i, scratch)
+    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
+    return current, labels_value(parts, dual.w, i, truth, scratch)
+
+
+@njit
+def corner(parts, i, labels, nodes, tables):
+    """Marginals of a labelling, into arrays of zeros."""
+    for t in range(labels.size):
+        nodes[t, labels[t]] = 1.0
+    add_pairs(parts.mix, parts, i, labels, 1.0, tables)
+
+
+@inner
+def _apply_adjoint_of(parts, i, nodes, tables, scratch):
+    """``F_i' delta`` of a direction into the buffer; returns its squared norm."""
+    n_states = parts.cost.shape[1]
+    nodes_per_row = parts.n_columns // n_states
+    for r in range(parts.row_start[i + 1] - parts.row_start[i]):
+        scratch.active[r] = False
+    for t in range(nodes.shape[0]):
+        for k in range(n_states):
+            scratch.delta[t, k] = nodes[t, k]
+            if nodes[t, k] != 0.0:
+                scratch.active[t // nodes_per_row] = True
+    scratch.delta_tables[:] = tables
+    return apply_adjoint(parts, i, scratch)
+
+
+@njit
+def square(parts, i, nodes, tables, scratch):
+    """Squared norm of the features of a direction."""
+    return _apply_adjoint_of(parts, i, nodes, tables, scratch)
+
+
+@njit
+def add_to(parts, i, nodes, tables, factor, target, scratch):
+    """``target += factor * F_i' delta``."""
+    _apply_adjoint_of(parts, i, nodes, tables, scratch)
+    add_to_weights(parts, i, factor, target, scratch)
+
+
+@njit
+def move(parts, dual, i, nodes, tables, lam, gamma, loss_change, visit, scratch):
+    """Move block i by ``gamma`` along a direction."""
+    _apply_adjoint_of(parts, i, nodes, tables, scratch)
+    take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch)

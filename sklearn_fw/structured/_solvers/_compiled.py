@@ -1,0 +1,111 @@
+"""Compiled twins of plain passes, for blocks of parts."""
+
+import numpy as np
+
+from ..._kernels.structured import blocks as kernels
+from ..._kernels.structured import class_blocks
+from ..._kernels.structured.block_rules import (
+    CALLS,
+    DONE,
+    EXACT,
+    NO_GAP,
+    REASON,
+    TABLE_FULL,
+    pick_block,
+    table_is_full,
+)
+from ..._kernels.structured.block_saddle import saddle_visits as compiled_saddle_visits
+from .._blocks._parts import PartBlocks
+from ._accelerators import accelerates
+from ._saddle_point import saddle_visits
+from ._subgradient import subgradient_visits
+from ._visits import visit_blocks
+
+
+def is_compiled(blocks):
+    """Whether the oracle is."""
+    return blocks.is_compiled
+
+
+# ---- block-coordinate Frank-Wolfe ----------------------------------------------------------------
+
+
+@accelerates(visit_blocks, PartBlocks)
+def visit_parts(blocks, order, uniforms, rules):
+    """A pass that is compiled but for the oracle, where that is not."""
+    run = _run_compiled if blocks.is_compiled else _run_oracle
+    if rules.step == EXACT:
+        run = _run_exact
+    position = 0
+    while position < len(order):
+        position = run(blocks, rules, order, uniforms, position)
+        if blocks.counts[REASON] == TABLE_FULL:
+            blocks.grow()
+        elif blocks.counts[REASON] == NO_GAP:
+            break
+    return position
+
+
+def _run_compiled(blocks, rules, order, uniforms, position):
+    return kernels.run_visits(
+        blocks._parts, blocks._dual, blocks._corners, blocks.gaps, rules, order, uniforms,
+        blocks._scratch, blocks.counts, position,
+    )  # fmt: skip
+
+
+def _run_exact(blocks, rules, order, uniforms, position):
+    parts = blocks._parts
+    if blocks.singles is None:
+        blocks.singles = class_blocks.Single(
+            np.empty(len(parts.data), np.int64), np.empty(blocks.n_blocks)
+        )
+        class_blocks.number_columns(parts, blocks._scratch, blocks.singles)
+    return class_blocks.exact_visits(
+        parts, blocks._dual, blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
+        position,
+    )  # fmt: skip
+
+
+def _run_oracle(blocks, rules, order, uniforms, position):
+    """`run_visits` with the oracle called from Python."""
+    parts, dual, corners, gaps = blocks._parts, blocks._dual, blocks._corners, blocks.gaps
+    scratch, counts = blocks._scratch, blocks.counts
+    for k in range(position, len(order)):
+        i = pick_block(gaps, order[k], uniforms[k])
+        if i < 0 or (corners is not None and table_is_full(corners, i, rules)):
+            counts[REASON] = NO_GAP if i < 0 else TABLE_FULL
+            return k
+        slot, current = kernels.begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+        value = 0.0
+        if slot < 0:
+            labels = blocks.ask_at_scores(i)
+            scratch.labels[: len(labels)] = labels
+            value = kernels.check_answer(parts, dual, i, scratch, counts)
+        kernels.finish_visit(
+            parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts
+        )
+    counts[REASON] = DONE
+    return len(order)
+
+
+# ---- other solvers -------------------------------------------------------------------------------
+
+
+@accelerates(subgradient_visits, PartBlocks, is_compiled)
+def subgradient_visits_of_parts(blocks, order, visits, lam, target, moments):
+    """A pass in one call."""
+    blocks.counts[CALLS] += len(order)
+    kernels.subgradient_visits(
+        blocks._parts, blocks._dual, order, visits, lam, blocks._view(target),
+        blocks._view(moments), blocks._scratch,
+    )  # fmt: skip
+
+
+@accelerates(saddle_visits, PartBlocks, is_compiled)
+def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
+    """A pass in one call."""
+    blocks.counts[CALLS] += len(order)
+    compiled_saddle_visits(
+        blocks._parts, blocks._dual, order, visits, radius, euclidean, blocks.v, w,
+        blocks._view(w), mean, blocks._scratch,
+    )  # fmt: skip

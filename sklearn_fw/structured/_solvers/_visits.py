@@ -1,0 +1,122 @@
+"""Visits of block-coordinate Frank-Wolfe: the plain pass, on the primitives of `Blocks`.
+
+Decisions are those of `_kernels.structured.block_rules`.
+"""
+
+from ..._kernels.structured import block_rules
+from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
+from ._accelerators import accelerated
+
+__all__ = ["visit_blocks"]
+
+
+@accelerated
+def visit_blocks(blocks, order, uniforms, rules):
+    """Visit blocks and step towards their answers.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The dual problem.
+    order : ndarray of int
+        Numbers of blocks, or codes that leave the choice to the gaps.
+    uniforms : ndarray of shape (len(order),)
+        Random numbers of those choices.
+    rules : block_rules.Rules
+        Settings.
+
+    Returns
+    -------
+    n_visits : int
+        Fewer than asked for when no block has a gap left.
+    """
+    for k in range(len(order)):
+        i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
+        if i < 0:
+            blocks.counts[block_rules.REASON] = block_rules.NO_GAP
+            return k
+        _visit(blocks, i, rules)
+    blocks.counts[block_rules.REASON] = block_rules.DONE
+    return len(order)
+
+
+def _visit(blocks, i, rules):
+    counts, p, corners = blocks.counts, blocks.weight[i], None
+    if blocks.explicit:
+        if rules.step != FW and (blocks.corners(i).alpha > 0.0).all():
+            blocks.grow()  # all slots are taken by active corners
+        corners = blocks.corners(i)
+    current, values = blocks.values(i)
+    slot = -1
+    if rules.use_cache:
+        slot = block_rules.cache_candidate(
+            values, corners.size, current, p, blocks.gaps.value[i], blocks.gaps.total[0],
+            blocks.n_blocks, rules, counts,
+        )  # fmt: skip
+    head = slot
+    if slot >= 0:
+        value = values[slot]
+        counts[block_rules.HITS] += 1
+    else:
+        head = blocks.answer(i, blocks.w)
+        value = head.value
+        gap = max(p * (value - current), 0.0)
+        block_rules.set_gap(blocks.gaps, i, gap, rules.gap_degree)
+        if corners is not None:
+            head = slot = _slot_of(corners, head, values, rules, counts)
+    counts[block_rules.VISITS] += 1
+    _step(blocks, i, rules, corners, values, head, value, current)
+
+
+def _slot_of(corners, answer, values, rules, counts):
+    """Slot of the oracle's answer among the corners, made if it is new."""
+    slot = corners.find(answer)
+    if slot < 0:
+        slot = block_rules.free_slot(
+            corners.alpha, values, corners.size, len(corners.alpha), rules.step == FW
+        )
+        # From an eviction on the alphas no longer describe the iterate.
+        counts[block_rules.EVICTED] += corners.alpha[slot] > 0.0
+        corners.put(slot, answer)
+        values[slot] = answer.value
+    return slot
+
+
+def _step(blocks, i, rules, corners, values, head, value, current):
+    """The step of block i towards ``head``, whose H_i is ``value``, or from its worst corner."""
+    counts, p = blocks.counts, blocks.weight[i]
+    slope_fw, slope_away, alpha_away, away, n_active = p * (value - current), 0.0, 0.0, None, 1
+    if corners is not None:
+        away, n_active = block_rules.away_corner(corners.alpha, values, corners.size)
+        slope_away, alpha_away = p * (current - values[away]), corners.alpha[away]
+    ends = {FW: (head, None), PAIRWISE: (head, away), AWAY: (None, away)}
+    chosen, gamma, maximum, best_gain, best = -1, 0.0, 0.0, 0.0, None
+    for kind, (plus, minus) in ends.items():
+        if not block_rules.considers(rules.step, kind, slope_fw, slope_away, n_active):
+            continue
+        slope, limit = block_rules.slope_and_limit(kind, slope_fw, slope_away, alpha_away)
+        if slope <= 0.0:
+            continue
+        direction = blocks.direction(i, plus, minus)
+        curvature = p * p / rules.lam * direction.square
+        candidate = block_rules.step_length(
+            rules, slope, curvature, limit, counts[block_rules.VISITS], blocks.n_blocks
+        )
+        gain = candidate * slope - 0.5 * candidate * candidate * curvature
+        if chosen < 0 or gain > best_gain:
+            chosen, gamma, maximum, best_gain, best = kind, candidate, limit, gain, direction
+    if chosen < 0 or gamma == 0.0:
+        return
+    counts[block_rules.STEPS + chosen] += 1
+    blocks.move(i, best, gamma)
+    if corners is None:
+        return
+    counts[block_rules.DROPS] += block_rules.move_mass(
+        corners.alpha, corners.size, chosen, head, away, gamma, maximum
+    )
+    slot = 0
+    while not rules.use_cache and slot < corners.size:  # without a cache, active corners only
+        if corners.alpha[slot] > 0.0:
+            slot += 1
+        else:
+            corners.remove(slot)

@@ -1,0 +1,21 @@
+"""What a wrong output costs: losses that models train with, and that metrics and scorers judge by."""
+
+from ._base import FunctionLoss, TaskLoss
+from ._costs import NodeCosts, Truth
+from ._links import LinkLoss
+from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss
+from ._resolve import resolve_task_loss
+
+__all__ = [
+    "BlockLoss",
+    "FunctionLoss",
+    "HammingLoss",
+    "LinkLoss",
+    "MatrixLoss",
+    "NodeCosts",
+    "OverlapLoss",
+    "TaskLoss",
+    "Truth",
+    "ZeroOneLoss",
+    "resolve_task_loss",
+]

@@ -1,0 +1,233 @@
+"""The base class of task losses, and losses that a user gives as a function."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._validation import check_list
+from ._costs import costs_of, truth_of_pairs
+from ._read import as_samples, read_labels
+
+__all__ = ["FunctionLoss", "TaskLoss"]
+
+
+class TaskLoss(BaseEstimator):
+    """Cost of a predicted output beside the true one (base class).
+
+    A subclass says what it knows, by one method or both:
+
+    - ``value(y_true, y_pred)``, the cost of one output. It suffices for metrics, and for models
+      that list their outputs or bring their own search, such as `EnumeratedModel`.
+    - ``node_costs(truth)``, the costs of all states of all nodes, whose sum is the loss. Models of
+      sequences, classes, sets of labels and matchings train with it, in compiled passes; the value
+      follows from it.
+
+    With both, models train by the costs of nodes and are judged by the value: the former may be a
+    bound on the latter. Parameters of a subclass are keyword arguments of its constructor, as
+    everywhere in scikit-learn, and then keys of a grid.
+
+    See Also
+    --------
+    HammingLoss : Wrong labels counted.
+    FunctionLoss : The value as a function, without a class.
+    sklearn_fw.metrics.make_loss_scorer : A scorer of any loss.
+
+    Notes
+    -----
+    Costs are finite and not negative, and the truth costs nothing. Outputs are what models predict:
+    arrays of labels of any shape, or single labels. The matrix of costs between classes is
+    ``costs = loss.node_costs(truth)`` for a `Truth` with one node per class.
+
+    Examples
+    --------
+    A mistake costs as much as labels, here numbers, differ.
+
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> from sklearn_fw.task_losses import TaskLoss
+    >>> class Distance(TaskLoss):
+    ...     def node_costs(self, truth):
+    ...         labels = truth.classes[0]
+    ...         return np.abs(np.subtract.outer(labels[truth.states], labels))
+    >>> Distance().value([1, 5], [2, 2])
+    4.0
+    >>> X, y = [np.eye(3), np.eye(3)[:2]], [[1, 2, 5], [1, 2]]
+    >>> svm = StructuredSVM("chain", task_loss=Distance(), C=1.0).fit(X, y)
+    >>> svm.loss(X, [[1, 2, 2], [1, 1]]).tolist()
+    [3.0, 1.0]
+    """
+
+    @property
+    def decomposes(self):
+        """Whether the loss, or its bound, is a sum over nodes."""
+        return self._has_costs
+
+    @property
+    def _has_costs(self):
+        return type(self).node_costs is not TaskLoss.node_costs
+
+    @property
+    def _has_value(self):
+        return type(self).value is not TaskLoss.value
+
+    def value(self, y_true, y_pred):
+        """Cost of one output.
+
+        Parameters
+        ----------
+        y_true : object
+            True output: a label, or an array of labels.
+        y_pred : object
+            Predicted output.
+
+        Returns
+        -------
+        value : float
+            The cost, 0 for the truth and never negative.
+        """
+        return float(self.losses([y_true], [y_pred])[0])
+
+    def losses(self, y_true, y_pred):
+        """Costs of many outputs.
+
+        Parameters
+        ----------
+        y_true : array-like, list, object array or Packed of n_samples outputs
+            True outputs.
+        y_pred : array-like, list, object array or Packed of n_samples outputs
+            Predicted outputs.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_samples,)
+            The cost of each.
+
+        Raises
+        ------
+        ValueError
+            When outputs differ in number or in shape, hold labels that the loss does not know, or
+            the value of a user's loss is negative or not finite.
+        TypeError
+            When the loss has neither ``value`` nor ``node_costs``, or the former gives no number.
+        """
+        if self._has_value:
+            y_true, y_pred = (
+                check_list(y, name, "outputs") for y, name in ((y_true, "y_true"), (y_pred, "y_pred"))
+            )
+            if len(y_true) != len(y_pred):
+                raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
+            return np.array([self._checked_value(*pair) for pair in zip(y_true, y_pred)])
+        if not self._has_costs:
+            raise TypeError(
+                f"{type(self).__name__} says nothing about costs: give it a method "
+                f"value(y_true, y_pred) or node_costs(truth)"
+            )
+        truth, states = self._read(as_samples(y_true), as_samples(y_pred))
+        return costs_of(self, truth).losses(truth, states)
+
+    def _checked_value(self, y_true, y_pred):
+        return _cost(self.value(y_true, y_pred), f"value of {type(self).__name__}")
+
+    def _read(self, y_true, y_pred):
+        """The `Truth` of raw outputs, and the predicted states."""
+        return read_labels(y_true, y_pred)
+
+    def node_costs(self, truth):
+        """Costs of all states of all nodes.
+
+        Parameters
+        ----------
+        truth : Truth
+            True states of the nodes of all samples, and their labels.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_nodes, n_states) or NodeCosts
+            Not negative; zero for true states. Rows of nodes without a known truth (-1) are not
+            used, nor are the columns that a kind of node has no states for.
+
+        Raises
+        ------
+        TypeError
+            When the loss is known by its value alone.
+        """
+        raise TypeError(
+            f"{type(self).__name__} is known by its values alone: it has no method node_costs"
+        )
+
+    def _pair_costs(self, links, shape):
+        """Cost of making each pair of a matrix less that of not making it, and that of making none.
+
+        ``links`` are rows and columns of the true pairs.
+        """
+        costs = costs_of(self, truth_of_pairs(links, shape)).dense()
+        return (costs[:, 1] - costs[:, 0]).reshape(shape), float(costs[:, 0].sum())
+
+    def largest(self, truth):
+        """Largest cost that an output can have beside each truth.
+
+        Parameters
+        ----------
+        truth : Truth
+            True outputs.
+
+        Returns
+        -------
+        largest : ndarray of shape (n_samples,)
+            The costs, or bounds on them; inf where nothing is known.
+        """
+        if not self._has_costs:
+            return np.full(len(truth.node_start) - 1, np.inf)
+        return costs_of(self, truth).largest(truth)
+
+
+class FunctionLoss(TaskLoss):
+    """A loss that is a function of the true and the predicted output.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(y_true, y_pred)`` returns a number that is not negative, 0 for the truth.
+
+    See Also
+    --------
+    TaskLoss : For losses with costs of nodes, which sequences can be trained with.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import FunctionLoss
+    >>> FunctionLoss(lambda true, predicted: abs(len(true) - len(predicted))).value("ab", "abcd")
+    2.0
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    def value(self, y_true, y_pred):
+        """Cost of one output.
+
+        Parameters
+        ----------
+        y_true : object
+            True output.
+        y_pred : object
+            Predicted output.
+
+        Returns
+        -------
+        value : float
+            What the function says.
+        """
+        return _cost(self.function(y_true, y_pred), "task_loss")
+
+
+def _cost(value, name):
+    """What code of a user returned, as a float."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} must return a number, got {value!r}")
+    if not 0.0 <= value < np.inf:
+        raise ValueError(f"{name} must return a number >= 0 that is finite, got {value!r}")
+    return float(value)

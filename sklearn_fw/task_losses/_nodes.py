@@ -1,0 +1,425 @@
+"""Losses of labels: how many are wrong, which are, and whether any is."""
+
+from collections.abc import Mapping
+from numbers import Integral
+
+import numpy as np
+
+from .._validation import check_array_of_numbers, check_flag, check_not_negative
+from ._base import TaskLoss
+from ._costs import NodeCosts
+from ._read import read_labels, read_mistakes
+
+__all__ = ["BlockLoss", "HammingLoss", "MatrixLoss", "OverlapLoss", "ZeroOneLoss"]
+
+
+class _SumOverNodes(TaskLoss):
+    """A table of costs for each kind of node, and their sum or mean over nodes."""
+
+    def _tables(self, truth):
+        """Table of each kind, (n_classes, n_classes)."""
+        raise NotImplementedError
+
+    def _weights(self, truth):
+        """Weight of every node; None means ones."""
+
+    def node_costs(self, truth):
+        """Costs of all states of all nodes.
+
+        Parameters
+        ----------
+        truth : Truth
+            True states of the nodes of all samples.
+
+        Returns
+        -------
+        costs : NodeCosts
+            Costs.
+        """
+        normalize = check_flag(self.normalize, "normalize")
+        weights = self._weights(truth)
+        factor = np.ones(len(truth.states)) if weights is None else weights
+        if normalize:
+            totals = truth.lengths if weights is None else truth.sums(weights)
+            factor = factor * truth.per_node(1.0 / np.where(totals > 0, totals, 1.0))
+        tables = self._tables(truth)
+        if len(tables) == 1:
+            return NodeCosts(factor, tables[0], truth.states)
+        table = np.zeros((sum(map(len, tables)), truth.n_states))
+        first = np.cumsum([0, *map(len, tables)])
+        for start, own in zip(first, tables):
+            table[start : start + len(own), : own.shape[1]] = own
+        return NodeCosts(factor, table, np.where(truth.states < 0, 0, first[truth.kind] + truth.states))
+
+
+class HammingLoss(_SumOverNodes):
+    """Share of the labels that are wrong, or their number.
+
+    Choose the number to train with, so that a label counts as much in a long sequence as in a
+    short one, and the share to judge by.
+
+    Parameters
+    ----------
+    normalize : bool, default=True
+        Divide by the number of labels of a sample, or by their weight, so that the loss is between
+        0 and 1. Then wrong labels of long sequences cost little.
+    class_weight : dict or None, default=None
+        Weight of a label by its true class; classes that are not named have the weight 1.
+    node_weight : array-like of shape (n,) or None, default=None
+        Weight of a label by its place in the sample, where samples have n labels at most: labels
+        that matter more than others in a set of labels.
+
+    See Also
+    --------
+    MatrixLoss : Mistakes that cost differently.
+    sklearn_fw.metrics.mean_hamming_loss : The metric of the unweighted loss.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import HammingLoss
+    >>> HammingLoss().value(["a", "b", "b", "a"], ["a", "a", "b", "b"])
+    0.5
+    >>> HammingLoss(normalize=False, class_weight={"b": 3}).value(["a", "b", "b"], ["b", "a", "b"])
+    4.0
+    """
+
+    def __init__(self, normalize=True, *, class_weight=None, node_weight=None):
+        self.normalize = normalize
+        self.class_weight = class_weight
+        self.node_weight = node_weight
+
+    def _read(self, y_true, y_pred):
+        read = read_mistakes if self.class_weight is None else read_labels
+        return read(y_true, y_pred)
+
+    def _tables(self, truth):
+        return [1.0 - np.eye(len(labels)) for labels in truth.classes]
+
+    def _weights(self, truth):
+        if self.class_weight is None and self.node_weight is None:
+            return None
+        weights = np.ones(len(truth.states))
+        if self.class_weight is not None:
+            by_class = check_class_weight(self.class_weight)
+            kind = np.zeros(len(weights), np.int64) if truth.kind is None else truth.kind
+            for k, labels in enumerate(truth.classes):
+                own = np.array([by_class.get(label, 1.0) for label in labels.tolist()] + [1.0])
+                weights[kind == k] = own[truth.states[kind == k]]  # the last is of unknown labels
+        if self.node_weight is not None:
+            by_node = check_array_of_numbers(self.node_weight, "node_weight")
+            if by_node.ndim != 1 or np.any(by_node < 0):
+                raise ValueError("node_weight must be a vector of numbers that are not negative")
+            most = truth.lengths.max(initial=0)
+            if most > len(by_node):
+                raise ValueError(
+                    f"node_weight holds {len(by_node)} weights, but a sample has {most} labels"
+                )
+            weights *= by_node[np.arange(len(weights)) - truth.per_node(truth.node_start[:-1]).astype(int)]
+        return weights
+
+
+class MatrixLoss(_SumOverNodes):
+    """Sum or mean over the labels of what each costs, by a matrix.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_classes, n_classes), or list of such matrices
+        Cost of each predicted class (column) for each true class (row); finite and not negative,
+        with a zero diagonal. Where nodes are of several kinds, one matrix for each kind.
+    classes : array-like of shape (n_classes,) or list of such, default=None
+        Labels of rows and columns. None takes the classes of the model, in their order, and
+        outside of models labels that are the numbers of rows.
+    normalize : bool, default=False
+        Divide by the number of labels of a sample.
+
+    See Also
+    --------
+    BlockLoss : Classes in blocks.
+
+    Examples
+    --------
+    To miss an illness costs five times as much as to find one that is not there.
+
+    >>> from sklearn_fw.task_losses import MatrixLoss
+    >>> loss = MatrixLoss([[0, 1], [5, 0]], classes=["well", "ill"])
+    >>> loss.value(["ill", "well", "well"], ["well", "ill", "well"])
+    6.0
+    """
+
+    def __init__(self, costs, *, classes=None, normalize=False):
+        self.costs = costs
+        self.classes = classes
+        self.normalize = normalize
+
+    def _matrices(self):
+        """Cost matrices and their classes (or None), by kind."""
+        costs, classes = [self.costs], [self.classes]
+        if isinstance(self.costs, list | tuple) and len(self.costs) and _n_dims(self.costs[0]) == 2:
+            costs = self.costs
+            classes = [None] * len(costs) if self.classes is None else list(self.classes)
+        costs = [check_array_of_numbers(c, "costs of the task_loss", finite=None) for c in costs]
+        if len(costs) != len(classes):
+            raise ValueError(f"classes must hold {len(costs)} lists of labels, got {len(classes)}")
+        for cost, labels in zip(costs, classes):
+            n = len(cost) if cost.ndim else 0
+            _check_square(cost, n if labels is None else len(labels))
+        return costs, classes
+
+    def _read(self, y_true, y_pred):
+        costs, classes = self._matrices()
+        if len(costs) > 1:
+            raise ValueError(
+                "costs of several kinds of nodes need a model, which knows the kind of each label"
+            )
+        labels = np.arange(len(costs[0])) if classes[0] is None else classes[0]
+        return read_labels(y_true, y_pred, labels, type(self).__name__)
+
+    def _tables(self, truth):
+        costs, classes = self._matrices()
+        if len(costs) != len(truth.classes):
+            raise ValueError(
+                f"costs must hold a matrix for each of {len(truth.classes)} kinds of nodes, got "
+                f"{len(costs)}"
+            )
+        return [_in_order(c, own, labels) for c, own, labels in zip(costs, classes, truth.classes)]
+
+
+class BlockLoss(_SumOverNodes):
+    """Labels in the wrong block count fully, those in the right block little or not at all.
+
+    Choose it where classes have parents: the wrong species is no mistake, or a small one, if the
+    genus is right.
+
+    Parameters
+    ----------
+    blocks : dict
+        Block of every class.
+    within : float, default=0.0
+        Cost of a wrong label in the right block, from 0 to 1, as a share of that of another block.
+    normalize : bool, default=False
+        Divide by the number of labels of a sample.
+
+    References
+    ----------
+    .. [1] A. Osokin, F. Bach, S. Lacoste-Julien, "On structured prediction theory with calibrated
+       convex surrogate losses", NIPS 2017: the block 0-1 loss, and with ``within`` the mixed loss.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import BlockLoss
+    >>> loss = BlockLoss({"cat": "animal", "dog": "animal", "oak": "plant"}, within=0.25)
+    >>> loss.value("cat", "dog"), loss.value("cat", "oak")
+    (0.25, 1.0)
+    """
+
+    def __init__(self, blocks, *, within=0.0, normalize=False):
+        self.blocks = blocks
+        self.within = within
+        self.normalize = normalize
+
+    def _blocks(self):
+        if not isinstance(self.blocks, Mapping) or not self.blocks:
+            raise TypeError(f"blocks must be a dict from classes to blocks, got {self.blocks!r}")
+        return self.blocks
+
+    def _read(self, y_true, y_pred):
+        labels = np.empty(len(self._blocks()), dtype=object)
+        labels[:] = list(self.blocks)
+        return read_labels(y_true, y_pred, labels, type(self).__name__)
+
+    def _tables(self, truth):
+        within = check_not_negative(self.within, "within")
+        if within > 1.0:
+            raise ValueError(f"within must be at most 1, got {within}")
+        return [self._table(labels.tolist(), within) for labels in truth.classes]
+
+    def _table(self, labels, within):
+        missing = [label for label in labels if label not in self._blocks()]
+        if missing:
+            raise ValueError(f"blocks must name a block of every class, {missing[0]!r} has none")
+        number = {block: k for k, block in enumerate(dict.fromkeys(self.blocks.values()))}
+        block = np.array([number[self.blocks[label]] for label in labels])
+        table = np.where(np.not_equal.outer(block, block), 1.0, within)
+        np.fill_diagonal(table, 0.0)
+        return table
+
+
+class ZeroOneLoss(TaskLoss):
+    """One if any label is wrong, else zero.
+
+    Choose it where an output is of use only if all of it is right. Oracles of models that train
+    with it need a second best output (``top_k``), which those of chains and trees find.
+
+    See Also
+    --------
+    HammingLoss : Every label counts.
+    sklearn_fw.metrics.sequence_accuracy : One minus its mean.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import ZeroOneLoss
+    >>> ZeroOneLoss().losses([["a", "b"], ["b"]], [["a", "a"], ["b"]])
+    array([1., 0.])
+    """
+
+    @property
+    def decomposes(self):
+        """False: a sum over nodes only for single nodes."""
+        return False
+
+    def _read(self, y_true, y_pred):
+        return read_mistakes(y_true, y_pred)
+
+    def node_costs(self, truth):
+        """A cost of the whole output, or of the node where outputs have one at most.
+
+        Parameters
+        ----------
+        truth : Truth
+            True states of the nodes of all samples.
+
+        Returns
+        -------
+        costs : NodeCosts
+            Costs.
+        """
+        single = truth.lengths.max(initial=0) <= 1
+        costs = HammingLoss(normalize=False).node_costs(truth)
+        if single:
+            return costs
+        return costs._replace(factor=np.zeros_like(costs.factor), whole=1.0)
+
+
+class OverlapLoss(TaskLoss):
+    """One minus intersection over union of the nodes that have a positive label.
+
+    The value is ``1 - |A and B| / |A or B|`` with the sets A and B of truly and of supposedly
+    positive nodes, and 0 if both are empty. It is no sum over nodes. Models train with the bound
+    ``(missed + false) / |A|``, where 1 stands for an empty A: it is exact without false positives.
+
+    Parameters
+    ----------
+    positive : list, default=(1,)
+        Labels that are positive: those of the object in an image, or the entries of a 0/1 matrix.
+
+    See Also
+    --------
+    LinkLoss : Mistakes of links counted.
+
+    Notes
+    -----
+    With m missed and f false nodes the value is ``(m + f) / (|A| + f)``.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import OverlapLoss
+    >>> OverlapLoss(["x"]).value(["x", "x", "o", "o"], ["x", "o", "x", "o"])
+    0.6666666666666666
+    """
+
+    def __init__(self, positive=(1,)):
+        self.positive = positive
+
+    def _positive(self, labels):
+        """Whether each label is positive; false for what stands last, an unknown label."""
+        if isinstance(self.positive, str) or not hasattr(self.positive, "__iter__"):
+            raise TypeError(f"positive must be a list of labels, got {self.positive!r}")
+        positive = list(self.positive)
+        return np.array([label in positive for label in labels.tolist()] + [False])
+
+    def value(self, y_true, y_pred):
+        """Cost of one output.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_nodes,)
+            True labels.
+        y_pred : array-like of shape (n_nodes,)
+            Predicted labels.
+
+        Returns
+        -------
+        value : float
+            From 0 to 1.
+        """
+        truth, states = read_labels([np.atleast_1d(y_true)], [np.atleast_1d(y_pred)])
+        positive = self._positive(truth.classes[0])
+        a, b = positive[truth.states], positive[states]
+        union = np.sum(a | b)
+        return float(np.sum(a ^ b) / union) if union else 0.0
+
+    def node_costs(self, truth):
+        """Costs whose sum bounds the value.
+
+        Parameters
+        ----------
+        truth : Truth
+            True states of the nodes of all samples, which are of one kind.
+
+        Returns
+        -------
+        costs : NodeCosts
+            Costs.
+        """
+        if len(truth.classes) > 1:
+            raise ValueError("OverlapLoss needs nodes of one kind")
+        positive = self._positive(truth.classes[0])
+        n_positive = truth.sums(positive[truth.states])
+        table = np.not_equal.outer(positive[:-1], positive[:-1]).astype(np.float64)
+        return NodeCosts(truth.per_node(1.0 / np.maximum(n_positive, 1.0)), table, truth.states)
+
+    def largest(self, truth):
+        """Largest value.
+
+        Parameters
+        ----------
+        truth : Truth
+            True outputs.
+
+        Returns
+        -------
+        largest : ndarray of shape (n_samples,)
+            Ones; zero for outputs without nodes.
+        """
+        return (truth.lengths > 0).astype(np.float64)
+
+
+def check_class_weight(class_weight):
+    """The weights of a dict from classes to numbers that are not negative."""
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be a dict or None, got {class_weight!r}")
+    return {
+        label: check_not_negative(weight, f"class_weight[{label!r}]")
+        for label, weight in class_weight.items()
+    }
+
+
+def _check_square(cost, n_classes):
+    if cost.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"costs of the task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"
+        )
+    if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
+        raise ValueError(
+            "costs of the task_loss must be finite and nonnegative with a zero diagonal"
+        )
+
+
+def _in_order(cost, own, labels):
+    """The cost matrix for classes in the order of ``labels``."""
+    if own is None:
+        _check_square(cost, len(labels))
+        return cost
+    number = {label: k for k, label in enumerate(np.asarray(own).tolist())}
+    missing = [label for label in labels.tolist() if label not in number]
+    if missing:
+        raise ValueError(f"classes of MatrixLoss lack the label {missing[0]!r}")
+    order = [number[label] for label in labels.tolist()]
+    return cost[np.ix_(order, order)]
+
+
+def _n_dims(value):
+    try:
+        return np.ndim(value)
+    except ValueError:  # rows of unequal lengths
+        return 0

@@ -1,0 +1,99 @@
+"""Raw outputs as a `Truth` and predicted states."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._labels import check_pairs, locate
+from ._costs import Truth
+
+RIGHT_OR_WRONG = np.array(["right", "wrong"])
+
+
+def read_labels(y_true, y_pred, classes=None, loss=""):
+    """The `Truth` of raw outputs and the predicted states, both encoded by ``classes``.
+
+    None takes the labels that occur, sorted if they can be. ``loss`` is named where a label is not
+    among the classes.
+    """
+    flat, lengths, shapes = check_pairs(y_true, y_pred)
+    if classes is None:
+        classes, (states, predicted) = _number(flat)
+    else:
+        classes = np.asarray(classes)
+        number = {label: k for k, label in enumerate(classes.tolist())}
+        states, predicted = (
+            _look_up(labels, number, lengths, f"{name}, which {loss} does not know")
+            for name, labels in zip(("y_true", "y_pred"), flat)
+        )
+    return Truth(states, _starts(lengths), (classes,), shapes=_matrices(shapes)), predicted
+
+
+def read_mistakes(y_true, y_pred):
+    """Like `read_labels`, where only matters which labels differ: the truth has state 0."""
+    (true, predicted), lengths, shapes = check_pairs(y_true, y_pred)
+    if all(isinstance(f, np.ndarray) and f.dtype.kind in "biuf" for f in (true, predicted)):
+        wrong = (true != predicted).astype(np.int32)
+    else:  # plain Python comparison: "1" and 1 differ, np.str_ and str do not
+        pairs = zip(_listed(true), _listed(predicted))
+        wrong = np.fromiter((a != b for a, b in pairs), np.int32, int(lengths.sum()))
+    truth = Truth(np.zeros_like(wrong), _starts(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes))
+    return truth, wrong
+
+
+def as_samples(y):
+    """Outputs with one array of labels each, also where an output is a single label."""
+    if sp.issparse(y):
+        return list(y.toarray())
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object:
+        return list(y.reshape(-1, 1))
+    if isinstance(y, list | tuple | np.ndarray) and len(y) and _is_label(y[0]):
+        return [[label] for label in y]
+    return y
+
+
+def _is_label(value):
+    return isinstance(value, str | bytes | bool | int | float | np.generic)
+
+
+def _listed(flat):
+    return flat.tolist() if isinstance(flat, np.ndarray) else flat
+
+
+def _matrices(shapes):
+    """Shapes of samples that are matrices, else None."""
+    return np.array(shapes) if all(len(shape) == 2 for shape in shapes) else None
+
+
+def _starts(lengths):
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _number(flat):
+    """The distinct labels, and the number of every label of truth and prediction."""
+    if all(isinstance(f, np.ndarray) and f.dtype.kind in "biuf" for f in flat):
+        classes, states = np.unique(np.concatenate(flat), return_inverse=True)
+        return classes, np.split(states.astype(np.int32), [len(flat[0])])
+    flat = [_listed(f) for f in flat]
+    distinct = dict.fromkeys(flat[0] + flat[1])
+    try:
+        distinct = sorted(distinct)
+    except TypeError:  # text beside numbers
+        distinct = list(distinct)
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    number = {label: k for k, label in enumerate(distinct)}
+    states = [np.fromiter(map(number.__getitem__, f), np.int32, len(f)) for f in flat]
+    return np.array(classes.tolist()) if _of_one_kind(distinct) else classes, states
+
+
+def _of_one_kind(labels):
+    return len({type(label) for label in labels}) == 1
+
+
+def _look_up(labels, number, lengths, name):
+    states = np.fromiter((number.get(label, -1) for label in _listed(labels)), np.int32)
+    unknown = np.flatnonzero(states < 0)
+    if len(unknown):
+        token = int(unknown[0])
+        raise ValueError(f"{locate(token, lengths)} has the label {labels[token]!r} in {name}")
+    return states

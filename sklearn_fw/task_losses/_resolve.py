@@ -1,0 +1,59 @@
+"""Which loss a name, a matrix or a function stands for."""
+
+import numpy as np
+from sklearn.base import clone
+
+from ._base import FunctionLoss, TaskLoss
+from ._links import LinkLoss
+from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
+
+__all__ = ["resolve_task_loss"]
+
+MAKERS = {
+    "hamming": HammingLoss,
+    "hamming_sum": lambda: HammingLoss(normalize=False),
+    "links": LinkLoss,
+    "zero_one": ZeroOneLoss,
+}
+
+
+def resolve_task_loss(task_loss, names=tuple(MAKERS)):
+    """The loss object that a parameter ``task_loss`` stands for.
+
+    Parameters
+    ----------
+    task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss
+        A name, a matrix of costs (`MatrixLoss`), a function (`FunctionLoss`) or a loss.
+    names : sequence of str, default=("hamming", "hamming_sum", "links", "zero_one")
+        Names that are accepted.
+
+    Returns
+    -------
+    loss : TaskLoss
+        A new object; a loss is copied.
+
+    Raises
+    ------
+    ValueError
+        When a name is not accepted, or something else is given.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import resolve_task_loss
+    >>> resolve_task_loss("hamming_sum")
+    HammingLoss(normalize=False)
+    """
+    if isinstance(task_loss, TaskLoss):
+        return clone(task_loss)
+    if isinstance(task_loss, str):
+        if task_loss in names and task_loss in MAKERS:
+            return MAKERS[task_loss]()
+    elif callable(task_loss) and not isinstance(task_loss, type):
+        return FunctionLoss(task_loss)
+    elif isinstance(task_loss, list | tuple | np.ndarray):
+        return MatrixLoss(task_loss)
+    known = ", ".join(map(repr, names))
+    raise ValueError(
+        f"task_loss must be one of {known}, a matrix of costs, a function or a TaskLoss; got "
+        f"{task_loss!r}"
+    )
