@@ -13,7 +13,6 @@ from ..._validation import (
     check_positive,
 )
 from ._base import Solution, Solver, check_bounds
-from ._visits import visit_blocks
 
 __all__ = ["BlockFrankWolfe"]
 
@@ -344,6 +343,8 @@ class _BlockMethod:
 
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
+        from ._visits import visit_blocks
+
         blocks, n = self.blocks, self.blocks.n_blocks
         if self.corners is not None:  # only now: the point that was certified was not the end
             batch_step(blocks, self.corners)
@@ -357,10 +358,11 @@ class _BlockMethod:
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
+        from ..._kernels.structured.block_rules import VISITS
+        from ._visits import visit_blocks
+
         blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
-        from ..._kernels.structured.block_rules import VISITS
-
         stop = blocks.counts[VISITS] + int(self.settings.gap_check) * n
         first = np.isinf(gaps[0])
         while blocks.counts[VISITS] < stop:

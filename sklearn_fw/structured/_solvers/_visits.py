@@ -3,6 +3,8 @@
 Decisions are those of `_kernels.structured.block_rules`.
 """
 
+from ..._kernels.structured import block_rules
+from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
 from ._accelerators import accelerated
 
 __all__ = ["visit_blocks"]
@@ -28,24 +30,20 @@ def visit_blocks(blocks, order, uniforms, rules):
     n_visits : int
         Fewer than asked for when no block has a gap left.
     """
-    from ..._kernels.structured.block_rules import DONE, NO_GAP, REASON, pick_block
-
     for k in range(len(order)):
-        i = pick_block(blocks.gaps, order[k], uniforms[k])
+        i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
         if i < 0:
-            blocks.counts[REASON] = NO_GAP
+            blocks.counts[block_rules.REASON] = block_rules.NO_GAP
             return k
         _visit(blocks, i, rules)
-    blocks.counts[REASON] = DONE
+    blocks.counts[block_rules.REASON] = block_rules.DONE
     return len(order)
 
 
 def _visit(blocks, i, rules):
-    from ..._kernels.structured import block_rules
-
     counts, p, corners = blocks.counts, blocks.weight[i], None
     if blocks.explicit:
-        if rules.step != block_rules.FW and (blocks.corners(i).alpha > 0.0).all():
+        if rules.step != FW and (blocks.corners(i).alpha > 0.0).all():
             blocks.grow()  # all slots are taken by active corners
         corners = blocks.corners(i)
     current, values = blocks.values(i)
@@ -72,13 +70,13 @@ def _visit(blocks, i, rules):
 
 def _slot_of(corners, answer, values, rules, counts):
     """Slot of the oracle's answer among the corners, made if it is new."""
-    from ..._kernels.structured.block_rules import EVICTED, FW, free_slot
-
     slot = corners.find(answer)
     if slot < 0:
-        slot = free_slot(corners.alpha, values, corners.size, len(corners.alpha), rules.step == FW)
+        slot = block_rules.free_slot(
+            corners.alpha, values, corners.size, len(corners.alpha), rules.step == FW
+        )
         # From an eviction on the alphas no longer describe the iterate.
-        counts[EVICTED] += corners.alpha[slot] > 0.0
+        counts[block_rules.EVICTED] += corners.alpha[slot] > 0.0
         corners.put(slot, answer)
         values[slot] = answer.value
     return slot
@@ -86,9 +84,6 @@ def _slot_of(corners, answer, values, rules, counts):
 
 def _step(blocks, i, rules, corners, values, head, value, current):
     """The step of block i towards ``head``, whose H_i is ``value``, or from its worst corner."""
-    from ..._kernels.structured import block_rules
-    from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
-
     counts, p = blocks.counts, blocks.weight[i]
     slope_fw, slope_away, alpha_away, away, n_active = p * (value - current), 0.0, 0.0, None, 1
     if corners is not None:
