@@ -52,6 +52,9 @@ ROOMS = [
     "__main__",
 ]
 
+# Kinds of kernels; a kernel imports from its own kind and from kinds that stand before it.
+KERNEL_ROOMS = ["common", "incremental", "graphs", "structured"]
+
 # Imports against the arrows, allowed inside functions only: {(file, room): why}.
 LAZY_EXCEPTIONS = {
     ("sklearn_fw/model_selection/_scoring.py", "metrics"): "scoring takes the names of SCORERS",
@@ -195,6 +198,19 @@ def test_kernels_are_compiled_one_way():
 )
 def test_kernel_faults_are_found(code, n_faults):
     assert len(kernel_faults("sklearn_fw/_kernels/x.py", ast.parse(code))) == n_faults
+
+
+def test_kernels_stand_with_their_kind():
+    for path, tree in sources(PACKAGE / "_kernels").items():
+        kind = path.split("/")[2]
+        if kind in ("__init__.py", "_jit.py", "_cache.py"):
+            continue
+        assert kind in KERNEL_ROOMS, f"{path}: kernels stand in {', '.join(KERNEL_ROOMS)}"
+        for module, name, line, _ in imports(tree, path):
+            parts = [*module.split("."), name]
+            if parts[:2] == ["sklearn_fw", "_kernels"] and parts[2] in KERNEL_ROOMS:
+                later = KERNEL_ROOMS.index(parts[2]) > KERNEL_ROOMS.index(kind)
+                assert not later, f"{path}:{line} imports {parts[2]}, which stands below {kind}"
 
 
 @pytest.mark.filterwarnings("default")

@@ -38,6 +38,18 @@ def write_recipes(path, rng, n_lines):
     path.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
 
 
+def test_task_losses():
+    names, found = {}, blocks("task_losses.rst")
+    assert len(found) == 3
+    for block in found:
+        exec(compile(block, "task_losses.rst", "exec"), names)
+    careful, plain = names["costs"]
+    assert careful < plain
+    assert names["value"] == 4.0
+    assert names["svm"].model_._training_loss.power == 2.0
+    assert names["reranker"].loss(names["lists"], names["best"]).max() <= 3
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_from_sentences_to_a_tagger(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

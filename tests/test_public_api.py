@@ -53,6 +53,15 @@ def test_promised_names_stand_at_the_front_door():
             assert getattr(sklearn_fw, name) is getattr(module, name)
 
 
+def test_every_name_has_one_path():
+    """Beside the front door: inner packages are private, and no family repeats another's names."""
+    homes = {}
+    for module in families():
+        for name in module.__all__:
+            homes.setdefault(id(getattr(module, name)), []).append(f"{module.__name__}.{name}")
+    assert not [paths for paths in homes.values() if len(paths) > 1]
+
+
 @pytest.mark.parametrize("module", families(), ids=lambda m: m.__name__)
 def test_reference_lists_every_name(module):
     page = f"docs/api/{module.__name__.rpartition('.')[2]}.rst"

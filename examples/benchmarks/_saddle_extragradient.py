@@ -26,6 +26,7 @@ DIGITS_GAPS = {
 def measure_planted(n_iter, repeat):
     """Gaps and bounds at all iterations, for sums over samples, and CPU milliseconds of one."""
     from sklearn_fw.structured import Extragradient, MatchingModel
+    from sklearn_fw.task_losses import LinkLoss
 
     X, y = planted_matchings()
     found = {}
@@ -36,7 +37,7 @@ def measure_planted(n_iter, repeat):
         "default": {},
     }.items():
         solver = Extragradient(radius=2.0, gap_check=1, **settings)
-        model = MatchingModel(normalize=False)
+        model = MatchingModel(LinkLoss(normalize=False))
         runs = [fit(model, solver, X, y, n_iter) for _ in range(repeat)]
         gap, bound = (N_PLANTED * runs[0].history_[key] for key in ("restricted_gap", "bound"))
         ms = Repeats(1e3 * svm.cpu / n_iter for svm in runs)

@@ -142,13 +142,14 @@ def clusters(n_samples):
 def problem(name):
     """Model, X, y and lam of a row of the comparison."""
     from sklearn_fw.structured import ChainModel, MatchingModel, MulticlassModel, MultilabelModel
+    from sklearn_fw.task_losses import LinkLoss
 
     if name == "digits":
         return MulticlassModel(fit_intercept=False), *digits(), 0.05
     if name.startswith("digit words"):
         return ChainModel("hamming"), *words(100)[:2], 1.0 if name.endswith("1") else 1.0 / 3.0
     if name == "planted matchings":
-        return MatchingModel(normalize=False), *planted_matchings(), 0.1
+        return MatchingModel(LinkLoss(normalize=False)), *planted_matchings(), 0.1
     if name == "word alignment":
         return MatchingModel(), *word_alignment()[:2], 0.1
     return MultilabelModel(task_loss="hamming"), *load_scene()[:2], 0.01

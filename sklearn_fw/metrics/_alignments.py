@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._validation import check_list
 from .._links import common_shape, links_of, pairs_of
+from .._validation import check_list
 
 __all__ = ["alignment_error_rate"]
 

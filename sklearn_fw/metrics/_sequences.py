@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from .._validation import check_integer, check_number, check_sample_weight
 from .._labels import check_pairs, locate
+from .._validation import check_integer, check_number, check_sample_weight
 from ..task_losses import HammingLoss, ZeroOneLoss
 from ..task_losses._read import read_mistakes
 

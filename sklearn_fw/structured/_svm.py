@@ -67,10 +67,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     model : {"auto", "multiclass", "multilabel", "chain", "matching"} or object, default="auto"
         Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
         label sequences. Any object with the four methods of `StructuredModel` will do.
-    task_loss : "auto", str or array-like of shape (n_classes, n_classes), default="auto"
+    task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
+            default="auto"
         Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",
-        "zero_one", a matrix of costs; see the model. Sequences and sets of labels are trained by
-        the number of wrong labels and judged by their share, if nothing else is said.
+        "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`; see the model.
+        Sequences and sets of labels are trained by the number of wrong labels and judged by their
+        share, if nothing else is said.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on the scores of the model, see `sklearn_fw.inference`. "auto" takes the model's
         own. A model that is neither a `PartModel` nor a `ScoredModel` nor built in brings its own
@@ -118,7 +120,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
-    task_loss_ : str or array-like
+    task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, if the model says it.
     lam_ : float
         1 / (C n).

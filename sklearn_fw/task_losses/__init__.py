@@ -1,4 +1,4 @@
-"""What a wrong output costs: losses that models train with, and that metrics and scorers judge by."""
+"""What a wrong output costs: losses that models train with and metrics judge by."""
 
 from ._base import FunctionLoss, TaskLoss
 from ._costs import NodeCosts, Truth

@@ -5,9 +5,8 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._validation import check_list
 from ._costs import costs_of, truth_of_pairs
-from ._read import as_samples, read_labels
+from ._read import as_list, as_samples, read_labels
 
 __all__ = ["FunctionLoss", "TaskLoss"]
 
@@ -112,9 +111,7 @@ class TaskLoss(BaseEstimator):
             When the loss has neither ``value`` nor ``node_costs``, or the former gives no number.
         """
         if self._has_value:
-            y_true, y_pred = (
-                check_list(y, name, "outputs") for y, name in ((y_true, "y_true"), (y_pred, "y_pred"))
-            )
+            y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")
             if len(y_true) != len(y_pred):
                 raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
             return np.array([self._checked_value(*pair) for pair in zip(y_true, y_pred)])
@@ -219,6 +216,8 @@ class FunctionLoss(TaskLoss):
         value : float
             What the function says.
         """
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, got {self.function!r}")
         return _cost(self.function(y_true, y_pred), "task_loss")
 
 

@@ -108,8 +108,8 @@ class NodeCosts(NamedTuple):
     --------
     >>> import numpy as np
     >>> from sklearn_fw.task_losses import NodeCosts
-    >>> costs = NodeCosts(np.array([1.0, 0.5]), np.array([[0.0, 1.0], [3.0, 0.0]]), np.array([1, 0]))
-    >>> costs.dense()
+    >>> table = np.array([[0.0, 1.0], [3.0, 0.0]])
+    >>> NodeCosts(np.array([1.0, 0.5]), table, np.array([1, 0])).dense()
     array([[3. , 0. ],
            [0. , 0.5]])
     """

@@ -1,14 +1,20 @@
 """Losses of labels: how many are wrong, which are, and whether any is."""
 
 from collections.abc import Mapping
-from numbers import Integral
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_flag, check_not_negative
+from .._validation import (
+    check_array_of_numbers,
+    check_flag,
+    check_list,
+    check_magnitude,
+    check_moderate,
+    check_not_negative,
+)
 from ._base import TaskLoss
 from ._costs import NodeCosts
-from ._read import read_labels, read_mistakes
+from ._read import as_samples, read_labels, read_mistakes
 
 __all__ = ["BlockLoss", "HammingLoss", "MatrixLoss", "OverlapLoss", "ZeroOneLoss"]
 
@@ -41,7 +47,7 @@ class _SumOverNodes(TaskLoss):
         factor = np.ones(len(truth.states)) if weights is None else weights
         if normalize:
             totals = truth.lengths if weights is None else truth.sums(weights)
-            factor = factor * truth.per_node(1.0 / np.where(totals > 0, totals, 1.0))
+            factor = factor / truth.per_node(np.where(totals > 0, totals, 1.0))
         tables = self._tables(truth)
         if len(tables) == 1:
             return NodeCosts(factor, tables[0], truth.states)
@@ -49,7 +55,8 @@ class _SumOverNodes(TaskLoss):
         first = np.cumsum([0, *map(len, tables)])
         for start, own in zip(first, tables):
             table[start : start + len(own), : own.shape[1]] = own
-        return NodeCosts(factor, table, np.where(truth.states < 0, 0, first[truth.kind] + truth.states))
+        row = first[truth.kind] + truth.states
+        return NodeCosts(factor, table, np.where(truth.states < 0, -1, row))
 
 
 class HammingLoss(_SumOverNodes):
@@ -107,6 +114,7 @@ class HammingLoss(_SumOverNodes):
                 weights[kind == k] = own[truth.states[kind == k]]  # the last is of unknown labels
         if self.node_weight is not None:
             by_node = check_array_of_numbers(self.node_weight, "node_weight")
+            check_magnitude(by_node, "node_weight")
             if by_node.ndim != 1 or np.any(by_node < 0):
                 raise ValueError("node_weight must be a vector of numbers that are not negative")
             most = truth.lengths.max(initial=0)
@@ -114,7 +122,8 @@ class HammingLoss(_SumOverNodes):
                 raise ValueError(
                     f"node_weight holds {len(by_node)} weights, but a sample has {most} labels"
                 )
-            weights *= by_node[np.arange(len(weights)) - truth.per_node(truth.node_start[:-1]).astype(int)]
+            first = np.repeat(truth.node_start[:-1], truth.lengths)
+            weights *= by_node[np.arange(len(weights)) - first]
         return weights
 
 
@@ -156,7 +165,10 @@ class MatrixLoss(_SumOverNodes):
         costs, classes = [self.costs], [self.classes]
         if isinstance(self.costs, list | tuple) and len(self.costs) and _n_dims(self.costs[0]) == 2:
             costs = self.costs
-            classes = [None] * len(costs) if self.classes is None else list(self.classes)
+            classes = [None] * len(costs)
+            if self.classes is not None:
+                classes = check_list(self.classes, "classes", "classes of each kind of node")
+        classes = [None if labels is None else _distinct(labels) for labels in classes]
         costs = [check_array_of_numbers(c, "costs of the task_loss", finite=None) for c in costs]
         if len(costs) != len(classes):
             raise ValueError(f"classes must hold {len(costs)} lists of labels, got {len(classes)}")
@@ -171,7 +183,7 @@ class MatrixLoss(_SumOverNodes):
             raise ValueError(
                 "costs of several kinds of nodes need a model, which knows the kind of each label"
             )
-        labels = np.arange(len(costs[0])) if classes[0] is None else classes[0]
+        labels = list(range(len(costs[0]))) if classes[0] is None else classes[0]
         return read_labels(y_true, y_pred, labels, type(self).__name__)
 
     def _tables(self, truth):
@@ -217,15 +229,18 @@ class BlockLoss(_SumOverNodes):
         self.within = within
         self.normalize = normalize
 
-    def _blocks(self):
+    def _numbers(self):
+        """Number of the block of each class."""
         if not isinstance(self.blocks, Mapping) or not self.blocks:
             raise TypeError(f"blocks must be a dict from classes to blocks, got {self.blocks!r}")
-        return self.blocks
+        try:
+            number = {block: k for k, block in enumerate(dict.fromkeys(self.blocks.values()))}
+        except TypeError as error:
+            raise TypeError(f"blocks must have names: {error}") from None
+        return {label: number[block] for label, block in self.blocks.items()}
 
     def _read(self, y_true, y_pred):
-        labels = np.empty(len(self._blocks()), dtype=object)
-        labels[:] = list(self.blocks)
-        return read_labels(y_true, y_pred, labels, type(self).__name__)
+        return read_labels(y_true, y_pred, list(self._numbers()), type(self).__name__)
 
     def _tables(self, truth):
         within = check_not_negative(self.within, "within")
@@ -234,11 +249,11 @@ class BlockLoss(_SumOverNodes):
         return [self._table(labels.tolist(), within) for labels in truth.classes]
 
     def _table(self, labels, within):
-        missing = [label for label in labels if label not in self._blocks()]
+        numbers = self._numbers()
+        missing = [label for label in labels if label not in numbers]
         if missing:
             raise ValueError(f"blocks must name a block of every class, {missing[0]!r} has none")
-        number = {block: k for k, block in enumerate(dict.fromkeys(self.blocks.values()))}
-        block = np.array([number[self.blocks[label]] for label in labels])
+        block = np.array([numbers[label] for label in labels])
         table = np.where(np.not_equal.outer(block, block), 1.0, within)
         np.fill_diagonal(table, 0.0)
         return table
@@ -342,7 +357,7 @@ class OverlapLoss(TaskLoss):
         value : float
             From 0 to 1.
         """
-        truth, states = read_labels([np.atleast_1d(y_true)], [np.atleast_1d(y_pred)])
+        truth, states = read_labels(as_samples([y_true]), as_samples([y_pred]))
         positive = self._positive(truth.classes[0])
         a, b = positive[truth.states], positive[states]
         union = np.sum(a | b)
@@ -389,7 +404,7 @@ def check_class_weight(class_weight):
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be a dict or None, got {class_weight!r}")
     return {
-        label: check_not_negative(weight, f"class_weight[{label!r}]")
+        label: check_moderate(weight, f"class_weight[{label!r}]")
         for label, weight in class_weight.items()
     }
 
@@ -403,6 +418,7 @@ def _check_square(cost, n_classes):
         raise ValueError(
             "costs of the task_loss must be finite and nonnegative with a zero diagonal"
         )
+    check_magnitude(cost, "costs of the task_loss")
 
 
 def _in_order(cost, own, labels):
@@ -410,12 +426,27 @@ def _in_order(cost, own, labels):
     if own is None:
         _check_square(cost, len(labels))
         return cost
-    number = {label: k for k, label in enumerate(np.asarray(own).tolist())}
+    number = {label: k for k, label in enumerate(own)}
     missing = [label for label in labels.tolist() if label not in number]
     if missing:
         raise ValueError(f"classes of MatrixLoss lack the label {missing[0]!r}")
     order = [number[label] for label in labels.tolist()]
     return cost[np.ix_(order, order)]
+
+
+def _distinct(labels):
+    """The labels of rows and columns as a list."""
+    labels = [
+        label.item() if isinstance(label, np.generic) else label
+        for label in check_list(labels, "classes", "labels")
+    ]
+    try:
+        n_distinct = len(set(labels))
+    except TypeError as error:
+        raise TypeError(f"classes must hold labels: {error}") from None
+    if n_distinct < len(labels):
+        raise ValueError(f"classes must name each label once, got {labels}")
+    return labels
 
 
 def _n_dims(value):

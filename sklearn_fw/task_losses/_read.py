@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._labels import check_pairs, locate
+from .._validation import check_list
 from ._costs import Truth
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
@@ -19,8 +20,7 @@ def read_labels(y_true, y_pred, classes=None, loss=""):
     if classes is None:
         classes, (states, predicted) = _number(flat)
     else:
-        classes = np.asarray(classes)
-        number = {label: k for k, label in enumerate(classes.tolist())}
+        number, classes = {label: k for k, label in enumerate(classes)}, _array(classes)
         states, predicted = (
             _look_up(labels, number, lengths, f"{name}, which {loss} does not know")
             for name, labels in zip(("y_true", "y_pred"), flat)
@@ -36,8 +36,15 @@ def read_mistakes(y_true, y_pred):
     else:  # plain Python comparison: "1" and 1 differ, np.str_ and str do not
         pairs = zip(_listed(true), _listed(predicted))
         wrong = np.fromiter((a != b for a, b in pairs), np.int32, int(lengths.sum()))
-    truth = Truth(np.zeros_like(wrong), _starts(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes))
+    truth = Truth(
+        np.zeros_like(wrong), _starts(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes)
+    )
     return truth, wrong
+
+
+def as_list(y, name):
+    """The outputs one by one."""
+    return list(y.toarray()) if sp.issparse(y) else check_list(y, name, "outputs")
 
 
 def as_samples(y):
@@ -79,21 +86,25 @@ def _number(flat):
         distinct = sorted(distinct)
     except TypeError:  # text beside numbers
         distinct = list(distinct)
-    classes = np.empty(len(distinct), dtype=object)
-    classes[:] = distinct
     number = {label: k for k, label in enumerate(distinct)}
     states = [np.fromiter(map(number.__getitem__, f), np.int32, len(f)) for f in flat]
-    return np.array(classes.tolist()) if _of_one_kind(distinct) else classes, states
+    return _array(distinct), states
 
 
-def _of_one_kind(labels):
-    return len({type(label) for label in labels}) == 1
+def _array(labels):
+    """Labels as an array, of objects where they are of several kinds."""
+    if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], tuple):
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    for k, label in enumerate(labels):
+        array[k] = label
+    return array
 
 
 def _look_up(labels, number, lengths, name):
     states = np.fromiter((number.get(label, -1) for label in _listed(labels)), np.int32)
     unknown = np.flatnonzero(states < 0)
     if len(unknown):
-        token = int(unknown[0])
+        token, labels = int(unknown[0]), _listed(labels)
         raise ValueError(f"{locate(token, lengths)} has the label {labels[token]!r} in {name}")
     return states

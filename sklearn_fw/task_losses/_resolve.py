@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
+from .._validation import check_list
 from ._base import FunctionLoss, TaskLoss
 from ._links import LinkLoss
 from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
@@ -43,6 +44,7 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
     >>> resolve_task_loss("hamming_sum")
     HammingLoss(normalize=False)
     """
+    names = check_list(names, "names", "names of losses")
     if isinstance(task_loss, TaskLoss):
         return clone(task_loss)
     if isinstance(task_loss, str):

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn_fw import inference, structured
 from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.structured import StructuredSVM, StructuredSVMCV
+from sklearn_fw.task_losses import LinkLoss
 from sklearn_fw.utils import Packed
 
 from .calls import build, fitting, generator, methods
@@ -326,8 +327,7 @@ def of_models():
                 "edges": [(0, 1), (1, 2)], "task_loss": "hamming", "fit_intercept": True,
             },
             "matching": {
-                "false_link_cost": 1.0, "missed_link_cost": 3.0, "perfect": False,
-                "normalize": True,
+                "task_loss": LinkLoss(1.0, 3.0), "perfect": False,
             },
             "enumerated": {"task_loss": "zero_one"},
         }[kind]  # fmt: skip

@@ -14,9 +14,9 @@ from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
     EnumeratedModel,
-    MatchingModel,
     MulticlassModel,
     MultilabelModel,
+    StructuredModel,
 )
 from sklearn_fw.structured._choice_of_c import FACTORS, OF_BLACK_BOX, OF_PARTS, natural_C
 
@@ -148,10 +148,13 @@ def test_a_model_keeps_its_loss_unless_another_is_named(rng):
     assert (svm.task_loss_, model.task_loss) == ("hamming_sum", "hamming")
 
 
-def test_a_model_without_losses_by_name_says_so(rng):
+def test_a_model_without_a_task_loss_says_so(rng):
+    class Own(StructuredModel):
+        joint_feature = loss = inference = loss_augmented_inference = lambda self, *args: None
+
     X, y = [rng.normal(size=(2, 2, 3))], [[(0, 1)]]
-    with pytest.raises(ValueError, match=r"no parameter task_loss.*false_link_cost"):
-        StructuredSVM(MatchingModel(), task_loss="hamming").fit(X, y)
+    with pytest.raises(ValueError, match="Own, which has no parameter task_loss: leave task_loss"):
+        StructuredSVM(Own(), task_loss="hamming").fit(X, y)
 
 
 # ---- averaging -----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from sklearn_fw.structured import (
     StructuredSVM,
 )
 from sklearn_fw.structured._blocks._polytopes import Entropy
+from sklearn_fw.task_losses import LinkLoss
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -136,7 +137,7 @@ def test_planted_matching():
 
     That code gave gaps of 99.5, 29.7, 3.75 against bounds of 537, 53.7, 5.37 for some such data.
     """
-    model, X, y = matchings(normalize=False)
+    model, X, y = matchings(task_loss=LinkLoss(normalize=False))
     lipschitz = 1.02 * np.linalg.norm(np.hstack(planted()[0]), 2)
     # Means over n samples: n times the step of w, the step of z as it is.
     solver = Extragradient(

@@ -14,14 +14,15 @@ from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Assignment
 from sklearn_fw.metrics import alignment_error_rate
 from sklearn_fw.structured import MatchingModel
+from sklearn_fw.task_losses import LinkLoss, ZeroOneLoss
 from sklearn_fw.utils import check_structured_estimator
 
 SHAPES = [(3, 3), (2, 4), (3, 1), (1, 1), (0, 2)]
 MODELS = {
     "default": MatchingModel(),
-    "raw": MatchingModel(2.0, 0.5, normalize=False),
+    "raw": MatchingModel(LinkLoss(2.0, 0.5, normalize=False)),
     "perfect": MatchingModel(perfect=True),
-    "perfect, raw": MatchingModel(perfect=True, normalize=False),
+    "perfect, raw": MatchingModel(LinkLoss(normalize=False), perfect=True),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 
@@ -43,10 +44,11 @@ def pairs(matching):
 
 def plain_loss(model, truth, y):
     """The loss as the docstring says it."""
+    loss = LinkLoss() if model.task_loss == "links" else model.task_loss
     missed, false = np.sum(truth * (1 - y)), np.sum((1 - truth) * y)
-    cost = model.missed_link_cost * missed + model.false_link_cost * false
-    largest = model.missed_link_cost * truth.sum() + model.false_link_cost * min(truth.shape)
-    return cost / largest if model.normalize and largest else cost
+    cost = loss.missed * missed + loss.false * false
+    largest = loss.missed * truth.sum() + loss.false * min(truth.shape)
+    return cost / largest if loss.normalize and largest else cost
 
 
 # ---- the four methods ----------------------------------------------------------------------------
@@ -65,7 +67,7 @@ def test_methods_against_all_matchings(name, rng):
                 np.testing.assert_allclose(model.joint_feature(x, candidate), phi, atol=1e-14)
                 assert model.loss(truth, candidate) == pytest.approx(loss, rel=1e-14)
                 assert model.loss(candidate, candidate) == 0.0
-                assert loss <= 1.0 or not model.normalize
+                assert loss <= 1.0 or model.task_loss != "links"
             best = model.inference(x, w)
             assert best.dtype == np.int8
             assert best.shape == truth.shape
@@ -102,7 +104,7 @@ def test_loss_of_two_lists():
     assert model.loss([(0, 1), (1, 0)], [[1, 0], [0, 1]]) == 0.0
     with pytest.raises(ValueError, match="normalised loss of two lists of pairs is not defined"):
         model.loss([(0, 1)], [(0, 0)])
-    assert MatchingModel(normalize=False).loss([(0, 1)], [(0, 0)]) == 4.0
+    assert MatchingModel(LinkLoss(normalize=False)).loss([(0, 1)], [(0, 0)]) == 4.0
 
 
 def test_worst_loss_is_one():
@@ -252,8 +254,10 @@ GOOD = np.zeros((2, 3, 1))
 @pytest.mark.parametrize(
     ("params", "X", "y", "message"),
     [
-        ({"false_link_cost": 0}, [GOOD], [[]], "false_link_cost == 0, must be > 0"),
-        ({"missed_link_cost": -1.0}, [GOOD], [[]], "missed_link_cost == -1.0, must be > 0"),
+        ({"task_loss": LinkLoss(0)}, [GOOD], [[]], "false == 0, must be > 0"),
+        ({"task_loss": LinkLoss(missed=-1.0)}, [GOOD], [[]], "missed == -1.0, must be > 0"),
+        ({"task_loss": "zero_one"}, [GOOD], [[]], "task_loss must be one of 'links', 'hamming'"),
+        ({"task_loss": ZeroOneLoss()}, [GOOD], [[]], "task_loss must be a sum over pairs"),
         ({}, [GOOD[0]], [[]], "X[0] must have shape (n_rows, n_columns, n_features), got (3, 1)"),
         ({}, [GOOD, GOOD[0]], [[], []], "X[1] must have shape (n_rows, n_columns, 1), got (3, 1)"),
         ({}, [GOOD, np.zeros((2, 3, 2))], [[], []], "X[1] must have shape (n_rows, n_columns, 1)"),

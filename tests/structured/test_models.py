@@ -315,7 +315,7 @@ def test_bad_class_weights(make, class_weight, message):
 @pytest.mark.parametrize(
     "task_loss, message",
     [
-        ("hamming", "task_loss must be 'zero_one' or a cost matrix, got 'hamming'"),
+        ("hamming", "task_loss must be one of 'zero_one', a matrix of costs, .*; got 'hamming'"),
         (np.ones((3, 3)), r"task_loss must have shape \(2, 2\), got \(3, 3\)"),
         ([[0, 1], [-1, 0]], "task_loss must be finite and nonnegative with a zero diagonal"),
         ([[1, 1], [1, 0]], "task_loss must be finite and nonnegative with a zero diagonal"),
@@ -463,7 +463,12 @@ def test_enumerated_model(task_loss, rng):
         ([np.full((2, 3), np.inf)], [0], {}, r"X\[0\] contains NaN or infinity"),
         ([np.ones((2, 3))], [2], {}, r"y\[0\] must name one of 2 candidates, got 2"),
         ([np.ones((2, 3))], [-1], {}, r"y\[0\] must name one of 2 candidates, got -1"),
-        ([np.ones((2, 3))], [0], {"task_loss": "hamming"}, "'zero_one' or a callable"),
+        (
+            [np.ones((2, 3))],
+            [0],
+            {"task_loss": "hamming"},
+            "'zero_one', a matrix of costs",
+        ),
     ],
 )
 def test_bad_candidates(X, y, params, message):

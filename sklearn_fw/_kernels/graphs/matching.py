@@ -19,7 +19,7 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.prox import SIMPLEX, prox_block
-from ..structured.parts import dot
+from ..common.vectors import dot
 
 ONE = np.ones(1)  # radius of the simplex of a full line
 TINY = 1e-300  # less would overflow as a divisor

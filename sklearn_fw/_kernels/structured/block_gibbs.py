@@ -8,8 +8,9 @@ its score, and its marginals are sums of products along the edges, see `sum_prod
 import numpy as np
 
 from .._jit import njit
+from ..common.vectors import dot
 from ..graphs.sum_product import Weights, _downward, _make_beliefs, _make_weights, _upward
-from .parts import block_scores, dot
+from .parts import block_scores
 
 
 @njit

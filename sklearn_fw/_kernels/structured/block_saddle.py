@@ -7,13 +7,13 @@ lam is 1.
 import numpy as np
 
 from .._jit import njit
+from ..common.vectors import dot
 from .block_rules import FW
 from .parts import (
     apply_adjoint,
     block_argmax,
     block_scores,
     build_direction,
-    dot,
     labels_loss,
     take_step,
 )

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import any_order, inner, njit
+from .._jit import inner, njit
+from ..common.vectors import dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
 from .edge_mix import add_mixed_pair, mix_tables
@@ -93,15 +94,6 @@ class Scratch(NamedTuple):
     values: np.ndarray  # (capacity,) H_i of each corner
     edge_numbers: np.ndarray  # (most edges,) 0, 1, 2, ...; empty without a mix
     edge_tables: np.ndarray  # (most edges, n_states, n_states) tables of a mix
-
-
-@any_order
-def dot(a, b):
-    """Inner product."""
-    total = 0.0
-    for c in range(a.size):
-        total += a[c] * b[c]
-    return total
 
 
 # ---- scores and values -------------------------------------------------------------------------

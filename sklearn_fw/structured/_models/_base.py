@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 from ...task_losses import TaskLoss, resolve_task_loss
 
-__all__ = ["StructuredModel", "loss_of_nodes", "missing_methods"]
+__all__ = ["StructuredModel", "kept_loss", "loss_of_nodes", "missing_methods"]
 
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
@@ -26,6 +26,15 @@ def loss_of_nodes(model, task_loss, names):
             f"known by its values alone: give it a method node_costs, see "
             f"sklearn_fw.task_losses.TaskLoss"
         )
+    return loss
+
+
+def kept_loss(model, make):
+    """``make(task_loss)`` of a model, made anew where its parameter is another one."""
+    known, loss = vars(model).get("_kept_loss", (None, None))
+    if loss is None or known is not model.task_loss:
+        loss = make(model.task_loss)
+        model._kept_loss = model.task_loss, loss
     return loss
 
 

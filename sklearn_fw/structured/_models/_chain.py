@@ -24,12 +24,14 @@ class ChainModel(PairwiseModel):
 
     Parameters
     ----------
-    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, default="auto"
-        Cost of a wrong sequence: the fraction of wrong labels, their number, or one if any label
-        is wrong. "auto" trains by the number, so that a label counts as much in a long sequence as
-        in a short one, and judges by the fraction.
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
+            (n_states, n_states) or TaskLoss, default="auto"
+        Cost of a wrong sequence: the fraction of wrong labels, their number, one if any label
+        is wrong, the sum of what a matrix says (rows: truth, in the order of ``classes_``), or any
+        loss of `sklearn_fw.task_losses` with costs of nodes. "auto" trains by the number, so that a
+        label counts as much in a long sequence as in a short one, and judges by the fraction.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the cost of a node by its true label; not with "zero_one".
+        Factors of the cost of a node by its true label in training; not with "zero_one".
     start_end : bool, default=True
         Give each state a weight for the first and one for the last position.
 
@@ -43,7 +45,7 @@ class ChainModel(PairwiseModel):
         Number of labels.
     class_weight_ : ndarray of shape (n_states,)
         Resolved class weights.
-    task_loss_ : str
+    task_loss_ : str, array-like or TaskLoss
         The loss of the training.
 
     See Also

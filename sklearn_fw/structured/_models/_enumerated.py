@@ -5,9 +5,9 @@ from numbers import Integral
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
-from ...task_losses import TaskLoss, resolve_task_loss
+from ...task_losses import FunctionLoss, resolve_task_loss
 from .._items import length_of
-from ._base import StructuredModel
+from ._base import StructuredModel, kept_loss
 
 __all__ = ["EnumeratedModel"]
 
@@ -20,13 +20,15 @@ class EnumeratedModel(StructuredModel):
 
     Parameters
     ----------
-    task_loss : "zero_one", matrix, callable or TaskLoss, default="zero_one"
-        One for every candidate but the truth, a function ``task_loss(y_true, y)`` of numbers of
-        candidates, or another loss of these, see `sklearn_fw.task_losses`.
+    task_loss : "zero_one", array-like of shape (n_candidates, n_candidates), callable or \
+            TaskLoss, default="zero_one"
+        One for every candidate but the truth, the cost of each candidate (column) for each true one
+        (row), a function ``task_loss(y_true, y)`` of numbers of candidates, or any other loss of
+        these, see `sklearn_fw.task_losses`.
 
     Attributes
     ----------
-    task_loss_ : str, matrix, callable or TaskLoss
+    task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, as given.
     size_joint_feature : int
         Number of features.
@@ -67,7 +69,7 @@ class EnumeratedModel(StructuredModel):
         self : EnumeratedModel
             The model.
         """
-        self._loss  # refuses what is no loss
+        _resolve(self.task_loss)  # refuses what is no loss
         self.task_loss_ = self.task_loss
         width = None
         if length_of(X, "X") != length_of(y, "y"):
@@ -130,8 +132,7 @@ class EnumeratedModel(StructuredModel):
 
     @property
     def _loss(self):
-        is_loss = isinstance(self.task_loss, TaskLoss)  # which is not changed, and so not copied
-        return self.task_loss if is_loss else resolve_task_loss(self.task_loss, ("zero_one",))
+        return kept_loss(self, _resolve)
 
     def inference(self, x, w):
         """Best candidate.
@@ -185,5 +186,18 @@ class EnumeratedModel(StructuredModel):
         x = self._candidates(x)
         if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
             raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
-        losses = self._loss.losses([y_true] * len(x), range(len(x)))
+        if type(self).loss is EnumeratedModel.loss:
+            losses = self._loss.losses([y_true] * len(x), range(len(x)))
+        else:  # that of a subclass
+            losses = [self.loss(y_true, y) for y in range(len(x))]
         return int(np.argmax(x @ self._weights(w) + losses))
+
+
+def _resolve(task_loss):
+    if isinstance(task_loss, str) and task_loss == "zero_one":
+        return FunctionLoss(_differ)  # the same for numbers, and fast for one of them
+    return resolve_task_loss(task_loss, ("zero_one",))
+
+
+def _differ(y_true, y):
+    return float(y_true != y)

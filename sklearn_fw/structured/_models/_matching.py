@@ -8,11 +8,13 @@ from ...inference._oracles._assignment import Assignment
 from ...task_losses import LinkLoss
 from ...task_losses._costs import costs_of, truth_of_pairs
 from .._items import length_of
-from ._base import loss_of_nodes
+from ._base import kept_loss, loss_of_nodes
 from ._matching_polytope import MatchingPolytope
 from ._scored import ScoredModel
 
 __all__ = ["MatchingModel"]
+
+NAMES = ("links", "hamming", "hamming_sum")  # of task losses
 
 
 class MatchingModel(MatchingPolytope, ScoredModel):
@@ -24,10 +26,12 @@ class MatchingModel(MatchingPolytope, ScoredModel):
 
     Parameters
     ----------
-    task_loss : {"links", "hamming", "hamming_sum"}, matrix or TaskLoss, default="links"
+    task_loss : {"links", "hamming", "hamming_sum"}, array-like of shape (2, 2) or TaskLoss, \
+            default="links"
         Cost of wrong pairs: `sklearn_fw.task_losses.LinkLoss`, with which a missed pair costs three
-        times as much as a false one, the share or the number of wrong pairs, or another loss that
-        is a sum over pairs, which are binary nodes.
+        times as much as a false one, the share or the number of wrong pairs, a matrix of costs of
+        absent and present pairs (rows: truth), or another loss that is a sum over pairs, which are
+        binary nodes. Where costs are a bound of a value, predictions are judged by the bound.
     perfect : bool, default=False
         Whether every row and column has a partner. Then all inputs are square. Otherwise pairs of
         score at most 0 are not made, so let one feature be constant: minus its weight is what the
@@ -37,7 +41,7 @@ class MatchingModel(MatchingPolytope, ScoredModel):
     ----------
     n_features_in_ : int
         Number of features of a pair.
-    task_loss_ : str, matrix or TaskLoss
+    task_loss_ : str, array-like or TaskLoss
         The loss of the training, as given.
 
     See Also
@@ -136,7 +140,10 @@ class MatchingModel(MatchingPolytope, ScoredModel):
             )
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = self._check_input(x, f"X[{i}]")
-            self._check_truth(links_of(truth, f"y[{i}]", x.shape[:2]), x.shape, f"y[{i}]")
+            links = links_of(truth, f"y[{i}]", x.shape[:2])
+            self._check_truth(links, x.shape, f"y[{i}]")
+            if i == 0:
+                self._loss._pair_costs(links, x.shape[:2])  # refuses bad parameters
         return self
 
     def _check_input(self, x, name="x"):
@@ -190,7 +197,7 @@ class MatchingModel(MatchingPolytope, ScoredModel):
 
     @property
     def _loss(self):
-        return loss_of_nodes(self, self.task_loss, ("links", "hamming", "hamming_sum"))
+        return kept_loss(self, lambda task_loss: loss_of_nodes(self, task_loss, NAMES))
 
     def default_oracle(self):
         """The exact oracle of matchings.

@@ -22,11 +22,12 @@ class MulticlassModel(PairwiseModel):
 
     Parameters
     ----------
-    task_loss : "zero_one" or array-like of shape (n_classes, n_classes), default="zero_one"
-        Cost of each class (column) for each true class (row), in the order of ``classes_``;
-        nonnegative with a zero diagonal.
+    task_loss : "zero_one", array-like of shape (n_classes, n_classes) or TaskLoss, \
+            default="zero_one"
+        One for every wrong class, the cost of each class (column) for each true class (row), in the
+        order of ``classes_``, or any loss of `sklearn_fw.task_losses` with costs of nodes.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the cost by true class.
+        Factors of the cost by true class in training.
     fit_intercept : bool, default=True
         Append a constant feature. Its weights are regularised like the others, which the dual
         needs.
@@ -43,7 +44,7 @@ class MulticlassModel(PairwiseModel):
         Resolved class weights.
     cost_ : ndarray of shape (n_classes, n_classes)
         Cost matrix before class weights.
-    task_loss_ : str or array-like
+    task_loss_ : str, array-like or TaskLoss
         The loss of the training, as given.
 
     See Also

@@ -26,9 +26,11 @@ class MultilabelModel(PairwiseModel):
     edges : {"tree", "full", "none"} or array-like of shape (n_edges, 2), default="tree"
         Pairs of labels with a table of their own: the maximum spanning tree of their mutual
         information in the training set (Chow and Liu), all, none, or those given.
-    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, default="auto"
-        Fraction of wrong labels, their number, or one if any label is wrong. "auto" trains by the
-        number and judges by the fraction.
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape (2, 2) or \
+            TaskLoss, default="auto"
+        Fraction of wrong labels, their number, one if any label is wrong, the sum of what a matrix
+        says of absent and present labels (rows: truth), or any loss of `sklearn_fw.task_losses`
+        with costs of nodes. "auto" trains by the number and judges by the fraction.
     fit_intercept : bool, default=True
         Append a constant feature (regularised).
 
@@ -42,7 +44,7 @@ class MultilabelModel(PairwiseModel):
         Number of features.
     n_states_ : int
         Two.
-    task_loss_ : str
+    task_loss_ : str, array-like or TaskLoss
         The loss of the training.
 
     See Also

@@ -32,8 +32,8 @@ class PairwiseModel(StructuredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
     Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
-    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and set
-    ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``.
+    outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
+    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``.
     """
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
@@ -277,7 +277,7 @@ class PairwiseModel(StructuredModel):
         if training:
             return self._costs(true, node_start).losses(truth, states)
         if self._judging_loss._has_value:
-            return self._judging_loss.losses(*(_plain_outputs(outputs) for outputs in (y_true, y)))
+            return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
 
     # ---- one sample: the four methods, for users, other solvers and tests ------------------------
@@ -474,7 +474,3 @@ def _singleton(item):
     container = np.empty(1, dtype=object)
     container[0] = item
     return container
-
-
-def _plain_outputs(y):
-    return list(y.toarray() if sp.issparse(y) else y)

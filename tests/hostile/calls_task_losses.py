@@ -1,0 +1,89 @@
+"""Valid calls of task losses."""
+
+import functools
+
+import numpy as np
+
+from sklearn_fw import metrics, task_losses
+
+from .calls import fitting, function, methods
+from .calls_metrics import ANY_LABELS, SCORER, chain, labels_and_weights, predicted, true
+
+COSTS = np.array([[0.0, 1.0, 3.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]])
+
+
+def distance(y_true, y_pred):
+    """A loss of the user."""
+    return float(np.sum(np.abs(np.asarray(y_true, float) - y_pred)))
+
+
+def links():
+    return [np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0, 1]])]
+
+
+def made():
+    return [np.array([[0, 0, 1], [0, 1, 0]]), np.array([[1, 0]])]
+
+
+def of_loss(cls, params, outputs=lambda: {"y_true": true(), "y_pred": predicted()}, **options):
+    loss = functools.partial(lambda: cls(**params))
+    given = {name: y[0] for name, y in outputs().items()}
+    return [
+        *fitting(cls, lambda: dict(params), outputs, method="losses", **options),
+        *methods(cls, loss, {"value": given}, **options),
+    ]
+
+
+def entries():
+    any_labels = {"allows": ANY_LABELS}
+    scored = {"X": [np.eye(3)[y] for y in true()], "y_true": true()}
+    return [
+        *of_loss(
+            task_losses.HammingLoss,
+            {
+                "normalize": True, "class_weight": {0: 1.0, 1: 2.0},
+                "node_weight": np.array([1.0, 2.0, 0.5]),
+            },
+            **any_labels,
+        ),
+        *of_loss(
+            task_losses.MatrixLoss,
+            {"costs": COSTS, "classes": np.array([0, 1, 2]), "normalize": False},
+            aliases={"classes": ("costs",)},
+            allows={**ANY_LABELS, ("classes", "none"): "numbers of rows"},
+        ),
+        *of_loss(
+            task_losses.BlockLoss,
+            {"blocks": {0: "x", 1: "x", 2: "y"}, "within": 0.5, "normalize": False}, **any_labels,
+        ),
+        *of_loss(task_losses.ZeroOneLoss, {}, **any_labels),
+        *of_loss(
+            task_losses.OverlapLoss, {"positive": [1]},
+            allows={**ANY_LABELS, ("positive", "*"): "labels, whatever they are"},
+        ),
+        *of_loss(
+            task_losses.FunctionLoss, {"function": distance}, aliases={"function": ("task_loss",)},
+            allows={(y, "*"): "the user's function takes it" for y in ("y_true", "y_pred")},
+        ),
+        *of_loss(
+            task_losses.LinkLoss, {"false": 1.0, "missed": 3.0, "normalize": True},
+            lambda: {"y_true": links(), "y_pred": made()},
+        ),
+        *function(
+            task_losses.resolve_task_loss,
+            lambda: {"task_loss": "hamming", "names": ("hamming", "links")},
+        ),
+        *function(
+            metrics.mean_task_loss, labels_and_weights(task_loss=COSTS),
+            variants={"task_loss": ["hamming", "zero_one", task_losses.HammingLoss, distance]},
+            allows=ANY_LABELS, aliases={"task_loss": ("costs",)},
+        ),
+        *function(
+            metrics.make_loss_scorer, lambda: {"task_loss": COSTS.copy()},
+            allows={("task_loss", "*"): "a matrix is looked at when it is used"},
+        ),
+        *function(
+            metrics.make_loss_scorer("hamming"), lambda: {"estimator": chain(), **scored},
+            name="metrics.make_loss_scorer scorer", allows=ANY_LABELS, **SCORER,
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,578 @@
+"""Task losses against their definitions, models that train with them, and losses of users."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from _matchings import all_matchings
+from _referees import all_labelings, solve_structured_svm
+from sklearn_fw import StructuredSVM
+from sklearn_fw.metrics import make_loss_scorer, mean_hamming_loss, mean_task_loss
+from sklearn_fw.structured import (
+    ChainModel,
+    EnumeratedModel,
+    MatchingModel,
+    MulticlassModel,
+    MultilabelModel,
+)
+from sklearn_fw.task_losses import (
+    BlockLoss,
+    FunctionLoss,
+    HammingLoss,
+    LinkLoss,
+    MatrixLoss,
+    NodeCosts,
+    OverlapLoss,
+    TaskLoss,
+    Truth,
+    ZeroOneLoss,
+    resolve_task_loss,
+)
+
+NAMES = np.array(["a", "b", "c"])
+COSTS = np.array([[0, 1, 3], [0.5, 0, 1], [2, 1, 0]])
+BLOCKS = {"a": 1, "b": 1, "c": 2}
+few = settings(max_examples=15, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+# ---- losses of users, as a user writes them ------------------------------------------------------
+
+
+class Steps(TaskLoss):
+    """By costs of nodes: a mistake costs as much as classes are apart, and ``more`` upwards."""
+
+    def __init__(self, more=1.0):
+        self.more = more
+
+    def node_costs(self, truth):
+        change = np.arange(truth.n_states) - truth.states[:, None]
+        return np.where(change > 0, self.more * change, -change)
+
+
+class FirstMistake(TaskLoss):
+    """By value alone: how much comes after the first mistake, as a share."""
+
+    def value(self, y_true, y_pred):
+        wrong = np.flatnonzero(np.asarray(y_true) != np.asarray(y_pred))
+        return 1.0 - wrong[0] / len(y_true) if len(wrong) else 0.0
+
+
+# ---- definitions, node by node -------------------------------------------------------------------
+
+
+def plain(loss, true, made):
+    """The loss of states from the docstring, for classes NAMES."""
+    wrong = [a != b for a, b in zip(true, made)]
+    if isinstance(loss, HammingLoss):
+        by_class = loss.class_weight or {}
+        weights = np.array([by_class.get(NAMES[a], 1.0) for a in true])
+        if loss.node_weight is not None:
+            weights *= loss.node_weight[: len(true)]
+        total = float(weights @ wrong)
+        return total / weights.sum() if loss.normalize and weights.sum() else total
+    if isinstance(loss, MatrixLoss):
+        order = list(NAMES if loss.classes is None else loss.classes)
+        places = [(order.index(NAMES[a]), order.index(NAMES[b])) for a, b in zip(true, made)]
+        total = sum(loss.costs[i][j] for i, j in places)
+        return total / len(true) if loss.normalize and len(true) else float(total)
+    if isinstance(loss, BlockLoss):
+        costs = [
+            0.0 if a == b else 1.0 if BLOCKS[NAMES[a]] != BLOCKS[NAMES[b]] else loss.within
+            for a, b in zip(true, made)
+        ]
+        return float(sum(costs))
+    if isinstance(loss, ZeroOneLoss):
+        return float(any(wrong))
+    if isinstance(loss, OverlapLoss):
+        a, b = (np.isin(NAMES[np.asarray(s, int)], loss.positive) for s in (true, made))
+        return np.sum(a != b) / np.sum(a | b) if np.any(a | b) else 0.0
+    change = np.subtract(made, true)
+    return float(sum(np.where(change > 0, loss.more * change, -change)))
+
+
+LOSSES = {
+    "share": HammingLoss(),
+    "number": HammingLoss(normalize=False),
+    "by class": HammingLoss(class_weight={"b": 3.0, "z": 9.0}),
+    "by node": HammingLoss(normalize=False, node_weight=[0.5, 2.0, 0.0, 1.0]),
+    "by both": HammingLoss(class_weight={"b": 3.0}, node_weight=[0.0, 2.0, 0.0, 1.0]),
+    "matrix": MatrixLoss(COSTS),
+    "named matrix": MatrixLoss(COSTS, classes=["c", "a", "b"], normalize=True),
+    "blocks": BlockLoss(BLOCKS, within=0.25),
+    "zero-one": ZeroOneLoss(),
+    "overlap": OverlapLoss(["b"]),
+    "two positive": OverlapLoss(["b", "c"]),
+    "own": Steps(more=2.0),
+}
+every_loss = pytest.mark.parametrize("name", LOSSES)
+
+
+def random_truth(rng, n_samples=4, n_states=3, longest=4):
+    lengths = rng.integers(0, longest + 1, n_samples)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    return Truth(rng.integers(n_states, size=start[-1]), start, (NAMES[:n_states],))
+
+
+@every_loss
+@given(seed=seeds)
+@few
+def test_costs_of_nodes_add_up_to_the_loss(name, seed):
+    loss, rng = clone(LOSSES[name]), np.random.default_rng(seed)
+    truth = random_truth(rng)
+    states = rng.integers(3, size=len(truth.states))
+    costs = loss.node_costs(truth)
+    if not isinstance(costs, NodeCosts):
+        costs = NodeCosts(np.ones(len(costs)), costs, np.arange(len(costs)))
+    found = costs.losses(truth, states)
+    pieces = [np.split(s, truth.node_start[1:-1]) for s in (truth.states, states)]
+    expected = [plain(loss, true, made) for true, made in zip(*pieces)]
+    if isinstance(loss, OverlapLoss):
+        assert np.all(found >= np.array(expected) - 1e-14)
+        for true, made in zip(*pieces):  # exact without false positives
+            if len(true) and not np.any(np.isin(NAMES[made], loss.positive) & (true != made)):
+                single = Truth(true, np.array([0, len(true)]), (NAMES,))
+                bound = loss.node_costs(single).losses(single, made)
+                np.testing.assert_allclose(bound, plain(loss, true, made), atol=1e-14)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+        by_hand = truth.sums(costs.dense()[np.arange(len(states)), states])
+        by_hand += costs.whole * (truth.sums(truth.states != states) > 0)
+        np.testing.assert_allclose(found, by_hand, rtol=1e-12)
+    if name != "own":  # which reads numbers of classes off what it is given
+        raw = [[NAMES[s].tolist() for s in piece] for piece in pieces]
+        if not isinstance(loss, MatrixLoss) or loss.classes is not None:
+            np.testing.assert_allclose(loss.losses(*raw), expected, rtol=1e-12, atol=1e-14)
+            values = [loss.value(*pair) for pair in zip(*raw)]
+            np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-14)
+    assert not np.any(costs.losses(truth, truth.states))
+
+
+@every_loss
+@given(seed=seeds)
+@few
+def test_largest_loss(name, seed):
+    loss, rng = LOSSES[name], np.random.default_rng(seed)
+    truth = random_truth(rng)
+    largest = loss.largest(truth)
+    assert largest.shape == (4,)
+    for i, (a, b) in enumerate(zip(truth.node_start, truth.node_start[1:])):
+        candidates = all_labelings(b - a, 3)
+        worst = max(plain(loss, truth.states[a:b], made) for made in candidates)
+        if isinstance(loss, OverlapLoss):
+            assert worst <= largest[i] <= 1.0
+        else:
+            np.testing.assert_allclose(largest[i], worst, rtol=1e-12, atol=1e-14)
+
+
+def test_what_decomposes():
+    expected = {name: name != "zero-one" for name in LOSSES}
+    assert {name: loss.decomposes for name, loss in LOSSES.items()} == expected
+    assert not FunctionLoss(max).decomposes
+    assert LinkLoss().decomposes
+    truth = random_truth(np.random.default_rng(0))
+    assert np.all(np.isinf(FirstMistake().largest(truth)))
+    np.testing.assert_array_equal(FirstMistake().losses(["ab", "ab"], ["ab", "cb"]), [0.0, 1.0])
+
+
+def test_kinds_of_nodes(rng):
+    """Nodes of two kinds have cost matrices of their own, in one table for compiled code."""
+    few_states, costs = np.array([[0.0, 4.0], [7.0, 0.0]]), COSTS
+    kind = np.array([0, 1, 1, 0, 1])
+    truth = Truth(
+        np.array([1, 2, 0, 0, 1]), np.array([0, 3, 5]), (np.array([0, 1]), NAMES), kind=kind
+    )
+    found = MatrixLoss([few_states, costs]).node_costs(truth)
+    assert truth.n_states == found.table.shape[1] == 3
+    for t, (k, state) in enumerate(zip(kind, truth.states)):
+        own = [few_states, costs][k]
+        np.testing.assert_array_equal(found.dense()[t, : len(own)], own[state])
+    states = np.array([0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(found.losses(truth, states), [7 + 2 + 1, 4])
+    weighted = HammingLoss(normalize=False, class_weight={1: 5.0, "c": 2.0}).node_costs(truth)
+    np.testing.assert_array_equal(weighted.losses(truth, states), [5 + 2 + 1, 1])
+    with pytest.raises(ValueError, match="a matrix for each of 2 kinds of nodes, got 1"):
+        MatrixLoss(costs).node_costs(truth)
+    with pytest.raises(ValueError, match="needs nodes of one kind"):
+        OverlapLoss().node_costs(truth)
+
+
+@given(
+    seed=seeds, n_rows=st.integers(0, 3), n_columns=st.integers(0, 3), normalize=st.booleans(),
+    false=st.floats(0.1, 5.0), missed=st.floats(0.1, 5.0),
+)  # fmt: skip
+@few
+def test_links(seed, n_rows, n_columns, normalize, false, missed):
+    """Node costs, pair costs and values of matchings are one loss."""
+    rng = np.random.default_rng(seed)
+    loss = LinkLoss(false, missed, normalize=normalize)
+    outputs = all_matchings(n_rows, n_columns, False)
+    true = outputs[rng.integers(len(outputs))]
+    shape = np.array([true.shape])
+    truth = Truth(
+        true.ravel().astype(int), np.array([0, true.size]), (np.array([0, 1]),), shapes=shape
+    )
+    costs, links = loss.node_costs(truth), np.nonzero(true)
+    pairs, constant = loss._pair_costs(links, true.shape)
+    general, general_constant = TaskLoss._pair_costs(loss, links, true.shape)
+    np.testing.assert_allclose(pairs, general, rtol=1e-12)
+    np.testing.assert_allclose(constant, general_constant, rtol=1e-12)
+    values = []
+    for made in outputs:
+        missing, wrong = np.sum(true * (1 - made)), np.sum((1 - true) * made)
+        most = missed * true.sum() + false * min(true.shape)
+        value = (missed * missing + false * wrong) / (most if normalize and most else 1.0)
+        np.testing.assert_allclose(loss.value(true, made), value, rtol=1e-12)
+        np.testing.assert_allclose(
+            costs.losses(truth, made.ravel().astype(int))[0], value, rtol=1e-12
+        )
+        np.testing.assert_allclose(np.sum(pairs * made) + constant, value, rtol=1e-9, atol=1e-12)
+        values.append(value)
+    assert max(values) <= loss.largest(truth)[0] * (1 + 1e-12)
+
+
+# ---- models --------------------------------------------------------------------------------------
+
+
+def chain(rng, task_loss, **params):
+    X = [rng.normal(size=(n, 2)) for n in (3, 1, 4, 2)]
+    y = [NAMES[[0, 1, 2]], *(NAMES[rng.integers(3, size=len(x))] for x in X[1:])]
+    outputs = [[NAMES[s] for s in all_labelings(len(x), 3)] for x in X]
+    return ChainModel(task_loss, **params).initialize(X, y), X, y, outputs
+
+
+def classes(rng, task_loss, **params):
+    X, y = rng.normal(size=(5, 2)), NAMES[[0, 1, 2, 1, 0]]
+    return MulticlassModel(task_loss, **params).initialize(X, y), X, y, [NAMES] * 5
+
+
+def labels(rng, task_loss, **params):
+    X, y = rng.normal(size=(5, 2)), rng.integers(2, size=(5, 3))
+    model = MultilabelModel(task_loss=task_loss, **params).initialize(X, y)
+    return model, X, y, [all_labelings(3, 2)] * 5
+
+
+def links(rng, task_loss, **params):
+    X = [rng.normal(size=(*shape, 2)) for shape in ((2, 3), (2, 2), (1, 2))]
+    outputs = [all_matchings(*x.shape[:2], False) for x in X]
+    y = [some[rng.integers(len(some))] for some in outputs]
+    return MatchingModel(task_loss, **params).initialize(X, y), X, y, outputs
+
+
+def hamming(true, made):
+    return np.sum(np.asarray(true) != made)
+
+
+def weigh(true, made, costs):
+    places = [np.atleast_1d(np.searchsorted(NAMES, y)) for y in (true, made)]
+    return costs[tuple(places)].sum()
+
+
+# {name: (model, task_loss, other parameters, the training loss of two outputs)}
+UP = np.array([[0.0, 2.0, 4.0], [1.0, 0.0, 2.0], [2.0, 1.0, 0.0]])
+PAIRS = {
+    "chain, matrix": (chain, COSTS, {}, lambda a, b: weigh(a, b, COSTS)),
+    "chain, matrix and weights": (
+        chain, MatrixLoss(COSTS), {"class_weight": {"c": 3.0}},
+        lambda a, b: weigh(a, b, COSTS * [[1.0], [1.0], [3.0]]),
+    ),
+    "chain, blocks": (
+        chain, BlockLoss(BLOCKS), {},
+        lambda a, b: weigh(a, b, np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]])),
+    ),
+    "chain, whole": (chain, ZeroOneLoss(), {}, lambda a, b: float(np.any(a != b))),
+    "chain, overlap": (
+        chain, OverlapLoss(["b"]), {},
+        lambda a, b: hamming(a == "b", b == "b") / max(np.sum(a == "b"), 1),
+    ),
+    "chain, own": (chain, Steps(more=2.0), {}, lambda a, b: weigh(a, b, UP)),
+    "classes, own": (classes, Steps(more=2.0), {}, lambda a, b: weigh(a, b, UP)),
+    "classes, whole": (classes, ZeroOneLoss(), {}, lambda a, b: float(a != b)),
+    "classes, blocks": (
+        classes, BlockLoss(BLOCKS, within=0.5), {"class_weight": {"a": 2.0}},
+        lambda a, b: weigh(a, b, np.array([[0, 1, 2], [0.5, 0, 1], [1, 1, 0]])),
+    ),
+    "labels, own": (labels, Steps(), {}, hamming),
+    "labels, weights of nodes": (
+        labels, HammingLoss(node_weight=[1.0, 2.0, 5.0]), {},
+        lambda a, b: np.array([1.0, 2.0, 5.0]) @ (a != b) / 8.0,
+    ),
+    "labels, matrix": (
+        labels, [[0, 1], [4, 0]], {}, lambda a, b: np.sum((a < b) + 4.0 * (a > b)),
+    ),
+    "links, number": (links, "hamming_sum", {}, hamming),
+    "links, share": (links, HammingLoss(), {}, lambda a, b: hamming(a, b) / np.size(a)),
+    "links, costs": (
+        links, LinkLoss(2.0, 0.5, normalize=False), {},
+        lambda a, b: np.sum(2.0 * (a < b) + 0.5 * (a > b)),
+    ),
+    "links, matrix": (
+        links, MatrixLoss([[0, 2], [0.5, 0]]), {},
+        lambda a, b: np.sum(2.0 * (a < b) + 0.5 * (a > b)),
+    ),
+    "links, overlap": (
+        links, OverlapLoss(), {}, lambda a, b: hamming(a, b) / max(np.sum(a), 1),
+    ),
+    "links, own": (
+        links, Steps(more=3.0), {}, lambda a, b: np.sum(3.0 * (a < b) + 1.0 * (a > b)),
+    ),
+}  # fmt: skip
+every_pair = pytest.mark.parametrize("name", PAIRS)
+
+
+@every_pair
+def test_models_against_all_outputs(name, rng):
+    """Losses follow the definition, and the augmented oracle finds the best of all outputs."""
+    make, task_loss, params, expected = PAIRS[name]
+    for _ in range(5):
+        model, X, y, outputs = make(rng, task_loss, **params)
+        w = rng.normal(size=model.size_joint_feature)
+        for x, truth, some in zip(X, y, outputs):
+            losses = np.array([model.loss(truth, output) for output in some])
+            np.testing.assert_allclose(
+                losses, [expected(truth, output) for output in some], rtol=1e-12, atol=1e-14
+            )
+            values = np.array([w @ model.joint_feature(x, output) for output in some])
+            best = model.loss_augmented_inference(x, truth, w)
+            found = w @ model.joint_feature(x, best) + model.loss(truth, best)
+            np.testing.assert_allclose(found, (values + losses).max(), rtol=1e-10)
+
+
+@every_pair
+def test_training_reaches_the_optimum_of_all_outputs(name, rng):
+    """The objective is that of a quadratic program with one constraint per output."""
+    make, task_loss, params, expected = PAIRS[name]
+    model, X, y, outputs = make(rng, task_loss, **params)
+    psi = [
+        np.array([model.joint_feature(x, truth) - model.joint_feature(x, o) for o in some])
+        for x, truth, some in zip(X, y, outputs)
+    ]
+    losses = [
+        np.array([expected(truth, o) for o in some], float) for truth, some in zip(y, outputs)
+    ]
+    n = len(psi)
+    _, value = solve_structured_svm(psi, losses, np.full(n, 1 / n), 1 / (0.5 * n))
+    svm = StructuredSVM(
+        clone(model), C=0.5, solver="bcpfw", tol=1e-7, max_iter=20_000, random_state=0
+    ).fit(X, y)
+    assert svm.converged_
+    np.testing.assert_allclose(svm.objective_, value, rtol=1e-6)
+    if make is not links:
+        assert svm._make_blocks(X, y, None)[0].is_compiled
+
+
+def test_a_chain_of_costs_as_a_black_box(rng):
+    """Its methods for one sample, called by a model that hides the parts, give the same weights."""
+
+    class Hidden(ChainModel):
+        def inference(self, x, w):
+            return super().inference(x, w)
+
+    X = [rng.normal(size=(n, 3)) for n in (3, 4, 2, 5, 4)]
+    y = [NAMES[rng.integers(3, size=len(x))] for x in X]
+    y[0][:] = NAMES
+    settings = {"C": 1.0, "solver": "bcpfw", "tol": 1e-8, "max_iter": 20_000, "random_state": 0}
+    for task_loss in (COSTS, Steps(more=2.0)):
+        parts = StructuredSVM(ChainModel(task_loss), **settings).fit(X, y)
+        hidden = StructuredSVM(Hidden(task_loss), **settings).fit(X, y)
+        compiled = [svm._make_blocks(X, y, None)[0].is_compiled for svm in (parts, hidden)]
+        assert compiled == [True, False]
+        np.testing.assert_allclose(parts.objective_, hidden.objective_, rtol=1e-7)
+        np.testing.assert_allclose(parts.coef_, hidden.coef_, atol=2e-3)
+        np.testing.assert_allclose(parts.loss(X, y), hidden.loss(X, y), rtol=1e-12)
+
+
+def test_a_loss_by_value_alone(rng):
+    """Candidates are labellings of a word; their loss is known by its value alone."""
+    truth, labelings = all_labelings(3, 2)[5], all_labelings(3, 2)
+    X = [rng.normal(size=(8, 3)) for _ in range(6)]
+
+    class OfCandidates(TaskLoss):
+        def value(self, y_true, y_pred):
+            return FirstMistake().value(labelings[y_true], labelings[y_pred])
+
+    losses = [FirstMistake().value(truth, other) for other in labelings]
+    assert losses[5] == 0.0
+    psi = [x[5] - x for x in X]
+    _, value = solve_structured_svm(psi, [np.array(losses)] * 6, np.full(6, 1 / 6), 1 / 6)
+    for task_loss in (OfCandidates(), OfCandidates().value):
+        for model in (EnumeratedModel(task_loss), EnumeratedModel()):
+            given = "auto" if model.task_loss is task_loss else task_loss
+            svm = StructuredSVM(model, task_loss=given, C=1.0, solver="bcpfw", tol=1e-7)
+            svm.set_params(max_iter=20_000, random_state=0).fit(X, [5] * 6)
+            np.testing.assert_allclose(svm.objective_, value, rtol=1e-6)
+    with pytest.raises(TypeError, match="ChainModel trains with costs of nodes, but task_loss="):
+        StructuredSVM("chain", task_loss=FirstMistake()).fit([np.eye(2)], [[0, 1]])
+    with pytest.raises(TypeError, match="MatchingModel trains with costs of nodes"):
+        StructuredSVM("matching", task_loss=max).fit([np.ones((1, 1, 1))], [[(0, 0)]])
+
+
+def test_judged_by_the_value_where_costs_are_a_bound(rng):
+    X, y = [rng.normal(size=(4, 2))], [np.array(["b", "a", "b", "c"])]
+    svm = StructuredSVM("chain", task_loss=OverlapLoss(["b"]), C=1.0).fit(X, y)
+    other = [np.array(["b", "b", "a", "b"])]
+    model = svm.model_
+    assert model.loss(y[0], other[0]) == 3 / 2  # two false positives, one missed, two true
+    np.testing.assert_allclose(model._losses(y, other), [3 / 4])
+    made = svm.predict(X)
+    np.testing.assert_allclose(svm.loss(X, y), [OverlapLoss(["b"]).value(y[0], made[0])])
+
+
+def test_parameters_of_a_loss_are_keys_of_a_grid(rng):
+    X = [rng.normal(size=(3, 2)) for _ in range(6)]
+    y = [NAMES] * 6
+    svm = StructuredSVM("chain", task_loss=Steps(), C=1.0, max_iter=5, tol=0.0)
+    search = GridSearchCV(
+        svm, {"task_loss__more": [1.0, 5.0]}, cv=2, scoring=make_loss_scorer(Steps(3.0))
+    ).fit(X, y)
+    losses = Steps(3.0).losses(y, search.predict(X))
+    assert search.score(X, y) == pytest.approx(-np.mean(losses))
+    assert search.best_estimator_.task_loss_.more == search.best_params_["task_loss__more"]
+
+
+def test_unknown_labels_cost_one(rng):
+    X = [rng.normal(size=(4, 2))]
+    svm = StructuredSVM("chain", task_loss=3.0 * COSTS, C=1.0).fit(X, [[*NAMES, "a"]])
+    made = svm.predict(X)
+    with pytest.warns(UserWarning, match="labels that were not seen in fit"):
+        loss = svm.loss(X, [["z", *made[0][1:]]])
+    assert loss.tolist() == [1.0]
+
+
+# ---- metrics -------------------------------------------------------------------------------------
+
+
+def test_metrics_are_means_of_losses(rng):
+    y_true = [NAMES[rng.integers(3, size=n)] for n in (3, 0, 5, 2)]
+    y_pred = [NAMES[rng.integers(3, size=len(y))] for y in y_true]
+    weight = rng.uniform(size=4)
+    for task_loss, normalize in (("hamming", "sequence"), ("hamming_sum", None)):
+        for sample_weight in (None, weight):
+            assert mean_task_loss(
+                y_true, y_pred, task_loss=task_loss, sample_weight=sample_weight
+            ) == pytest.approx(
+                mean_hamming_loss(y_true, y_pred, normalize=normalize, sample_weight=sample_weight)
+            )
+    by_function = mean_task_loss(y_true[:1], y_pred[:1], task_loss=FirstMistake().value)
+    assert by_function == FirstMistake().value(y_true[0], y_pred[0])
+    rows = rng.integers(3, size=(2, 6))
+    singles = mean_task_loss(*rows, task_loss=COSTS)
+    assert singles == pytest.approx(np.mean(COSTS[tuple(rows)]))
+    table = rng.integers(2, size=(2, 5, 3))
+    assert mean_task_loss(*table) == pytest.approx(np.mean(table[0] != table[1]))
+    assert mean_task_loss(*table, task_loss="zero_one") == np.mean(
+        np.any(table[0] != table[1], axis=1)
+    )
+
+
+def test_scorers_of_losses(rng):
+    X, y = rng.normal(size=(20, 3)), NAMES[rng.integers(3, size=20)]
+    svm = StructuredSVM(C=1.0).fit(X, y)
+    loss = MatrixLoss(COSTS, classes=NAMES)
+    places = [np.searchsorted(NAMES, labels) for labels in (y, svm.predict(X))]
+    assert make_loss_scorer(loss)(svm, X, y) == pytest.approx(-np.mean(COSTS[tuple(places)]))
+    assert make_loss_scorer("zero_one")(svm, X, y) == pytest.approx(svm.score(X, y) - 1.0)
+    with pytest.raises(ValueError, match="task_loss must be one of 'hamming'"):
+        make_loss_scorer("edit")
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def returns(change):
+    class Spoiled(TaskLoss):
+        def node_costs(self, truth):
+            return change(1.0 - np.eye(truth.n_states)[truth.states])
+
+    return Spoiled()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c[:-1], "node_costs of Spoiled must have one row for each of 3 nodes, got 2"),
+        (lambda c: c[:, :1], "must have one column for each of 2 states, got 1"),
+        (lambda c: -c, "node_costs of Spoiled must be finite and not negative"),
+        (lambda c: c * np.nan, "node_costs of Spoiled must be finite and not negative"),
+        (lambda c: c * 1e200, "node_costs of Spoiled has an entry of absolute value 1e"),
+        (lambda c: c + 1.0, "must be zero for the true state, got 1.0 at node 0"),
+        (lambda c: "costs", "node_costs of Spoiled must hold real numbers only"),
+        (lambda c: NodeCosts(np.ones(3), c, np.array([0, 1, 9])), "row must hold numbers of rows"),
+        (lambda c: NodeCosts(np.ones(3), c, np.arange(3), np.nan), "whole of node_costs of Spoil"),
+    ],
+)
+def test_what_losses_of_users_return_is_checked(change, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        StructuredSVM("chain", task_loss=returns(change), C=1.0).fit([np.eye(3)], [[0, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ("much", TypeError, "value of Own must return a number, got 'much'"),
+        (-1.0, ValueError, "value of Own must return a number >= 0 that is finite, got -1.0"),
+        (np.nan, ValueError, "value of Own must return a number >= 0"),
+    ],
+)
+def test_what_values_of_users_are_is_checked(value, error, message):
+    class Own(TaskLoss):
+        def value(self, y_true, y_pred):
+            return value
+
+    with pytest.raises(error, match=message):
+        Own().losses([[0]], [[1]])
+    with pytest.raises(error, match="task_loss must return a number"):
+        FunctionLoss(lambda a, b: value).value(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TaskLoss().value(0, 1), "TaskLoss says nothing about costs: give it a method"),
+        (lambda: HammingLoss().losses([[0]], [[0], [1]]), "y_true has 1 samples, y_pred has 2"),
+        (lambda: HammingLoss().value([0, 1], [0]), "sample 0 has 2 labels in y_true but 1 labels"),
+        (lambda: HammingLoss(class_weight={0: -1}).value(0, 1), r"class_weight\[0\] == -1"),
+        (lambda: HammingLoss(class_weight="balanced").value(0, 1), "class_weight must be a dict"),
+        (lambda: HammingLoss(node_weight=[1]).value([0, 1], [1, 1]), "a sample has 2 labels"),
+        (lambda: HammingLoss("yes").value(0, 1), "normalize must be True or False"),
+        (
+            lambda: MatrixLoss([[0, 1]]).value(0, 1),
+            r"costs of the task_loss must have shape \(1, 1",
+        ),
+        (lambda: MatrixLoss([[0, 1], [1, 1]]).value(0, 1), "nonnegative with a zero diagonal"),
+        (
+            lambda: MatrixLoss(COSTS).value(0, 3),
+            "label 3 in y_pred, which MatrixLoss does not know",
+        ),
+        (lambda: MatrixLoss(COSTS, classes=[0, 1]).value(0, 1), "task_loss must have shape"),
+        (lambda: MatrixLoss(COSTS, classes="abc").value(0, 1), "classes must be a list of labels"),
+        (lambda: MatrixLoss(COSTS, classes=[0, 1, 1]).value(0, 1), "must name each label once"),
+        (lambda: MatrixLoss(COSTS, classes=[[], 1, 2]).value(0, 1), "classes must hold labels"),
+        (lambda: BlockLoss({}).value(0, 1), "blocks must be a dict from classes to blocks"),
+        (lambda: BlockLoss({0: 0}).value(0, 1), "label 1 in y_pred, which BlockLoss does not know"),
+        (lambda: BlockLoss({0: []}).value(0, 1), "blocks must have names"),
+        (lambda: FunctionLoss("edit").value(0, 1), "function must be callable, got 'edit'"),
+        (lambda: BlockLoss({0: 0, 1: 1}, within=2.0).value(0, 1), "within must be at most 1"),
+        (lambda: OverlapLoss("b").value("a", "b"), "positive must be a list of labels, got 'b'"),
+        (lambda: LinkLoss(-1.0).value([(0, 0)], []), "false == -1.0, must be > 0"),
+        (lambda: LinkLoss().value([[2]], [[1]]), "y_true must be a list of pairs"),
+        (lambda: resolve_task_loss(HammingLoss), "task_loss must be one of"),
+        (lambda: resolve_task_loss(3), "task_loss must be one of"),
+    ],
+)
+def test_errors(make, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+def test_resolved_losses():
+    loss = HammingLoss(class_weight={"a": 2.0})
+    copy = resolve_task_loss(loss)
+    assert copy is not loss
+    assert copy.get_params() == loss.get_params()
+    assert isinstance(resolve_task_loss("links"), LinkLoss)
+    assert isinstance(resolve_task_loss([[0, 1], [1, 0]]), MatrixLoss)
+    assert resolve_task_loss(lambda a, b: 2).value(0, 1) == 2.0
