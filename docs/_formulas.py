@@ -26,9 +26,9 @@ FORMULAS = {
         r"\frac{1}{\sum_i s_i} \sum_i s_i \, \mathrm{loss}(y_i, \langle w, x_i \rangle + c) "
         r"+ \alpha \, \mathrm{penalty}(w)"
     ),
-    "log q(x) = -(1 + W + alpha) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_": (
-        r"\log q(x) = -\frac{1 + W + \alpha}{2} \log \frac{V(x)}{s} + \frac{1}{2} \log \det G(x) "
-        r"- \mathtt{log\_normalizer\_}"
+    "log q(x) = -(1 + W + dof) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_": (
+        r"\log q(x) = -\frac{1 + W + \mathrm{dof}}{2} \log \frac{V(x)}{s} "
+        r"+ \frac{1}{2} \log \det G(x) - \mathtt{log\_normalizer\_}"
     ),
     "score(x) = log q_background(x) - log q_target(x) (low: relatively novel)": (
         r"\mathrm{score}(x) = \log q_{\mathrm{background}}(x) - \log q_{\mathrm{target}}(x)"

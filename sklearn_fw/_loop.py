@@ -1,13 +1,14 @@
-"""The only loop driver: budget, time, history, logging, callbacks and non-finite numbers."""
+"""The only loop driver: budget, history, logging, callbacks and non-finite numbers."""
 
 import logging
 import math
-import time
+from abc import ABC, abstractmethod
 
-from ._result import Status
+from ._budget import budget_now
+from ._result import History, Outcome, Status
 from ._validation import check_integer
 
-__all__ = ["drive", "get_logger"]
+__all__ = ["IterativeMethod", "drive", "get_logger"]
 
 
 def get_logger(verbose=0):
@@ -21,27 +22,54 @@ def get_logger(verbose=0):
     return logger
 
 
+class IterativeMethod(ABC):
+    """The state of a method that `drive` runs: `step` and `certify`, and `solution` at the end."""
+
+    certificate = "dual_gap"  # name of the number that tol stops
+    rounding = 0.0  # certificates below are rounding errors, which count as reached if tol > 0
+
+    @abstractmethod
+    def step(self):
+        """One iteration.
+
+        Returns
+        -------
+        row : dict of str to float, or None
+            Numbers for the history with the certificate among them (None for methods without one),
+            or None when none was computed. A row whose "certified" is false holds estimates: they
+            stop nothing, and the last row is never one.
+        """
+
+    def certify(self):
+        """Such a row for the present point, which is what will be reported."""
+        raise AssertionError(f"{type(self).__name__}.step certifies in every iteration")
+
+    @abstractmethod
+    def solution(self):
+        """What was found, as the caller of the loop wants it."""
+
+
 def drive(
-    method, *, tol, relative_to=None, max_iter, time_limit=math.inf, begin=None, end=None, verbose=0
+    method, *, tol, relative_to=None, max_iter, history=None, begin=None, end=None, verbose=0
 ):
     """Call ``method.step()`` until its certificate, a budget or a callback ends the loop.
+
+    The time that there is comes from `time_budget` around the call.
 
     Parameters
     ----------
     method : object
-        ``step()`` does one iteration and returns None or, when it computed a certificate, a dict
-        of numbers with the key "dual_gap" (None for methods without one), or with the key that
-        ``method.certificate`` names. ``certify()`` returns such a dict for the current point,
-        which is what will be reported. A row whose "certified" is false holds estimates: they stop
-        nothing, and the last row is never one. ``rounding``, 0 unless the method has one, is a
-        number below which certificates are rounding errors: it counts as reached if ``tol`` > 0.
+        As `IterativeMethod` describes.
     tol : float
         Stop when the certificate is at most this.
     relative_to : str, default=None
         Column of the rows, such as "objective", whose absolute value times ``tol`` is the limit;
         None makes ``tol`` an absolute number.
-    max_iter, time_limit : int, float
-        Budget in iterations and seconds.
+    max_iter : int
+        Budget in iterations.
+    history : History, default=None
+        Where rows are written; a fit of several loops gives all of them the same, and reads it at
+        the end. None makes one.
     begin, end : callable, default=None
         Called around every step; ``end()`` returning True ends the loop.
     verbose : int, default=0
@@ -49,41 +77,37 @@ def drive(
 
     Returns
     -------
-    status : Status
-        How the loop ended.
-    n_iter : int
-        Iterations made.
-    history : dict of str to list
-        One entry per certificate, with "n_iter" and "time" (seconds spent here) added.
+    outcome : Outcome
+        How the loop ended, the iterations that it made, and the columns of the history that it
+        made.
 
     Raises
     ------
     FloatingPointError
         When a reported number is not finite.
     """
+    budget = budget_now()
+    is_own = history is None
+    history = History() if is_own else history
     logger = get_logger(verbose)
-    certificate = getattr(method, "certificate", "dual_gap")
     rounding = getattr(method, "rounding", 0.0) if tol > 0.0 else 0.0
-    history = {}
-    started = time.perf_counter()
 
-    def record(row, n_iter):
-        row = {"n_iter": n_iter, "time": time.perf_counter() - started, **row}
+    def record(row):
+        row = {"n_iter": history.n_iter, "time": budget.elapsed, **row}
         for name, value in row.items():
             if value is not None and not math.isfinite(value):
                 raise FloatingPointError(
                     f"{name} became {value} in iteration {n_iter}: check the scale of X, "
                     f"sample_weight and C, and the step_size where one was set"
                 )
-            if value is not None:
-                history.setdefault(name, []).append(value)
+        history.add(row)
         if verbose:
             numbers = ", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None)
             logger.info("%s", numbers)
-        return row.get(certificate) if row.get("certified", True) else None
 
-    def is_reached(gap, row):
-        if gap is None:
+    def is_reached(row):
+        gap = row.get(getattr(method, "certificate", "dual_gap"))
+        if gap is None or not row.get("certified", True):
             return False
         limit = tol if relative_to is None else tol * abs(row[relative_to])
         return gap <= max(limit, rounding)
@@ -94,18 +118,21 @@ def drive(
             begin()
         row = method.step()
         n_iter += 1
-        gap = None if row is None else record(row, n_iter)
+        history.n_iter += 1
+        if row is not None:
+            record(row)
         stop = end() if end is not None else False
-        if is_reached(gap, row):
+        if row is not None and is_reached(row):
             status = Status.CONVERGED
         elif stop:
             status = Status.STOPPED
         elif n_iter >= max_iter:
             status = Status.MAX_ITER
-        elif time.perf_counter() - started > time_limit:
+        elif budget.is_spent:
             status = Status.TIME_LIMIT
     if row is None or not row.get("certified", True):
         row = method.certify()
-        if is_reached(record(row, n_iter), row):
+        record(row)
+        if is_reached(row):
             status = Status.CONVERGED
-    return status, n_iter, history
+    return Outcome(status, n_iter, history.columns() if is_own else {})

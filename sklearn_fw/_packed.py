@@ -4,10 +4,11 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 
 from ._validation import check_list, check_sparse
 
-__all__ = ["Packed"]
+__all__ = ["Packed", "length_of", "take"]
 
 
 class Packed:
@@ -303,3 +304,18 @@ def _check_alike(blocks):
             f"sample {seen['text']} holds text but sample {seen['numbers']} holds numbers: "
             "use one kind of label"
         )
+
+
+def length_of(items, name):
+    """Number of samples."""
+    if items is None:
+        raise ValueError(f"{name} must not be None")
+    shape = getattr(items, "shape", None)
+    if shape == () or (shape is None and not hasattr(items, "__len__")):
+        raise TypeError(f"{name} must be a list or array of samples, got {type(items).__name__}")
+    return shape[0] if shape is not None else len(items)
+
+
+def take(items, index):
+    """Some of the samples, in a container of the same kind."""
+    return _safe_indexing(items, index)

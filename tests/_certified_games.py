@@ -33,7 +33,7 @@ def polytope(rng):
             domains.Box(lower, upper, size=d),
             np.array(list(itertools.product(*zip(lower, upper)))),
         ),
-        lambda: (domains.Atoms(points), points),
+        lambda: (domains.ConvexHull(points), points),
         lambda: (domains.BipartiteMatchings((2, 2)), matchings(2, 2)),
         lambda: (domains.PerfectMatchings(4), perfect_matchings(4)),
         lambda: (
@@ -150,10 +150,11 @@ def domain(rng):
         gradient = rng.normal(size=V.shape[1]) * 10.0 ** rng.uniform(-200, 200)
         if rng.random() < 0.5:
             gradient *= 10.0 ** rng.choice([0.0, 12.0], size=len(gradient))
-        found, values = float(gradient @ D.lmo(gradient)), V @ gradient
+        vertex = D.lmo(gradient).to_array()
+        found, values = float(gradient @ vertex), V @ gradient
         largest = (np.abs(V) @ np.abs(gradient)).max()
         assert found <= values.min() + 1e-13 * largest
-        assert np.abs(V - D.lmo(gradient)).max(axis=1).min() <= 1e-13 * np.abs(V).max()
+        assert np.abs(V - vertex).max(axis=1).min() <= 1e-13 * np.abs(V).max()
 
 
 def projection(rng):

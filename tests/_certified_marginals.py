@@ -6,6 +6,7 @@ from _mrf_referees import brute_force, labellings, random_mrf
 from _scaled_scores import ORACLES, SIZES, assert_holds, scaled_scores
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import (
+    BarrierFrankWolfe,
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
@@ -42,10 +43,12 @@ def trw(rng):
     model = TRWMarginals(
         ["auto", "elimination", "trws", "approx", "icm", "milp", "lp"][rng.integers(7)],
         polytope="local" if (local := rng.random() < 0.2) else "marginal",
-        contraction=["adaptive", "fixed", "none"][rng.integers(3)],
-        correction=["mfw", "pfw", "fw", None][rng.integers(4)],
+        solver=BarrierFrankWolfe(
+            ["away", "pairwise", "fw", None][rng.integers(4)],
+            contraction=["adaptive", "fixed", "none"][rng.integers(3)],
+            rho_step_size=["universal", "line_search"][rng.integers(2)],
+        ),
         rho_init=["matrix_tree_weighted", "matrix_tree"][rng.integers(2)],
-        rho_step=["open_loop", "line_search"][rng.integers(2)],
         n_rho_iter=int(rng.integers(1, 4)), tol=float(rng.choice([1.0, 0.1, 1e-3])),
         max_iter=int(rng.integers(1, 25)), random_state=0,
     )  # fmt: skip

@@ -193,22 +193,23 @@ def random_solver(rng, model):
     solvers = [
         lambda: BlockFrankWolfe(
             "fw", averaging=[True, False, "auto"][rng.integers(3)],
-            sampling=["gap", "uniform", "perm", "max_gap"][rng.integers(4)],
-            line_search=bool(rng.random() < 0.7), batch_step=bool(rng.random() < 0.3),
+            sampling=["gap", "uniform", "shuffle", "max_gap"][rng.integers(4)],
+            step_size=["line_search", "universal"][int(rng.random() < 0.3)],
+            batch_step=bool(rng.random() < 0.3),
             cache=bool(rng.random() < 0.3), gap_check=int(rng.integers(1, 6)),
         ),
         lambda: BlockFrankWolfe(
             ["pairwise", "away", "hybrid"][rng.integers(3)], averaging=bool(rng.random() < 0.3),
-            sampling=["gap", "uniform", "perm", "max_gap"][rng.integers(4)],
+            sampling=["gap", "uniform", "shuffle", "max_gap"][rng.integers(4)],
             cache=bool(rng.random() < 0.5), cache_size=int(rng.integers(2, 6)),
             batch_step=bool(rng.random() < 0.3), gap_check=int(rng.integers(1, 6)),
         ),
-        lambda: FrankWolfe(line_search=bool(rng.random() < 0.7)),
+        lambda: FrankWolfe(step_size=["line_search", "universal"][int(rng.random() < 0.3)]),
         lambda: "auto",
     ]  # fmt: skip
     if model is multiclass:
         solvers.append(
-            lambda: BlockFrankWolfe("exact", sampling=["active", "perm", "gap"][rng.integers(3)])
+            lambda: BlockFrankWolfe("exact", sampling=["active", "shuffle", "gap"][rng.integers(3)])
         )
     if model in SUMS:
         solvers.append(
@@ -319,10 +320,10 @@ def path(rng):
             ["fw", "pairwise", "away", "hybrid"][rng.integers(4)],
             averaging=bool(rng.random() < 0.5), cache=bool(rng.random() < 0.5),
             cache_size=int(rng.integers(2, 6)),
-            sampling=["gap", "uniform", "perm", "max_gap"][rng.integers(4)],
+            sampling=["gap", "uniform", "shuffle", "max_gap"][rng.integers(4)],
             batch_step=bool(rng.random() < 0.3), gap_check=int(rng.integers(1, 6)),
         ),
-        lambda: BlockFrankWolfe(averaging="auto", sampling="perm"),
+        lambda: BlockFrankWolfe(averaging="auto", sampling="shuffle"),
         lambda: "auto",
     ]  # fmt: skip
     solver = solvers[rng.integers(3)]()
@@ -356,7 +357,7 @@ def choice_by_path(rng):
     solver = BlockFrankWolfe(averaging=[True, False, "auto"][rng.integers(3)])
     estimator = StructuredSVM(p.model, solver=solver, random_state=0, max_iter=300)
     svm = StructuredSVMCV(estimator, cv=2, eps=0.2, C_max=natural(p) * 10, n_values=5)
-    svm = svm.fit(np.concatenate([p.X, p.X]), np.concatenate([p.y, p.y])).estimator_
+    svm = svm.fit(np.concatenate([p.X, p.X]), np.concatenate([p.y, p.y])).best_estimator_
     p = SimpleNamespace(psi=2 * p.psi, losses=2 * p.losses, weight=np.full(n, 1 / n))
     value = objective(p, svm.coef_, svm.lam_)
     claims(p, svm, value, min(value, ridge_optimum(p, svm.lam_)), svm.dual_gap_)

@@ -234,7 +234,7 @@ def table():
     late = {"loss": "squared_error", "alpha": 0.1, "l1_ratio": 0.5, "random_state": 0}
     yield (
         "late steps",
-        lambda: numeric(dict(simulate_async(*sparse(numbers), **late, delay=2, n_epochs=N_PASSES))),
+        lambda: numeric(dict(simulate_async(*sparse(numbers), **late, delay=2, max_iter=N_PASSES))),
     )
     matrix = np.random.default_rng(0).normal(size=(3, 4))
     yield "game", lambda: numeric(dict(solve_matrix_game(matrix, tol=0.0, max_iter=5)))

@@ -33,6 +33,7 @@ from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MRFLearner,
     PerturbAndMAPMarginals,
     TRBPMarginals,
     TRWMarginals,
@@ -166,7 +167,9 @@ CASES = [
     Case(
         "TRW, other trees",
         # Elimination takes all joint states of the ten variables that scikit-learn's checks use.
-        lambda: TRWMarginals("elimination", n_rho_iter=2, edges="complete", max_iter=10),
+        lambda: TRWMarginals(
+            "elimination", n_rho_iter=2, learner=MRFLearner("complete"), max_iter=10
+        ),
         states, two_d=True,
     ),
 ]  # fmt: skip

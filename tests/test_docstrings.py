@@ -10,6 +10,8 @@ from numpydoc.docscrape import ClassDoc, FunctionDoc
 from _package import public_objects
 from _registry import CASES
 
+MOST_PARAMETERS = 13
+
 
 def documented(doc, section):
     """Return the names of a numpydoc section; one entry may hold several names."""
@@ -21,6 +23,16 @@ def parameters(function):
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     found = inspect.signature(function).parameters.values()
     return [stars.get(p.kind, "") + p.name for p in found if p.name != "self"]
+
+
+@pytest.mark.parametrize("obj", [pytest.param(obj, id=name) for name, obj in public_objects()])
+def test_many_parameters_have_a_reason(obj):
+    """Of a public function or constructor; settings that belong together are an object."""
+    if inspect.isclass(obj) and issubclass(obj, BaseException | Enum):
+        return
+    many = len(parameters(obj)) > MOST_PARAMETERS
+    reason = re.search(rf"More than {MOST_PARAMETERS} parameters: \w", inspect.getdoc(obj))
+    assert many == bool(reason), parameters(obj)
 
 
 def class_doc(cls):

@@ -69,3 +69,20 @@ def test_from_sentences_to_a_tagger(tmp_path, monkeypatch, capsys):
     assert names["probabilities"].shape == (4, len(names["svm"].classes_))
     expected = [("2", "B-QTY"), ("cups", "B-UNIT"), ("brown", "B-FOOD"), ("sugar", "I-FOOD")]
     assert names["tag"]("2 cups brown sugar") == expected
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_a_domain_of_ones_own(capsys):
+    names, found = {}, blocks("own_domain.rst")
+    assert len(found) == 4
+    for block in found:
+        exec(compile(block, "own_domain.rst", "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 2
+    result, rough = names["result"], names["rough"]
+    assert result.success
+    assert rough.success
+    assert abs(result.fun - rough.fun) <= result.dual_gap + rough.dual_gap
+    gradient = np.arange(10.0) - 7
+    atom = names["Windows"](10, 3).lmo(gradient)
+    assert atom.dot(gradient) == gradient[:3].sum() == gradient @ atom.to_array()

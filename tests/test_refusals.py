@@ -39,6 +39,7 @@ from sklearn_fw.preprocessing import (
 )
 from sklearn_fw.random_fields import (
     ExactMarginals,
+    MRFLearner,
     PairwiseMRF,
     PerturbAndMAPMarginals,
     trw_gradient,
@@ -279,7 +280,7 @@ class TestMarginals:
         refused(lambda: estimator.fit(TABLE * 2**40), "no room in memory")
         refused(lambda: estimator.fit(TABLE.astype("datetime64[s]")), "X")
         for name, value in (("edges", None), ("pseudocount", 1e-308), ("pseudocount", "1")):
-            fresh = type(estimator)(**{name: value})
+            fresh = type(estimator)(learner=MRFLearner(**{name: value}))
             refused(lambda fresh=fresh: fresh.fit(TABLE), name)
 
     def test_rows(self, estimator):

@@ -12,8 +12,8 @@ from _report import Clock
 TITLE = "Random fields"
 ABOUT = """
 Marginals: 100 times one minus the mean absolute error of node marginals against exact ones. The
-default is ``TRWMarginals()``; the grid is its oracle ("elimination", "approx"), correction ("mfw",
-"pfw"), n_rho_iter (1, 10, 20), tol (0.1, 0.5) and local search (none, "icm"), and the default
+default is ``TRWMarginals()``; the grid is its oracle ("elimination", "approx"), variant ("away",
+"pairwise"), n_rho_iter (1, 10, 20), tol (0.1, 0.5) and local search (none, "icm"), and the default
 itself. Loopy and tree-reweighted belief propagation stand beside them. The best of these is chosen
 on one half of the instances of a set and judged with the default on the other half. Models of the
 UAI competition are single: there the best is chosen on the model itself, in hindsight. Where the
@@ -31,7 +31,7 @@ chosen on a quarter of the training rows. Columns "nats" are held-out log-probab
 certified lower bounds for graphs with cycles that are too wide to be exact.
 """
 
-CORRECTIONS, RHO, TOLS = ("mfw", "pfw"), (1, 10, 20), (0.5, 0.1)
+VARIANTS, RHO, TOLS = ("away", "pairwise"), (1, 10, 20), (0.5, 0.1)
 PSEUDOCOUNTS = (0.1, 1.0, 10.0)
 ROUNDS = (1_000, 20_000, 200_000)
 SECONDS = 1.0  # limit of the sets in which exact answers take longer
@@ -112,18 +112,19 @@ PEERS = {"loopy BP": loopy_bp, "TRBP": trbp}
 
 def marginal_candidates(limit, quick):
     """Makers of estimators by name."""
-    from sklearn_fw.random_fields import TRWMarginals
+    from sklearn_fw.random_fields import BarrierFrankWolfe, TRWMarginals
 
     time_limit = {} if limit is None else {"time_limit": limit}
     found = {
         "default": lambda: TRWMarginals(**time_limit),
     }
-    grid = itertools.product(("elimination", "approx"), CORRECTIONS, RHO, TOLS, (None, "icm"))
-    for oracle, correction, n_rho, tol, local in list(grid)[:: 5 if quick else 1]:
-        name = f"{oracle}, {correction}, {n_rho} rho, tol {tol:g}" + (", icm" if local else "")
+    grid = itertools.product(("elimination", "approx"), VARIANTS, RHO, TOLS, (None, "icm"))
+    for oracle, variant, n_rho, tol, local in list(grid)[:: 5 if quick else 1]:
+        name = f"{oracle}, {variant}, {n_rho} rho, tol {tol:g}" + (", icm" if local else "")
         options = {
-            "oracle": oracle, "correction": correction, "n_rho_iter": n_rho, "tol": tol,
-            "local_search": local, **(time_limit or {"time_limit": 3.0}),
+            "oracle": oracle, "n_rho_iter": n_rho, "tol": tol,
+            "solver": BarrierFrankWolfe(variant, local_search=local),
+            **(time_limit or {"time_limit": 3.0}),
         }  # fmt: skip
         found[name] = lambda options=options: TRWMarginals(**options)
     return found
@@ -268,6 +269,7 @@ def table_rows(quick):
 def table_split(train, test, n_states):
     """Points of the default and of the best setting for one pair of training and test rows."""
     from sklearn_fw import TRWMarginals
+    from sklearn_fw.random_fields import MRFLearner
 
     rng = np.random.default_rng(0)
     order = rng.permutation(len(train))
@@ -279,13 +281,13 @@ def table_split(train, test, n_states):
         answer = quietly(model.predict, np.where(mask, -1, X))
         return float(100.0 * (answer == X)[mask].mean()), quietly(model.score, X)
 
-    candidates = {"default": lambda: TRWMarginals(n_states=n_states)}
+    candidates = {"default": lambda: TRWMarginals(learner=MRFLearner(n_states=n_states))}
     graphs = {"tree": "tree", "complete": "complete", "no edges": []}
     if train.shape[1] > 20:
         del graphs["complete"]  # minutes for each completion
     for (graph, edges), c in itertools.product(graphs.items(), PSEUDOCOUNTS):
         candidates[f"{graph}, pseudocount {c:g}"] = lambda e=edges, c=c: TRWMarginals(
-            edges=e, pseudocount=c, n_states=n_states
+            learner=MRFLearner(e, pseudocount=c, n_states=n_states)
         )
     best = max(candidates, key=lambda c: quality(candidates[c], rest, valid)[0])
     fitted, seconds = timed(lambda: candidates["default"]().fit(train))

@@ -76,6 +76,7 @@ CALLS_TO_ONE = {
 def contender(name):
     """A fresh estimator."""
     from sklearn_fw.random_fields import (
+        BarrierFrankWolfe,
         ExactMarginals,
         LoopyBPMarginals,
         MeanFieldMarginals,
@@ -102,9 +103,9 @@ def contender(name):
         "perturb and MAP": PerturbAndMAPMarginals(random_state=0),
         "exact": ExactMarginals(),
         "adaptive contraction": to_one(),
-        "fixed contraction 1e-4": to_one(contraction="fixed", delta=1e-4),
-        "no contraction": to_one(contraction="none"),
-        "no contraction, no correction": to_one(contraction="none", correction=None),
+        "fixed contraction 1e-4": to_one(solver=BarrierFrankWolfe(contraction="fixed", delta=1e-4)),
+        "no contraction": to_one(solver=BarrierFrankWolfe(contraction="none")),
+        "no contraction, no correction": to_one(solver=BarrierFrankWolfe(None, contraction="none")),
         "local polytope": to_one(polytope="local"),
     }[name]
 

@@ -41,6 +41,7 @@ def measure_learned(name, quick):
     from sklearn.model_selection import GridSearchCV
 
     from sklearn_fw import TRWMarginals
+    from sklearn_fw.random_fields import MRFLearner
 
     train, test, mask, n_states, more = TABLES[name]()
     if quick:
@@ -54,7 +55,9 @@ def measure_learned(name, quick):
     grid, rows = [], []
     for title, edges in graphs.items():
         search = GridSearchCV(
-            TRWMarginals(n_states=n_states), {"edges": [edges], "pseudocount": PSEUDOCOUNTS}, cv=5
+            TRWMarginals(learner=MRFLearner(edges, n_states=n_states)),
+            {"learner__pseudocount": PSEUDOCOUNTS},
+            cv=5,
         )
         with Clock() as clock:
             search.fit(train)
@@ -71,8 +74,8 @@ def measure_learned(name, quick):
 
     # The two choices in one search, as one would do it.
     search = GridSearchCV(
-        TRWMarginals(n_states=n_states),
-        {"edges": ["complete", "tree"], "pseudocount": PSEUDOCOUNTS}, cv=5,
+        TRWMarginals(learner=MRFLearner(n_states=n_states)),
+        {"learner__edges": ["complete", "tree"], "learner__pseudocount": PSEUDOCOUNTS}, cv=5,
     ).fit(train)  # fmt: skip
     facts = [*train.shape, len(test), n_states, int(mask.sum())]
     return facts, grid, rows, search.best_params_

@@ -98,11 +98,11 @@ def _measure_university(n_students, seed, n_rounds):
 
 def joint_minimisation(payoff, group, n_rounds):
     """Gaps of Frank-Wolfe when both sides minimise x'My, which is no game."""
-    x = y = group.start()
+    x = y = group.start().to_array()
     gaps = []
     for t in range(n_rounds + 1):
         g_x, g_y = payoff @ y, payoff.T @ x
-        s_x, s_y = group.lmo(g_x), group.lmo(g_y)
+        s_x, s_y = group.lmo(g_x).to_array(), group.lmo(g_y).to_array()
         gaps.append(g_x @ (x - s_x) + g_y @ (y - s_y))
         step = 2.0 / (t + 2.0)
         x, y = x + step * (s_x - x), y + step * (s_y - y)

@@ -46,7 +46,7 @@ def estimator(n, **settings):
     """The structured SVM of this page; ``settings`` go to the solver."""
     from sklearn_fw.structured import BlockFrankWolfe, ChainModel, StructuredSVM
 
-    solver = BlockFrankWolfe(**{"sampling": "perm", "averaging": True, **settings})
+    solver = BlockFrankWolfe(**{"sampling": "shuffle", "averaging": True, **settings})
     return StructuredSVM(
         ChainModel("hamming"), solver=solver, C=1 / (LAM * n), max_iter=N_PASSES, tol=0.0,
         random_state=0,
@@ -184,12 +184,12 @@ def contenders(report, options):
         return [in_child(structured_svm, limit, settings, seed, *budget) for seed in range(repeat)]
 
     ours, scores = {}, {}
-    for sampling in ("perm", "gap", "uniform"):
+    for sampling in ("shuffle", "gap", "uniform"):
         runs = ours_of({"sampling": sampling})
         ours[f"{sampling}, averaged"] = medians(runs)
         scores[sampling] = sorted(run["f1"] for run in runs)
     ours["perm, last weights"] = medians(ours_of({"averaging": False}))
-    settings = {"step": "pairwise", "sampling": "gap", "cache": True, "averaging": False}
+    settings = {"variant": "pairwise", "sampling": "gap", "cache": True, "averaging": False}
     ours["cached, to the end"] = medians(ours_of(settings, CONVERGED, 500))
     peers = {
         name: medians([in_child(crfsuite, limit, name) for _ in range(repeat)]) for name in CRFSUITE
@@ -287,7 +287,7 @@ def inside_a_fit(report, options):
         f"{sampling}, {'averaging' if averaging else 'last weights'}": medians(
             [in_child(pass_times, limit, averaging, sampling) for _ in range(options.repeat)]
         )
-        for sampling, averaging in (("perm", True), ("perm", False), ("gap", False))
+        for sampling, averaging in (("shuffle", True), ("shuffle", False), ("gap", False))
     }
     report.section("Inside a fit")
     report.text(

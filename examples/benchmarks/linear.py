@@ -151,10 +151,10 @@ def badly_scaled(folder, repeat, epochs=(5, 10, 20, 40)):
 def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
     """Epochs until (F - F*)/F* <= target in the emulator of asynchrony, for every delay.
 
-    ``sklearn_fw.optim.experimental.simulate_async(X, y, alpha=, l1_ratio=, delay=, n_epochs=, tol=,
+    ``sklearn_fw.optim.experimental.simulate_async(X, y, alpha=, l1_ratio=, delay=, max_iter=, tol=,
     random_state=)`` does the updates of ``AsagaClassifier(solver="asaga")`` in one thread, where
     every write becomes visible after a delay drawn from 1, ..., ``delay`` updates; 0 is the
-    sequential method. It is called with growing ``n_epochs``, each time from zero. The iterations
+    sequential method. It is called with growing ``max_iter``, each time from zero. The iterations
     of delay 0 over those of another delay are the speed-up per iteration: 1 means that as many
     workers as the delay allows divide the time by their number.
     """
@@ -169,7 +169,7 @@ def delayed_epochs(folder, problem, delays=DELAYS, target=1e-6, max_epochs=200):
         while n_epochs <= max_epochs:
             w = simulate_async(
                 X, y, alpha=objective.alpha, l1_ratio=objective.l1_ratio, delay=delay,
-                n_epochs=n_epochs, tol=0.0, random_state=0,
+                max_iter=n_epochs, tol=0.0, random_state=0,
             ).x  # fmt: skip
             if objective.value(X, y, w) - optimum <= target * optimum:
                 epochs[delay] = n_epochs

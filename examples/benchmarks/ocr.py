@@ -156,7 +156,7 @@ def permuted_passes(limit, n_passes, seed):
     from sklearn_fw.structured import BlockFrankWolfe
 
     X, y = load(limit)[:2]
-    solver = BlockFrankWolfe(sampling="perm", gap_check=n_passes)
+    solver = BlockFrankWolfe(sampling="shuffle", gap_check=n_passes)
     run = estimator(solver, "hamming_sum", 1 / len(y), len(y), n_passes, seed=seed, start_end=False)
     fit(run, X, y)
     return {"dual": run.dual_objective_, "gap": run.dual_gap_}
@@ -200,7 +200,7 @@ def passes(report, options):
         "the dual variables; a gap pass as the solver makes it, which is both."
     )
     rows, times = [], {}
-    for sampling in ("uniform", "perm"):
+    for sampling in ("uniform", "shuffle"):
         t = times[sampling] = medians(
             [in_child(pass_times, limit, sampling) for _ in range(options.repeat)]
         )

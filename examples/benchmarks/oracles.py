@@ -33,10 +33,13 @@ SETTINGS = {
     "n_rho_iter=3": {"n_rho_iter": 3},
     "n_rho_iter=20": {"n_rho_iter": 20},
     "n_rho_iter=20, tol=0.1": {"n_rho_iter": 20, "tol": 0.1},
-    'contraction="fixed", delta=1e-4': {"contraction": "fixed", "delta": 1e-4},
-    'contraction="none"': {"contraction": "none"},
-    "correction=None": {"correction": None},
-    'local_search="icm"': {"local_search": "icm"},
+    'contraction="fixed", delta=1e-4': {
+        "solver__contraction": "fixed",
+        "solver__delta": 1e-4,
+    },
+    'contraction="none"': {"solver__contraction": "none"},
+    "variant=None": {"solver__variant": None},
+    'local_search="icm"': {"solver__local_search": "icm"},
 }
 
 
@@ -150,19 +153,19 @@ def by_setting(name):
     """TRWMarginals with settings."""
     from sklearn_fw.random_fields import TRWMarginals
 
-    return TRWMarginals("elimination", **SETTINGS[name])
+    return TRWMarginals("elimination").set_params(**SETTINGS[name])
 
 
 def by_class(name):
     """An estimator of marginals with its defaults."""
-    from sklearn_fw import inference
+    from sklearn_fw import random_fields
 
     if name == "TRWMarginals":
-        return inference.TRWMarginals("elimination")
+        return random_fields.TRWMarginals("elimination")
     settings = (
         {"random_state": 0} if name in ("MeanFieldMarginals", "PerturbAndMAPMarginals") else {}
     )
-    return getattr(inference, name)(**settings)
+    return getattr(random_fields, name)(**settings)
 
 
 ORACLES = (

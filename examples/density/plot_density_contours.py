@@ -22,6 +22,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KernelDensity
 
 from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import PolynomialKernel
 
 X, _ = make_moons(200, noise=0.08, random_state=0)
 x, y = np.meshgrid(np.linspace(-2, 3, 160), np.linspace(-1.5, 2, 120))
@@ -61,14 +62,14 @@ draw(axes[1], smoothed.score_samples(grid), np.quantile(left_out, 0.05),
 # ones more closely; the polynomial kernel knows only what six features of degree two can say.
 
 kernels = {
-    "rbf": {},
-    "matern32": {},
-    "laplacian": {},
-    "polynomial": {"degree": 2},
+    "rbf": "rbf",
+    "matern32": "matern32",
+    "laplacian": "laplacian",
+    "polynomial": PolynomialKernel(2),
 }
 figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
-for ax, (name, options) in zip(axes.flat, kernels.items()):
-    density = KernelStudentTDensity(name, **options).fit(X)
+for ax, (name, kernel) in zip(axes.flat, kernels.items()):
+    density = KernelStudentTDensity(kernel).fit(X)
     draw(ax, density.score_samples(grid), density.offset_, name)
 
 # %%

@@ -14,7 +14,7 @@ finite integral without one.
 # The setting of figure 2 of the paper: the RBF kernel with length scale 1 (the bar),
 # ``beta = 0.01``, fifty points, and the predictive density of the next one in the background. The
 # paper does not give ``sigma0``; here it is 1, since with 0.1 everything stays in one cluster. New
-# points join old ones as in a Chinese restaurant process. The larger ``alpha``, the stronger the
+# points join old ones as in a Chinese restaurant process. The larger ``dof``, the stronger the
 # pull of the first few.
 
 import matplotlib.pyplot as plt
@@ -27,9 +27,14 @@ x, y = np.meshgrid(np.linspace(-8, 8, 120), np.linspace(-8, 8, 120))
 grid = np.column_stack([x.ravel(), y.ravel()])
 
 
-def draw(ax, title, kernel="rbf", alpha=1.0):
+def draw(ax, title, kernel="rbf", freedom=1.0):
     """Fifty points and the density of the next."""
-    parameters = {"kernel": kernel, "alpha": alpha, "length_scale": 1.0, "sigma0": 1.0}
+    parameters = {
+        "kernel": kernel,
+        "dof": freedom,
+        "length_scale": 1.0,
+        "sigma0": 1.0,
+    }
     X = kernel_student_t_fantasy(50, random_state=3, **parameters)
     density = KernelStudentTDensity(**parameters).fit(X)
     scores = density.score_samples(grid).reshape(x.shape)
@@ -40,8 +45,8 @@ def draw(ax, title, kernel="rbf", alpha=1.0):
 
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained")
-for ax, alpha in zip(axes, (0.01, 3.0, 10.0)):
-    draw(ax, f"alpha = {alpha:g}", alpha=alpha)
+for ax, freedom in zip(axes, (0.01, 3.0, 10.0)):
+    draw(ax, f"{freedom:g} degrees of freedom", freedom=freedom)
 
 # %%
 # Three kernels

@@ -25,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
+from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
@@ -67,15 +68,19 @@ figure.colorbar(display.image_, ax=axes, label="P(s = +1)")
 # What is certified
 # -----------------
 # Log Z, from both sides. Above: at every oracle call the objective plus the gap bounds log Z, and
-# the best of these bounds is kept. Below: the total weight of all labellings that the oracle has
-# found. Vertical lines are changes of the weights of the spanning trees, which tighten the upper
-# bound. The true log Z, which the method does not know, lies between them.
+# the best of these bounds counts in the end. Below: the total weight of all labellings that the
+# oracle has found. Vertical lines are changes of the weights of the spanning trees, which tighten
+# the upper bound. The true log Z, which the method does not know, lies between them.
 #
 # Marginals are not certified. The gap says how far they can be from the maximum of the objective,
 # which is not the same as how far they are from the truth.
 
-figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
-display = MarginalsDisplay.from_estimator(trw, kind="bounds", ax=ax, name="Bounds on log Z")
+display = ConvergenceDisplay.from_estimator(trw, kind="objectives", name="log Z")
+display.figure_.set_size_inches(8, 4.2)
+ax, calls = display.ax_, trw.history_["n_oracle_calls"]
+for change in np.flatnonzero(np.diff(trw.history_["rho_iter"])):
+    ax.axvline(calls[change] + 0.5, color="gray", alpha=0.25, linewidth=0.8)
+ax.axhline(trw.log_partition_lower_, color="gray", linestyle=":", label="Certified lower bound")
 ax.axhline(exact.log_partition_, color="tab:red", linewidth=1, label="Exact")
 ax.legend(loc="upper right")
 

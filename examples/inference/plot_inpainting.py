@@ -19,6 +19,7 @@ import numpy as np
 
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_digit_inpainting
+from sklearn_fw.random_fields import MRFLearner
 
 digits = make_digit_inpainting(patch=4, n_test=60)
 X_train, X_hidden, X_test, mask = digits.X_train, digits.X_hidden, digits.X_test, digits.mask
@@ -46,9 +47,9 @@ def judge(name, marginals):
 
 
 fields = {
-    "independent pixels": TRWMarginals(edges=[]),
-    "neighbours": TRWMarginals(edges=digits.edges),
-    "best tree": TRWMarginals(edges="tree"),
+    "independent pixels": TRWMarginals(learner=MRFLearner([])),
+    "neighbours": TRWMarginals(learner=MRFLearner(digits.edges)),
+    "best tree": TRWMarginals(),
 }
 for name, field in fields.items():
     field.fit(X_train)
@@ -67,7 +68,7 @@ for name, field in fields.items():
 # digit.
 
 n_states = [2] * 64 + [10]
-field = TRWMarginals(edges="tree", n_states=n_states)
+field = TRWMarginals(learner=MRFLearner(n_states=n_states))
 field.fit(np.column_stack([X_train, digits.y_train]))
 unknown = field.predict_marginals(np.column_stack([X_hidden, np.full(len(X_hidden), -1)]))
 known = field.predict_marginals(np.column_stack([X_hidden, digits.y_test]))

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from sklearn_fw import TRWMarginals
-from sklearn_fw.random_fields import edge_mutual_information
+from sklearn_fw.random_fields import MRFLearner, edge_mutual_information
 
 patients = load_diabetes(scaled=False)
 table = np.column_stack([patients.data, patients.target])
@@ -36,7 +36,9 @@ discretize = make_column_transformer((OrdinalEncoder(), [1]), (bins, [0, *range(
 names = ["sex", "age", "body mass", "blood pressure", "cholesterol", "LDL", "HDL"]
 names += ["cholesterol / HDL", "triglycerides", "glucose", "progression"]
 n_states = [2] + [3] * 10
-model = Pipeline([("discretize", discretize), ("field", TRWMarginals(n_states=n_states))])
+model = Pipeline(
+    [("discretize", discretize), ("field", TRWMarginals(learner=MRFLearner(n_states=n_states)))]
+)
 
 # %%
 # Which edges, how much smoothing
@@ -47,7 +49,7 @@ model = Pipeline([("discretize", discretize), ("field", TRWMarginals(n_states=n_
 
 edges = {"none": [], "best tree": "tree", "all pairs": "complete"}
 pseudocounts = [0.3, 1, 3, 10, 30, 100]
-grid = {"field__edges": list(edges.values()), "field__pseudocount": pseudocounts}
+grid = {"field__learner__edges": list(edges.values()), "field__learner__pseudocount": pseudocounts}
 search = GridSearchCV(model, grid, cv=5).fit(train)
 curves = search.cv_results_["mean_test_score"].reshape(len(edges), -1)
 print(search.best_params_)
@@ -70,12 +72,12 @@ ax.legend(title="edges")
 # but the bound puts them far below it.
 
 rows_train, rows_test = discretize.fit_transform(train), discretize.transform(test)
-pseudocount = search.best_params_["field__pseudocount"]
+pseudocount = search.best_params_["field__learner__pseudocount"]
 print("edges       nats per test row: bound   exact")
 for name, pairs in edges.items():
-    settings = {"edges": pairs, "pseudocount": pseudocount, "n_states": n_states}
-    bound = TRWMarginals("approx", **settings).fit(rows_train).score(rows_test)
-    exact = TRWMarginals(**settings).fit(rows_train).score(rows_test)
+    learner = MRFLearner(pairs, pseudocount=pseudocount, n_states=n_states)
+    bound = TRWMarginals("approx", learner=learner).fit(rows_train).score(rows_test)
+    exact = TRWMarginals(learner=learner).fit(rows_train).score(rows_test)
     print(f"{name:10s} {bound:25.2f} {exact:7.2f}")
 
 # %%
@@ -85,7 +87,8 @@ for name, pairs in edges.items():
 # other: the width of a line is their mutual information. Any two columns are independent given one
 # that lies between them.
 
-joined = TRWMarginals(edges="tree", pseudocount=pseudocount, n_states=n_states).fit(rows_train)
+learner = MRFLearner("tree", pseudocount=pseudocount, n_states=n_states)
+joined = TRWMarginals(learner=learner).fit(rows_train)
 mrf = joined.mrf_
 marginals = mrf.flatten(joined.marginals_, joined.edge_marginals_)
 tree = nx.Graph(mrf.edges.tolist())

@@ -43,13 +43,13 @@ colors = {
 }
 
 for step, cache in colors:
-    solver = BlockFrankWolfe(step=step, cache=cache)
+    solver = BlockFrankWolfe(variant=step, cache=cache)
     StructuredSVM(solver=solver, max_iter=1, tol=10).fit(X[:5], y[:5])
 
 fits = {}
 for (step, cache), color in colors.items():
     for sampling, linestyle in (("uniform", "--"), ("gap", "-")):
-        solver = BlockFrankWolfe(step=step, sampling=sampling, cache=cache)
+        solver = BlockFrankWolfe(variant=step, sampling=sampling, cache=cache)
         svm = StructuredSVM(solver=solver, C=0.01, tol=0, max_iter=100, random_state=0)
         name = f"{step}, {sampling}" + (", cache" if cache else "")
         fits[name] = svm.fit(X, y), {"color": color, "linestyle": linestyle}

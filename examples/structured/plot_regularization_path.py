@@ -92,5 +92,5 @@ ax.legend()
 
 search = StructuredSVMCV(svm, C_max=1.0, cv=PredefinedSplit(np.repeat([-1, 0], [150, 200])))
 search.fit(np.concatenate([X, X_valid]), np.concatenate([y, y_valid]))
-fit = search.estimator_
+fit = search.best_estimator_
 print(f"C {search.C_:.3g}, duality gap {fit.dual_gap_:.2g} of an objective of {fit.objective_:.2g}")

@@ -7,12 +7,12 @@ variable ``SKLEARN_FW_DATA``, and never downloads; `fetch_conll2000` does, when 
 from ._conll import fetch_conll2000, load_conll, load_conll2000
 from ._digit_words import make_digit_words
 from ._markov_random_fields import (
-    load_mrf_instances,
     make_digit_inpainting,
     make_ising_clique,
     make_ising_grid,
     make_ising_rbm,
 )
+from ._mrf_instances import load_mrf_instances
 from ._ocr_letters import load_ocr_letters
 from ._word_alignment import load_word_alignment
 

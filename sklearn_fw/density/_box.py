@@ -1,12 +1,12 @@
 """Normalisation and sampling of a log density on a box."""
 
-import warnings
 from itertools import product
 
 import numpy as np
 from scipy.special import logsumexp
 
 from .._validation import check_array_of_numbers, check_magnitude
+from .._warnings import warn
 
 __all__ = ["Box", "log_integral", "resolve_support", "sample_box", "support_sides"]
 
@@ -203,11 +203,10 @@ def importance_normalizer(log_density, box, rows, length_scale, rng):
     """Log integral by importance sampling; warns when few draws carry it."""
     _, log_ratio, size = weighted_draws(log_density, box, rows, length_scale, IMPORTANCE_DRAWS, rng)
     if size < 100:
-        warnings.warn(
+        warn(
             f"normalize='importance' rests on an effective sample of {size:.0f} draws: raise "
             "length_scale or sigma0, or score without normalize",
             RuntimeWarning,
-            stacklevel=4,
         )
     return float(logsumexp(log_ratio) - np.log(IMPORTANCE_DRAWS))
 

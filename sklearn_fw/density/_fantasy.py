@@ -16,7 +16,7 @@ def kernel_student_t_fantasy(
     kernel="rbf",
     length_scale=1.0,
     sigma0=1.0,
-    alpha=1.0,
+    dof=1.0,
     beta=0.01,
     support=(-8.0, 8.0),
     random_state=None,
@@ -24,7 +24,7 @@ def kernel_student_t_fantasy(
     """Draw a data set from the model itself, row after row, each given those before it.
 
     The first row is zero and ``x_n ~ q(. | x_1, ..., x_(n-1))`` on the box. Rows gather in clusters
-    as in a Chinese restaurant process; larger ``alpha`` and smaller ``sigma0`` make them tight.
+    as in a Chinese restaurant process; larger ``dof`` and smaller ``sigma0`` make them tight.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def kernel_student_t_fantasy(
         Length scale, in units of the columns.
     sigma0 : float, default=1.0
         Prior standard deviation in feature space; with 0.1, which suits data, all rows collapse.
-    alpha : float, default=1.0
+    dof : float, default=1.0
         Degrees of freedom, above 0.
     beta : float, default=0.01
         Prior weight of mean zero in feature space, above 0.
@@ -85,7 +85,7 @@ def kernel_student_t_fantasy(
     if np.any(low > 0) or np.any(high < 0):
         raise ValueError(f"support must contain zero, where the first row lies; got {support!r}")
     density = KernelStudentTDensity(
-        kernel, length_scale=length_scale, sigma0=sigma0, alpha=alpha, beta=beta, support=support
+        kernel, length_scale=length_scale, sigma0=sigma0, dof=dof, beta=beta, support=support
     )
     rng = check_random_state(random_state)
     X = np.zeros((n_samples, n_features))

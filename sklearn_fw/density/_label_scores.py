@@ -47,7 +47,7 @@ def left_out_label_scores(model, K, y, n_classes, mismatch):
         residual = np.maximum(diagonal - square + own * own / pivot, 0.0)
         mean = (centre - share) ** 2 / information
         variance[:, label] = model.s + residual + extra + mean
-    exponent = 0.5 * (1.0 + model.total_weight - removed + model.alpha)
+    exponent = 0.5 * (1.0 + model.total_weight - removed + model.dof)
     return model.log_score(variance, exponent[:, None])
 
 

@@ -1,7 +1,7 @@
 """The Student-t model in feature space, once the kernel has done its work.
 
 With total weight W, ``kappa = beta + W`` and s = sigma0^2, the density of a new feature vector is
-proportional to ``(V / s) ** -((1 + W + alpha) / 2)``, where
+proportional to ``(V / s) ** -((1 + W + dof) / 2)``, where
 
     ``V = s + residual + extra + (centre - share)^2 / information``
 
@@ -27,7 +27,7 @@ def make_model(estimator, posterior, weight):
         posterior,
         weight,
         sigma0=float(estimator.sigma0),
-        alpha=float(estimator.alpha),
+        dof=float(estimator.dof),
         beta=float(estimator.beta),
         formula=estimator.formula,
     )
@@ -42,15 +42,15 @@ def block_rows(n_columns):
 class StudentTModel:
     """Variance and log score of points, from what a posterior says about them."""
 
-    def __init__(self, posterior, weight, *, sigma0, alpha, beta, formula):
+    def __init__(self, posterior, weight, *, sigma0, dof, beta, formula):
         self.posterior, self.weight = posterior, weight
         self.total_weight = float(posterior.backend.xp.sum(weight))
-        self.s, self.alpha, self.beta, self.formula = sigma0**2, alpha, beta, formula
+        self.s, self.dof, self.beta, self.formula = sigma0**2, dof, beta, formula
 
     @property
     def exponent(self):
-        """``(1 + W + alpha) / 2``."""
-        return 0.5 * (1.0 + self.total_weight + self.alpha)
+        """``(1 + W + dof) / 2``."""
+        return 0.5 * (1.0 + self.total_weight + self.dof)
 
     def constants(self, weight=None, information=None):
         """Return (extra, centre, information) of the formula."""
@@ -89,4 +89,4 @@ class StudentTModel:
         """Log score of every row without one unit of its weight (without it, if below one)."""
         removed = self.posterior.backend.xp.clip(self.weight, None, 1.0)
         variance = self.held_out_variance(self.weight - removed)
-        return variance, 0.5 * (1.0 + self.total_weight - removed + self.alpha)
+        return variance, 0.5 * (1.0 + self.total_weight - removed + self.dof)

@@ -10,11 +10,10 @@ of which everything else is made. For the training rows they keep ``precision``,
 B^-1, ``sums = B^-1 1`` and ``information = 1' B^-1 1``.
 """
 
-import warnings
-
 import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 
+from .._warnings import warn
 from ._backend import NUMPY
 
 __all__ = ["ExactPosterior", "factor"]
@@ -103,11 +102,10 @@ def factor(K, noise, backend=NUMPY):
             raise ValueError(
                 "the kernel matrix is not positive semidefinite: check the kernel"
             ) from error
-        warnings.warn(
+        warn(
             f"sigma0^2 is below rounding: {jitter:.1e} was added to the diagonal of the kernel "
             "matrix; raise sigma0 or lower length_scale",
             RuntimeWarning,
-            stacklevel=2,
         )
         again = backend.diagonal(spare)
         again += jitter

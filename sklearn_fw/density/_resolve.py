@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import DotProduct, Kernel
+from sklearn.utils.validation import validate_data
 
 from .._validation import (
     LARGEST,
@@ -13,16 +14,17 @@ from .._validation import (
     check_data,
     check_integer,
     check_magnitude,
-    check_moderate,
     check_random_state,
     check_strength,
 )
 from ._kernel_functions import RADIAL, AllSubsetsKernel, DotKernel, OpaqueKernel, RadialKernel
 from ._length_scale import choose_length_scale, median_distance
+from ._polynomial import PolynomialKernel
 
 __all__ = [
     "check_parameters",
     "check_rows",
+    "copy_of_rows",
     "log_volume",
     "needs_numpy",
     "precomputed_diagonal",
@@ -35,9 +37,8 @@ NAMES = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
 def check_parameters(estimator):
     """Refuse values out of range, before any data are looked at."""
     check_strength(estimator.sigma0, "sigma0")
-    check_strength(estimator.alpha, "alpha")
+    check_strength(estimator.dof, "dof")
     _check_beta(estimator.beta)
-    _check_kernel_parameters(estimator)
     check_random_state(estimator.random_state)
     check_choice(estimator.formula, "formula", ("exact", "published"))
     jacobian = estimator.jacobian
@@ -78,9 +79,20 @@ def check_rows(estimator, X, *y, **options):
     return checked
 
 
+def copy_of_rows(estimator, X, backend, reset):
+    """The same as an array of our own, in whatever library X is."""
+    if backend.on_host:
+        return check_rows(estimator, X, reset=reset, copy=True)
+    xp = backend.xp
+    X = validate_data(estimator, X, dtype=[xp.float64, xp.float32], reset=reset)
+    return xp.asarray(X, dtype=xp.float64, copy=True)
+
+
 def needs_numpy(estimator):
     """Whether the parameters ask for something that runs on NumPy arrays only."""
-    named = isinstance(estimator.kernel, str) and estimator.kernel != "precomputed"
+    kernel = estimator.kernel
+    named = isinstance(kernel, PolynomialKernel)
+    named = named or (isinstance(kernel, str) and kernel != "precomputed")
     return not named or estimator.max_rank is not None or estimator.normalize is not False
 
 
@@ -111,9 +123,9 @@ def resolve_kernel(estimator, X, backend):
         return RadialKernel(kernel, on_device, centre, backend), scale
     if kernel == "linear":
         return DotKernel(1, 1.0, 0.0, backend), None
-    if kernel == "polynomial":
-        gamma = 1.0 / X.shape[1] if estimator.gamma is None else float(estimator.gamma)
-        return DotKernel(int(estimator.degree), gamma, float(estimator.coef0), backend), None
+    if isinstance(kernel, PolynomialKernel) or kernel == "polynomial":
+        settings = PolynomialKernel() if isinstance(kernel, str) else kernel
+        return settings._bound(X.shape[1], backend), None
     if kernel == "all_subsets":
         return AllSubsetsKernel(backend), None
     if kernel == "precomputed":
@@ -195,11 +207,3 @@ class _Diagonal(_Function):
     def __call__(self, X, Y=None):
         blocks = (X[start : start + 32] for start in range(0, len(X), 32))
         return np.concatenate([np.diag(_Function(self.function)(block)) for block in blocks])
-
-
-def _check_kernel_parameters(estimator):
-    """Of all kernels, whichever is in use."""
-    check_integer(estimator.degree, "degree", 1)
-    check_moderate(estimator.coef0, "coef0")
-    if estimator.gamma is not None:
-        check_strength(estimator.gamma, "gamma")

@@ -1,24 +1,22 @@
 """The kernel Student-t density."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_random_state, check_sample_weight
+from .._warnings import warn
 from ._backend import NUMPY, backend_of, check_same_backend
 from ._box import Box, log_integral, resolve_support, sample_box
-from ._derivatives import hyvarinen, require_derivatives, score_gradient
+from ._derivatives import require_derivatives
+from ._log_density import LogDensity
 from ._low_rank import LowRankPosterior
-from ._model import block_rows, make_model
+from ._model import make_model
 from ._novelty import NoveltyMixin
 from ._posterior import ExactPosterior
 from ._resolve import (
     check_parameters,
-    check_rows,
-    log_volume,
+    copy_of_rows,
     needs_numpy,
     precomputed_diagonal,
     resolve_kernel,
@@ -35,7 +33,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     With s = sigma0^2, total weight W and the variance V(x) of a Gaussian process of noise s and
     unknown mean, noise included::
 
-        log q(x) = -(1 + W + alpha) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_
+        log q(x) = -(1 + W + dof) / 2 * log(V(x) / s) + 1/2 log det G(x) - log_normalizer_
 
     Choose it instead of `sklearn.neighbors.KernelDensity` or `sklearn.svm.OneClassSVM` when there
     are up to about 10,000 rows. The score ranks points; it is a density that integrates to
@@ -43,28 +41,21 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : str, callable or Kernel of sklearn.gaussian_process, default="rbf"
+    kernel : str, callable, PolynomialKernel or Kernel of sklearn.gaussian_process, default="rbf"
         "rbf" ``exp(-r^2/2)``, "laplacian" ``exp(-r)``, "matern32", "matern52",
         "rational_quadratic" ``1/(1 + r^2/2)``, where r is the Euclidean distance divided by
-        ``length_scale``; "linear" ``<x, y>``, "polynomial" ``(gamma <x, y> + coef0)^degree``,
-        "all_subsets" ``prod_j (1 + x_j y_j)``; "precomputed"; or a function ``k(X, Y)`` that
-        returns an array of shape (n, m). Parameters of a Kernel are grid keys
-        (``kernel__length_scale``).
+        ``length_scale``; "linear" ``<x, y>``, "polynomial" or a `PolynomialKernel` ``(gamma <x, y>
+        + coef0)^degree``, "all_subsets" ``prod_j (1 + x_j y_j)``; "precomputed"; or a function
+        ``k(X, Y)`` that returns an array of shape (n, m). Parameters of a kernel object are grid
+        keys (``kernel__degree``).
     length_scale : {"auto", "median"}, float or array-like of shape (n_features,), default="auto"
         Length scale of the kernels of a distance, in units of X. "median" is the median distance of
-        distinct rows. "auto" is 3.5 times the bandwidth of the Gaussian kernel density estimate
-        with the best leave-one-out likelihood on at most 500 distinct rows, one per feature
-        where their units differ much, see Notes. Other kernels do not use it.
-    gamma : float, default=None
-        Factor of the polynomial kernel, 1 / n_features if None.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel, not negative.
+        distinct rows, "auto" comes from the likelihood of rows left out, with one per feature where
+        their units differ much, see Notes. Other kernels do not use it.
     sigma0 : float, default=0.1
         Prior standard deviation in feature space, to be compared with ``sqrt(k(x, x))``, which is 1
         for kernels of a distance. Smaller follows the data more closely.
-    alpha : float, default=1.0
+    dof : float, default=1.0
         Degrees of freedom, above 0. It changes no ranking where the Jacobian is constant.
     beta : float, default=0.01
         Prior weight of mean zero in feature space, in rows. 0 and ``inf`` are the limits of an
@@ -99,7 +90,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     X_fit_ : ndarray of shape (n_samples, n_features) or None
         Training rows of positive weight; None for a precomputed kernel.
     exponent_ : float
-        ``(1 + W + alpha) / 2``.
+        ``(1 + W + dof) / 2``.
     log_floor_ : float
         Limit of the score far from all data, so that ``score_samples(X) - log_floor_`` is a log
         odds against empty space. ``-inf`` for kernels that grow, NaN where unknown.
@@ -142,18 +133,18 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     Scores of different models are comparable only when normalised: otherwise use a labelled scorer
     such as "roc_auc", or minimise the mean of `hyvarinen_score`, which needs no normaliser.
 
-    "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h and
-    takes 3.5 h, a factor chosen on nineteen novelty sets, but at least half the median distance to
-    the nearest neighbour. Features can be measured in units of their own: the root mean square
-    distance from the median, over the rows that are not at it. If that gains more than
-    ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these units. Order, copies
-    and weights of rows have no effect.
+    "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h, on
+    at most 500 distinct rows, and takes 3.5 h, a factor chosen on nineteen novelty sets, but at
+    least half the median distance to the nearest neighbour. Features can be measured in units of
+    their own: the root mean square distance from the median, over the rows that are not at it. If
+    that gains more than ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these
+    units. Order, copies and weights of rows have no effect.
 
     Under ``max_rank`` a left-out pivot takes its column along, and the row that is then described
     worst becomes a pivot: exactly the model fitted without the row where the later pivots stay.
 
     With kernels that vanish at large distances the score tends to ``log_floor_``, so the integral
-    over the whole space is infinite, whatever alpha is; hence the box.
+    over the whole space is infinite, whatever ``dof`` is; hence the box.
 
     NumPy, PyTorch and CuPy arrays are accepted under scikit-learn's ``array_api_dispatch``; fit
     and all scores run on their device in double precision with the named kernels; ``max_rank``,
@@ -184,11 +175,8 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         kernel="rbf",
         *,
         length_scale="auto",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
         sigma0=0.1,
-        alpha=1.0,
+        dof=1.0,
         beta=0.01,
         formula="exact",
         jacobian="auto",
@@ -200,11 +188,8 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     ):
         self.kernel = kernel
         self.length_scale = length_scale
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.sigma0 = sigma0
-        self.alpha = alpha
+        self.dof = dof
         self.beta = beta
         self.formula = formula
         self.jacobian = jacobian
@@ -262,11 +247,10 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         self._set_model(posterior, weight)
         left_out = self._reference.scores
         if len(left_out) > 2 and np.ptp(left_out) < 1e-8 * self.exponent_:
-            warnings.warn(
+            warn(
                 "all rows get the same score: length_scale is far too small or too large, or all "
                 "rows are equal; try length_scale='median'",
                 RuntimeWarning,
-                stacklevel=2,
             )
         return self
 
@@ -312,12 +296,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         return self
 
     def _check_X(self, X, backend, reset):
-        if backend.on_host:
-            X = check_rows(self, X, reset=reset, copy=True)
-        else:
-            xp = backend.xp
-            X = validate_data(self, X, dtype=[xp.float64, xp.float32], reset=reset)
-            X = xp.asarray(X, dtype=xp.float64, copy=True)
+        X = copy_of_rows(self, X, backend, reset)
         if reset and self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"kernel='precomputed' needs a square matrix, got {X.shape}")
         return X
@@ -331,29 +310,16 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         if self.X_fit_ is not None:
             rows = backend.to_host(self.X_fit_)
             self.support_ = resolve_support(self.support, rows, self.length_scale_)
-        self.log_normalizer_ = 0.0
+        density = LogDensity(model, self.kernel_, self.X_fit_, self.jacobian, self._used)
+        self._log_density, self.log_normalizer_ = density, 0.0
         if self.normalize is not False:
             self.log_normalizer_ = log_integral(
-                self.normalize, self._unnormalised, Box(*self.support_), self.X_fit_,
-                self.length_scale_, check_random_state(self.random_state),
+                self.normalize, density, Box(*self.support_), self.X_fit_, self.length_scale_,
+                check_random_state(self.random_state),
             )  # fmt: skip
-        self.log_floor_ = self._floor()
-        loo, _ = model.leave_one_out()
-        loo = backend.to_host(loo)
-        volume = backend.to_host(self._log_volume(self.X_fit_))
-        scores = -model.exponent * np.log(loo / model.s) + volume - self.log_normalizer_
+        self.log_floor_ = density.floor() - self.log_normalizer_
+        scores = density.of_training_rows() - self.log_normalizer_
         self._calibrate(scores, backend.to_host(weight))
-
-    def _floor(self):
-        far = self.kernel_.far_value
-        if far is None:
-            return -np.inf
-        if callable(self.jacobian) or np.isnan(far):
-            return np.nan
-        backend = self._model_backend()
-        floor = -self.exponent_ * np.log(self._model.variance(far, 0.0) / self._model.s)
-        volume = float(backend.to_host(self._log_volume(self.X_fit_[:1, :]))[0])
-        return float(floor + volume - self.log_normalizer_)
 
     # ---- scores ----------------------------------------------------------------------------------
 
@@ -374,7 +340,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         """
         self._check_query(X, "score_samples")
         X, variance = self._variance(X, diag)
-        scores = self._model.log_score(variance) + self._log_volume(X)
+        scores = self._log_density.of_variance(X, variance)
         if self.normalize is not False:
             scores = np.where(Box(*self.support_).contains(X), scores, -np.inf)
         return scores - self.log_normalizer_
@@ -425,9 +391,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             In the order of the training rows of positive weight, those of `partial_fit` last.
         """
         check_is_fitted(self)
-        variance, exponent = self._model.leave_one_out()
-        scores = self._model.log_score(variance, exponent)
-        return scores + self._log_volume(self.X_fit_) - self.log_normalizer_
+        return self._log_density.left_out() - self.log_normalizer_
 
     def score_gradient(self, X):
         """Gradient of `score_samples` in the coordinates of each row.
@@ -442,7 +406,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         gradient : ndarray of shape (n_samples, n_features)
             One row per row of X.
         """
-        return self._differentiate(self._gradient, "score_gradient", X)
+        return self._log_density.gradient(self._rows_to_differentiate(X, "score_gradient"))
 
     def hyvarinen_score(self, X):
         """Hyvarinen score ``|grad log q|^2 / 2 + laplacian log q`` of each row; smaller is better.
@@ -459,7 +423,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             In units of one over the square of the units of X.
         """
-        return self._differentiate(self._hyvarinen, "hyvarinen_score", X)
+        return self._log_density.hyvarinen(self._rows_to_differentiate(X, "hyvarinen_score"))
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density on the box ``support_``.
@@ -488,7 +452,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
         if self.n_features_in_ > 2:
             require_derivatives(self, "sample")
         return sample_box(
-            self._unnormalised, self._gradient, Box(*self.support_), self.X_fit_,
+            self._log_density, self._log_density.gradient, Box(*self.support_), self.X_fit_,
             self.length_scale_, n_samples, rng,
         )  # fmt: skip
 
@@ -512,47 +476,15 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
             diag = precomputed_diagonal(diag, self._diagonal, len(X))
         elif diag is not None:
             raise ValueError("diag is for kernel='precomputed'; leave it out")
-        return X, self._variance_of(X, diag)
+        return X, self._log_density.variance(X, diag)
 
-    def _variance_of(self, X, diag=None):
-        """Variance of validated rows, block by block."""
-        size = block_rows(self._model.posterior.half_ones.shape[0])
-        parts = [
-            self._block_variance(X[rows, :], None if diag is None else diag[rows])
-            for rows in gen_batches(X.shape[0], size)
-        ]
-        return self._model_backend().xp.concat(parts)
-
-    def _block_variance(self, X, diag=None):
-        posterior = self._model.posterior
-        if isinstance(posterior, LowRankPosterior):
-            return self._model.variance(*posterior.project_rows(X))
-        if self._precomputed:
-            K = X.copy() if self._used is None else X[:, self._used]
-        else:
-            K, diag = self.kernel_(X, self.X_fit_), self.kernel_.diag(X)
-        return self._model.variance(*posterior.project(K, diag))
-
-    def _unnormalised(self, X):
-        """Log score of validated rows, without normaliser and box."""
-        return self._model.log_score(self._variance_of(X)) + self._log_volume(X)
-
-    def _log_volume(self, X):
-        return 0.0 if self.X_fit_ is None else log_volume(self.jacobian, self.kernel_, X)
-
-    def _differentiate(self, function, name, X):
+    def _rows_to_differentiate(self, X, name):
+        """Validated rows, where the log density has derivatives."""
         check_is_fitted(self)
         self._need_host(name)
         X = self._check_X(X, NUMPY, reset=False)
         require_derivatives(self, name)
-        size = block_rows(len(self.X_fit_))
-        return np.concatenate([function(X[rows]) for rows in gen_batches(len(X), size)])
-
-    def _gradient(self, X):
-        return score_gradient(self.kernel_, self._model, self.X_fit_, X, self.jacobian == "auto")
-
-    def _hyvarinen(self, X):
-        return hyvarinen(self.kernel_, self._model, self.X_fit_, X, self.jacobian == "auto")
+        return X
 
     def _need_host(self, name):
         if not self._model_backend().on_host or self.X_fit_ is None:

@@ -37,7 +37,7 @@ and a function ``scores -> labels`` is turned into one by `resolve_oracle`. Deri
 ``sklearn.base.BaseEstimator`` to have parameters that a grid search can set.
 """
 
-from ._deadline import time_left
+from .._budget import time_left
 from ._oracles import (
     ICM,
     MILP,

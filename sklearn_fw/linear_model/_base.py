@@ -1,6 +1,5 @@
 """What the linear classifier and the linear regressor share: fits of one problem or several."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -11,8 +10,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
-from .._result import Status
+from .._budget import time_budget
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._result import Outcome, Status
 from .._threads import count_workers
 from .._validation import (
     LARGEST,
@@ -24,6 +24,7 @@ from .._validation import (
     check_sample_weight,
     check_time_limit,
 )
+from .._warnings import warn
 from ..optim._incremental._auto import Auto, choose_solver
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim._incremental._minimize_saga import ROWS, check_rows, convergence_advice, solve
@@ -35,8 +36,6 @@ from ._path import linear_path
 
 __all__ = ["AsagaModel"]
 
-# Frames from `fit` to who called it; the decorator for callbacks is one of them.
-CALLER = 2 + HAS_CALLBACKS
 # Why a solver was taken that was not chosen here.
 GIVEN = "it was given"
 
@@ -72,6 +71,10 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
         X, y, weight = self._check(X, y, sample_weight)
         settings = self._settings()
         problems = self._problems(X, y, weight)
@@ -91,7 +94,7 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
 
         solved = self._solve(problems, starts, rng, settings, begin=tasks.begin, end=end)
         for _, advice in self._missed(solved):
-            warnings.warn(advice, ConvergenceWarning, stacklevel=CALLER)
+            warn(advice, ConvergenceWarning)
         self._store(solved)
         tasks.finish()
         return self
@@ -109,13 +112,13 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
             self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
 
     def _solve(self, problems, starts, rng, settings, begin=None, end=None):
-        """Run, status, number of iterations and history of every problem.
+        """Run and `Outcome` of every problem.
 
         ``end`` gets the runs that have begun, of which all but the last are finished.
         """
         solved = []
         for problem, start in zip(problems, starts, strict=True):
-            runs = [run for run, *_ in solved]
+            runs = [run for run, _ in solved]
             hook = None if end is None else (lambda run, runs=runs: end([*runs, run]))
             solved.append(
                 solve(
@@ -127,9 +130,9 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
     def _missed(self, solved):
         """Run and advice of every problem whose budget ended before ``tol`` was reached."""
         return [
-            (run, convergence_advice(run, status, n_iter))
-            for run, status, n_iter, _ in solved
-            if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
+            (run, convergence_advice(run, outcome))
+            for run, outcome in solved
+            if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0
         ]
 
     @available_if(_keeps_memory)
@@ -173,10 +176,10 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         self._stream = None
         check_flag(self.fit_intercept, "fit_intercept")
         check_flag(self.warm_start, "warm_start")
+        check_time_limit(self.time_limit)
         return {
             "tol": check_not_negative(self.tol, "tol"),
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
-            "time_limit": check_time_limit(self.time_limit),
             "n_workers": count_workers(self.n_jobs),
             "verbose": check_integer(self.verbose, "verbose", 0),
         }
@@ -221,20 +224,17 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         return fitted | {"coef_": coef, "intercept_": intercept}
 
     def _store(self, solved):
-        runs, statuses, n_iters, histories = zip(*solved, strict=True)
+        runs, outcomes = zip(*solved, strict=True)
         bests = [run.best for run in runs]
         self._set_points([(best.coef, best.intercept) for best in bests], runs[0].problem.X.dtype)
-        self.n_iter_ = max(n_iters)
+        vars(self).update(Outcome.joined(outcomes).attributes())
         self.n_updates_ = sum(run.n_updates for run in runs)
-        self.converged_ = all(status is Status.CONVERGED for status in statuses)
-        self.status_ = max(statuses, key=list(Status).index).name.lower()
         self.objective_ = _only([best.objective for best in bests])
         gaps = [best.dual_gap for best in bests]
         self.dual_gap_ = None if None in gaps else max(gaps)
         self.gradient_mapping_ = max(best.gradient_mapping for best in bests)
         self.memory_drift_ = max(run.memory_drift for run in runs)
         self.step_size_ = _only([run.step_size for run in runs])
-        self.history_ = _join(histories)
         self._warm = None
         if self.warm_start:
             self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
@@ -323,15 +323,3 @@ def _stack(points):
 def _only(values):
     """The value of the one problem, or an array of those of several."""
     return values[0] if len(values) == 1 else np.array(values)
-
-
-def _join(histories):
-    """Histories one after the other; "output" tells several apart."""
-    joined = {
-        name: np.concatenate([np.asarray(history[name]) for history in histories])
-        for name in histories[0]
-    }
-    if len(histories) > 1:
-        lengths = [len(history["n_iter"]) for history in histories]
-        joined["output"] = np.repeat(np.arange(len(histories)), lengths)
-    return joined

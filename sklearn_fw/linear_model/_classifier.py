@@ -143,6 +143,8 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
 
     Notes
     -----
+    More than 13 parameters: most are those of the class that it replaces, under the same names.
+
     An epoch of the incremental methods costs O(nnz); memory beyond X is about 3 n + 6 d numbers for
     two classes. With several threads, or more than 260,000 sparse columns, a renumbered copy of the
     column indices of X comes on top (4 bytes per entry), which keeps together what is used

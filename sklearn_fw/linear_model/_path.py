@@ -2,7 +2,6 @@
 
 import copy
 import math
-import warnings
 
 import numpy as np
 from sklearn.base import clone
@@ -17,13 +16,12 @@ from .._validation import (
     check_positive,
     check_random_state,
 )
+from .._warnings import warn
 from ..model_selection import RegularizationPath
 from ..optim._incremental._run import Start
 
 __all__ = ["LinearPath", "linear_path"]
 
-# Frames from `_warn` to who called `regularization_path`.
-CALLER = 5
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
 WIDE = 1e4, 1e-4
 # How much stronger than needed the strongest is: more than rounding.
@@ -165,11 +163,11 @@ def linear_path(
         problems = [unit.variant(penalty=unit.penalty.scaled(strength)) for unit in units]
         solved = fitted._solve(problems, starts, rng, settings)
         missed += [(value, _excess(run), advice) for run, advice in fitted._missed(solved)]
-        n_iters.append(sum(n_iter for _, _, n_iter, _ in solved))
+        n_iters.append(sum(outcome.n_iter for _, outcome in solved))
         fitted._store(solved)
         fits.append(vars(fitted) | {"_warm": None})
         # No penalty is in the memory: it serves the next problem as it is.
-        bests = [run.best for run, *_ in solved]
+        bests = [run.best for run, _ in solved]
         starts = [Start(best.coef, best.intercept, best.memory) for best in bests]
     if missed:
         _warn(missed, grid, name)
@@ -252,9 +250,8 @@ def _excess(run):
 def _warn(missed, grid, name):
     values = sorted({value for value, _, _ in missed})
     worst, _, advice = max(missed, key=lambda miss: miss[1])
-    warnings.warn(
+    warn(
         f"{len(values)} of {len(grid)} values of {name}, from {values[0]:.3g} to {values[-1]:.3g}, "
         f"missed tol; the worst is {name} = {worst:.3g}: {advice}",
         ConvergenceWarning,
-        stacklevel=CALLER,
     )

@@ -3,9 +3,11 @@
 from ._cross_validate import cross_validate_path
 from ._displays import RegularizationPathDisplay
 from ._path import RegularizationPath, regularization_path
+from ._path_cv import RegularizationPathCV
 
 __all__ = [
     "RegularizationPath",
+    "RegularizationPathCV",
     "RegularizationPathDisplay",
     "cross_validate_path",
     "regularization_path",

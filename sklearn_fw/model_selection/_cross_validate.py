@@ -1,60 +1,97 @@
-"""Choice of a value of the grid by cross-validation along paths."""
+"""Choice of a value by cross-validation along paths, as a function."""
+
+from numbers import Real
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import Bunch, _safe_indexing, indexable
+from sklearn.base import clone, is_classifier
+from sklearn.utils import Bunch, indexable
 from sklearn.utils.parallel import delayed
 
+from .._budget import shared, time_budget
+from .._packed import length_of, take
 from .._threads import parallel
-from .._validation import check_sample_weight
+from .._validation import check_integer, check_sample_weight, find_labels
 from ._folds import split_folds
-from ._path import regularization_path
+from ._path import check_has_path, regularization_path
+from ._scoring import accepts, check_scorer
 
 __all__ = ["cross_validate_path"]
 
 
 def cross_validate_path(
-    estimator, X, y, *, sample_weight=None, cv=None, scoring=None, n_jobs=None, **options
+    estimator,
+    X,
+    y,
+    *,
+    sample_weight=None,
+    groups=None,
+    n_values=30,
+    cv=None,
+    scoring=None,
+    n_jobs=None,
+    time_limit=None,
+    **options,
 ):
     """Choose the strength of regularization by cross-validation along paths.
 
-    One path on all data, whose grid is that of all folds, and one path per fold.
+    Each fold computes its path, on which many values are judged, since a score costs one
+    prediction. A path on a grid is computed on all data first, which gives the grid and the answer;
+    paths that hold for all values between their ends are computed for the folds only, judged where
+    all of them hold, and one fit on all data ends the search.
 
     Parameters
     ----------
-    estimator : AsagaClassifier, AsagaRegressor or one whose path takes a grid
+    estimator : StructuredSVM, AsagaClassifier, AsagaRegressor or one with a path of its own
         Settings of the problem and of the solver; it is not changed.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Inputs.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Truth.
+    X : {array-like, sparse matrix} or list of n_samples inputs
+        Inputs as the estimator takes them.
+    y : array-like or list of n_samples outputs
+        Outputs as the estimator takes them.
     sample_weight : array-like of shape (n_samples,), default=None
-        Factors of the losses in the fits; the scores have no weights.
-    cv : int, splitter, iterable or None, default=None
+        Factors of the losses in the fits, and weights in the scores; a callable ``scoring`` gets
+        those if it has a parameter ``sample_weight``.
+    groups : array-like of shape (n_samples,), default=None
+        Groups for splitters that keep them together.
+    n_values : int, default=30
+        How many values are judged, if the options give none.
+    cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
     scoring : str, callable or None, default=None
-        Name of a scorer or ``scoring(estimator, X, y)``; None uses the estimator's score.
+        Name of a scorer of `sklearn_fw.metrics.SCORERS` or, for outputs in arrays, of
+        scikit-learn; or ``scoring(estimator, X, y)``; None uses the estimator's score.
     n_jobs : int or None, default=None
         Folds in parallel, through joblib.
+    time_limit : float or None, default=None
+        Seconds for everything; what is begun later makes one pass or ends at once.
     **options : dict
-        Options of `regularization_path`.
+        Options of `regularization_path`. Ends of a path such as ``C_max`` are meant for all data.
 
     Returns
     -------
     result : Bunch
-        ``path`` on all data; ``scores`` of its values on the held-out parts, an ndarray of shape
-        (n_splits, n_values); ``best_value``, of highest mean score and of these the most
-        regularized; ``best_estimator``, fitted on all data.
+        ``values`` that were judged, from strong to weak regularization; their ``scores`` on the
+        held-out parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest mean
+        score: the most regularized run of equal ones, and of it the one in the middle;
+        ``best_estimator``, fitted on all data; ``paths`` of the folds, and None, or None and the
+        ``path`` on all data, for a grid.
 
     Raises
     ------
     TypeError
-        When the path of the estimator takes no grid.
+        When the estimator has no path.
+    ValueError
+        For parameters out of range, folds that are none, and what the path refuses.
 
     See Also
     --------
-    sklearn_fw.structured.StructuredSVMCV : The same for structured outputs.
+    RegularizationPathCV : The same as an estimator.
     sklearn.model_selection.GridSearchCV : For any parameter, each value fitted on its own.
+
+    Notes
+    -----
+    Where the parameter multiplies the sum of losses over samples, as C of a structured SVM does, a
+    fold gets it in proportion to its weight, so that what is judged is one problem for all folds.
+    The linear models are judged at the C given, as scikit-learn does.
 
     Examples
     --------
@@ -67,33 +104,148 @@ def cross_validate_path(
     >>> result.scores.shape, result.best_estimator.score(X, y) > 0.95
     ((3, 5), True)
     """
+    check_has_path(estimator)
+    n_values, n_samples = check_integer(n_values, "n_values", 1), length_of(X, "X")
     X, y = indexable(X, y)
-    path = regularization_path(estimator, X, y, sample_weight=sample_weight, **options)
-    if path.grid_option is None:
-        raise TypeError(
-            f"the path of {type(estimator).__name__} chooses its breakpoints, which differ between "
-            f"folds; for a StructuredSVM use sklearn_fw.structured.StructuredSVMCV"
+    # "auto" becomes what it means for these outputs before scikit-learn looks at them.
+    resolved = getattr(estimator, "_resolved", lambda X, y: estimator)(X, y)
+    scorer = None if scoring is None else check_scorer(resolved, scoring)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, n_samples)
+    groups = _check_groups(groups, n_samples)
+    folds = split_folds(cv, y, groups, n_samples, is_classifier(resolved))
+    search = _Search(estimator, X, y, weight, folds, scorer, n_jobs, options)
+    with time_budget(time_limit):
+        make = getattr(estimator, "_path_class", None)
+        between = make is not None and make().grid_option is None
+        return search.between(n_values, make()) if between else search.on_grid(n_values)
+
+
+class _Search:
+    """What all folds share."""
+
+    def __init__(self, estimator, X, y, weight, folds, scorer, n_jobs, options):
+        self.estimator, self.X, self.y, self.weight = estimator, X, y, weight
+        self.folds, self.scorer, self.n_jobs, self.options = folds, scorer, n_jobs, options
+
+    def on_grid(self, n_values):
+        """One path on all data, whose grid is that of all folds."""
+        options, given = self.options, self.options.keys() & {"Cs", "alphas"}
+        sized = not given and accepts(self.estimator._regularization_path, "n_values")
+        sizes = {"n_values": n_values} if sized else {}
+        path = regularization_path(
+            self.estimator, self.X, self.y, sample_weight=self.weight, **sizes, **options
         )
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, len(y))
-    options[path.grid_option] = path.values_
-    splits = split_folds(cv, y, None, len(y), is_classifier(estimator))
-    scores = parallel(n_jobs)(
-        delayed(_score_fold)(estimator, X, y, sample_weight, *fold, scoring, options)
-        for fold in splits
-    )
-    best = path.values_[np.argmax(np.mean(scores, axis=0))]
-    return Bunch(
-        path=path, scores=np.array(scores), best_value=float(best),
-        best_estimator=path.estimator_at(best),
-    )  # fmt: skip
+        if path.grid_option is None:
+            raise TypeError(
+                f"the path of {type(self.estimator).__name__} has no grid_option, by which folds "
+                f"would get the same values: give the estimator a method _path_class that returns "
+                f"the class of a path that holds between its ends"
+            )
+        options = options | sizes | {path.grid_option: path.values_}
+        scores = self._parallel(_score_on_grid, (self.scorer, options))
+        best = _best(scores, path.values_)
+        return Bunch(
+            values=path.values_, scores=scores, best_value=best,
+            best_estimator=path.estimator_at(best), path=path, paths=None,
+        )  # fmt: skip
+
+    def between(self, n_values, kind):
+        """Paths of the folds, judged between the ends that all of them have."""
+        ends = [f"{kind.param_name}_min", f"{kind.param_name}_max"]
+        shares = [self._share(train) if kind.of_sum else 1.0 for train, _ in self.folds]
+        paths = self._parallel(_path_of_fold, (self.options, ends), [(share,) for share in shares])
+        starts, stops, lasts = (
+            [value * share for value, share in zip(values, shares)]
+            for values in (
+                [path.values_[0] for path in paths], [path.end_ for path in paths],
+                [path.values_[-1] for path in paths],
+            )
+        )  # fmt: skip
+        start, stop = max(starts), min(min(stops), max(lasts))
+        if self.options.get(ends[1]) is not None:
+            stop = min(stop, float(self.options[ends[1]]))
+        values = np.geomspace(start, max(start, stop), n_values)
+        own = [(path, values / share) for path, share in zip(paths, shares)]
+        scores = self._parallel(_score_between, (self.scorer,), own)
+        best = _best(scores, values)
+        chosen = clone(self.estimator).set_params(**paths[0]._params_at(best))
+        chosen.fit(self.X, self.y, sample_weight=self.weight)
+        return Bunch(
+            values=values, scores=scores, best_value=best, best_estimator=chosen, path=None,
+            paths=paths,
+        )  # fmt: skip
+
+    def _share(self, train):
+        """Weight of the samples of a fold as a part of that of all."""
+        if self.weight is None:
+            return len(train) / length_of(self.X, "X")
+        return self.weight[train].sum() / self.weight.sum()
+
+    def _parallel(self, task, common, own=None):
+        """Results of a task for all folds, each with the budget of the moment."""
+        own = [()] * len(self.folds) if own is None else own
+        data = (self.estimator, self.X, self.y, self.weight)
+        results = parallel(self.n_jobs)(
+            delayed(shared(task))(*data, *fold, *common, *parts)
+            for fold, parts in zip(self.folds, own, strict=True)
+        )
+        return np.array(results) if isinstance(results[0], np.ndarray) else results
 
 
-def _score_fold(estimator, X, y, sample_weight, train, test, scoring, options):
+def _score_on_grid(estimator, X, y, weight, train, test, scorer, options):
     """Scores on the test part of the path of the training part."""
-    weight = None if sample_weight is None else sample_weight[train]
     path = regularization_path(
-        estimator, _safe_indexing(X, train), _safe_indexing(y, train), sample_weight=weight,
-        **options,
-    )  # fmt: skip
-    return path.score_path(_safe_indexing(X, test), _safe_indexing(y, test), scoring)
+        estimator, take(X, train), take(y, train), sample_weight=_take(weight, train), **options
+    )
+    return _scores(path, X, y, weight, test, scorer, path.values_)
+
+
+def _path_of_fold(estimator, X, y, weight, train, test, options, ends, share):
+    """Path on the training part of a fold, with ends as far as those of all data."""
+    own = {
+        name: value / share if name in ends and _is_number(value) else value
+        for name, value in options.items()
+    }
+    return regularization_path(
+        estimator, take(X, train), take(y, train), sample_weight=_take(weight, train), **own
+    )
+
+
+def _is_number(value):
+    """What is none goes on to the path, which says so."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _score_between(estimator, X, y, weight, train, test, scorer, path, values):
+    """Scores on the test part of a fold."""
+    return _scores(path, X, y, weight, test, scorer, values)
+
+
+def _scores(path, X, y, weight, test, scorer, values):
+    return path.score_path(
+        take(X, test), take(y, test), scorer, at=values, sample_weight=_take(weight, test)
+    )
+
+
+def _take(weight, index):
+    return None if weight is None else weight[index]
+
+
+def _best(scores, values):
+    """Value of highest mean score; of equal ones in a row the middle, where choices are safest."""
+    mean = scores.mean(axis=0)
+    best = last = int(np.argmax(mean))  # the first: most regularized
+    while last + 1 < len(mean) and mean[last + 1] == mean[best]:
+        last += 1
+    return float(values[(best + last) // 2])
+
+
+def _check_groups(groups, n_samples):
+    """One label per sample, of which none is missing."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_samples,):
+        raise ValueError(f"groups must have shape ({n_samples},), got {groups.shape}")
+    find_labels(groups, "groups")
+    return groups

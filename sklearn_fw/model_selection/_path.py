@@ -5,8 +5,10 @@ from numbers import Real
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_number
-from ._scoring import check_scorer
+from .._budget import time_budget
+from .._packed import length_of
+from .._validation import check_array_of_numbers, check_number, check_sample_weight
+from ._scoring import check_scorer, score_with
 
 __all__ = ["RegularizationPath", "regularization_path"]
 
@@ -35,7 +37,10 @@ class RegularizationPath(ABC):
         Name of its parameter that says how strong the regularization is, "C", "alpha" or "radius".
     grid_option : str or None
         Option of `regularization_path` that asks for given values. None for a path that chooses
-        its breakpoints itself and holds for all values between them.
+        its breakpoints itself and holds for all values between them, up to ``end_``.
+    of_sum : bool
+        Whether the parameter multiplies the sum of the losses, so that a part of the data poses the
+        same problem with a value that is larger in proportion.
     values_ : ndarray of shape (n_values,)
         Values of the parameter, from strong to weak regularization.
     coefs_ : ndarray of shape (n_values, ...)
@@ -51,6 +56,7 @@ class RegularizationPath(ABC):
 
     param_name = "C"
     grid_option = None
+    of_sum = False
 
     def __init__(self, estimator, values, coefs, gaps):
         self.estimator = estimator
@@ -99,7 +105,7 @@ class RegularizationPath(ABC):
         """
         return self.estimator_at(check_number(at, "at")).predict(X)
 
-    def score_path(self, X, y, scoring=None, at=None):
+    def score_path(self, X, y, scoring=None, at=None, sample_weight=None):
         """Scores of solutions on other data.
 
         Parameters
@@ -113,6 +119,8 @@ class RegularizationPath(ABC):
             ``scoring(estimator, X, y)``; None uses the estimator's score.
         at : array-like of shape (n_values,), default=None
             Values of the parameter; None means ``values_``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; a callable ``scoring`` gets them if it has such a parameter.
 
         Returns
         -------
@@ -121,9 +129,15 @@ class RegularizationPath(ABC):
         """
         scorer = check_scorer(self.estimator, scoring)
         at = self.values_ if at is None else check_values(at, "at")
-        return np.array([self._score(scorer, X, y, value) for value in at.tolist()])
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, length_of(X, "X"))
+        return np.array([self._score(scorer, X, y, value, sample_weight) for value in at.tolist()])
 
-    def _score(self, scorer, X, y, value):
+    def _params_at(self, value):
+        """For ``set_params`` of the estimator, to pose the problem of a value."""
+        return {self.param_name: check_number(value, "value")}
+
+    def _score(self, scorer, X, y, value, weight):
         """What a scorer, maybe of the user, says of one value."""
         estimator = self.estimator_at(value)
         if not hasattr(estimator, "predict"):
@@ -132,7 +146,7 @@ class RegularizationPath(ABC):
                 f"{type(estimator).__name__}"
             )
         try:
-            score = scorer(estimator, X, y)
+            score = score_with(scorer, estimator, X, y, weight)
         except TypeError as error:
             error.add_note(f"scoring was called with the estimator of {value:g}, X and y")
             raise
@@ -152,7 +166,7 @@ def check_values(values, name):
     return values
 
 
-def regularization_path(estimator, X, y, *, sample_weight=None, **options):
+def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None, **options):
     """Solve a problem for many strengths of regularization in one run.
 
     Each solution starts from the one before, from strong to weak regularization, and comes with its
@@ -168,6 +182,9 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
         Outputs as the estimator takes them.
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses.
+    time_limit : float or None, default=None
+        Seconds for the whole path; None means the ``time_limit`` of the estimator. A structured
+        path ends there, a fit of a grid makes one pass only.
     **options : dict
         Options of the kind of path.
 
@@ -189,11 +206,10 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
           breakpoint, and the guarantee holds; "heuristic" trusts the last known gaps: fewer oracle
           calls, no guarantee.
         - max_breakpoints : int or None, default=None; largest number of breakpoints.
-        - time_limit : float or None, default=None; seconds after which no breakpoint is begun.
 
         For a `StructuredSVM` whose solver has a ``radius`` ("sp_fw", "sp_bcfw" or
         ``Extragradient(radius=...)``), whose path holds for every radius up to ``radius_max``:
-        ``eps``, ``kappa``, ``max_breakpoints`` and ``time_limit`` as before, and
+        ``eps``, ``kappa`` and ``max_breakpoints`` as before, and
 
         - radius_min : float or None, default=None; the first breakpoint, unless zero weights serve
           larger radii. None begins there.
@@ -241,7 +257,9 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     Notes
     -----
     An estimator of your own takes part with a method ``_regularization_path(X, y, *,
-    sample_weight=None, **options)`` that returns a `RegularizationPath`.
+    sample_weight=None, **options)`` that returns a `RegularizationPath`. If that holds for all
+    values up to its ``end_``, a method ``_path_class()`` that returns its class lets
+    cross-validation judge values between breakpoints.
 
     What two solutions prove about the problems between them takes the products of their weights
     and no oracle calls: weights ``w = (1 - p) w_0 + p w_1`` have a mean hinge loss of at most the
@@ -278,11 +296,18 @@ def regularization_path(estimator, X, y, *, sample_weight=None, **options):
     >>> (path.coefs_ != 0).sum(axis=1).tolist()
     [0, 2, 4, 4, 5]
     """
-    make = getattr(estimator, "_regularization_path", None)
-    if make is None or isinstance(estimator, type):
+    check_has_path(estimator)
+    if time_limit is None:
+        time_limit = getattr(estimator, "time_limit", None)
+    with time_budget(time_limit):
+        return estimator._regularization_path(X, y, sample_weight=sample_weight, **options)
+
+
+def check_has_path(estimator):
+    """Refuse what has no path, and classes in place of objects."""
+    if isinstance(estimator, type) or not hasattr(estimator, "_regularization_path"):
         kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
         raise TypeError(
             f"estimator must be a StructuredSVM, AsagaClassifier, AsagaRegressor or an object with "
             f"a method _regularization_path; got {kind}"
         )
-    return make(X, y, sample_weight=sample_weight, **options)

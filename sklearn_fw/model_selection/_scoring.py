@@ -1,9 +1,27 @@
 """Scorers by name, for single labels and for structured outputs."""
 
+import inspect
+
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import get_tags
 
-__all__ = ["check_scorer"]
+__all__ = ["accepts", "check_scorer", "score_with"]
+
+
+def score_with(scorer, estimator, X, y, sample_weight):
+    """What a scorer says; one of the user's gets weights if it has a parameter for them."""
+    takes_weights = sample_weight is not None and accepts(scorer, "sample_weight")
+    weights = {"sample_weight": sample_weight} if takes_weights else {}
+    return scorer(estimator, X, y, **weights)
+
+
+def accepts(function, name):
+    """Whether a callable has a parameter, or takes any."""
+    try:
+        known = inspect.signature(function).parameters
+    except ValueError:  # compiled functions may have none
+        return False
+    return name in known or any(p.kind is p.VAR_KEYWORD for p in known.values())
 
 
 def check_scorer(estimator, scoring):

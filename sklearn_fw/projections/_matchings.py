@@ -1,7 +1,6 @@
 """Projections onto the polytope of fractional matchings."""
 
 import functools
-import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,6 +12,7 @@ from .._validation import (
     check_magnitude,
     check_positive,
 )
+from .._warnings import warn
 
 __all__ = ["project_matching", "sinkhorn_matching"]
 
@@ -242,10 +242,9 @@ def _solve(p, v, entropic, perfect, tol, max_iter):
             break
         p, v, is_turned = np.ascontiguousarray(p.T), u, not is_turned
     if violation > goal:
-        warnings.warn(
+        warn(
             f"projection onto matchings stopped after max_iter={n_iter} steps at a distance of at "
             f"most {length * violation:.3g} > tol={tol:.3g}: raise max_iter or tol",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return (np.ascontiguousarray(z.T), v, u) if is_turned else (z, u, v)

@@ -1,8 +1,10 @@
 """Marginals of random fields and bounds on log Z; one file for each method."""
 
+from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
+from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
 from ._mrf import PairwiseMRF
@@ -10,16 +12,18 @@ from ._objective import edge_mutual_information, trw_gradient, trw_objective
 from ._perturb_and_map import PerturbAndMAPMarginals
 from ._spanning_trees import (
     matrix_tree_edge_probabilities,
-    maximum_spanning_tree_vertex,
     sampled_edge_probabilities,
 )
 from ._trw import TRWMarginals
 from ._uai import load_uai, read_uai_evidence, read_uai_solution, save_uai
 
 __all__ = [
+    "BarrierFrankWolfe",
     "ExactMarginals",
+    "LearnedMRF",
     "LoopyBPMarginals",
     "MAPResult",
+    "MRFLearner",
     "MarginalsDisplay",
     "MeanFieldMarginals",
     "PairwiseMRF",
@@ -29,7 +33,6 @@ __all__ = [
     "edge_mutual_information",
     "load_uai",
     "matrix_tree_edge_probabilities",
-    "maximum_spanning_tree_vertex",
     "read_uai_evidence",
     "read_uai_solution",
     "sampled_edge_probabilities",

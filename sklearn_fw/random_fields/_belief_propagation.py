@@ -3,28 +3,26 @@
 import dataclasses
 import functools
 import math
-import time
 from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
-from .._loop import drive
-from .._result import Status
+from .._loop import IterativeMethod, drive
+from .._result import History, Status
 from .._validation import (
     check_choice,
     check_integer,
     check_not_negative,
     check_positive,
     check_random_state,
-    check_time_limit,
 )
 from ..inference._scores import is_forest
 from ._choice import NOTHING_ALLOWED, require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import uniform_marginals
-from ._spanning_trees import matrix_tree_edge_probabilities, starting_rho, towards_best_tree
+from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
 __all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels", "make_layout"]
 
@@ -42,6 +40,9 @@ def kernels():
 class MessagePassing(MarginalsEstimator):
     """Base of the two estimators: parameters and start of a run."""
 
+    # Whether weights are edge probabilities of spanning trees; those of 1 are only if there is one.
+    _bounds = True
+
     def _start(self, mrf, tasks, rng):
         require_allowed(mrf)
         check_choice(self.update, "update", {"parallel", "random", "sequential"})
@@ -52,11 +53,9 @@ class MessagePassing(MarginalsEstimator):
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "verbose": self.verbose,
         }
-        run = Propagation(
-            mrf, self.damping, self.update, rng, check_time_limit(self.time_limit), options
-        )
+        run = Propagation(mrf, self.damping, self.update, rng, self._bounds, options)
         if tasks is not None:
-            options |= tasks.hooks(lambda: {"n_iter_": run.n_iter})
+            options |= tasks.hooks(lambda: {"n_iter_": run.history.n_iter})
         return run
 
 
@@ -95,13 +94,11 @@ class TRBPMarginals(MessagePassing):
     max_iter : int, default=1000
         Passes for each rho. A pass sends every message once.
     time_limit : float, default=None
-        Seconds after which no new pass starts.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+        Seconds after which no new pass starts, learning included.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     random_state : int, RandomState instance or None, default=None
         For ``update="random"`` and ``rho_init="sampled"``.
     verbose : int, default=0
@@ -127,6 +124,9 @@ class TRBPMarginals(MessagePassing):
         How much lower the bound might be for other probabilities, to first order.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -137,6 +137,10 @@ class TRBPMarginals(MessagePassing):
         Whether the last problem reached ``tol``.
     status_ : str
         How the last problem ended.
+    history_ : dict of str to ndarray
+        One entry per pass: "n_iter", "time", "rho_iter", "slack" (distance of the messages from
+        rest); and at the end of each choice of rho, else NaN, "objective", "dual_objective" (the
+        bound) and "dual_gap".
 
     Raises
     ------
@@ -184,7 +188,7 @@ class TRBPMarginals(MessagePassing):
     Three variables that all want to differ: log Z is 3.79, and the bound is far above.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import PairwiseMRF, TRBPMarginals
+    >>> from sklearn_fw.random_fields import PairwiseMRF, TRBPMarginals
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
     >>> trbp = TRBPMarginals().fit(triangle)
     >>> round(trbp.log_partition_upper_, 4)
@@ -205,9 +209,7 @@ class TRBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         random_state=None,
         verbose=0,
     ):
@@ -218,9 +220,7 @@ class TRBPMarginals(MessagePassing):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.random_state = random_state
         self.verbose = verbose
 
@@ -233,16 +233,19 @@ class TRBPMarginals(MessagePassing):
         if not is_known:  # for a known one, messages of zero are the answer
             rho = away_from_zero(mrf, rho)
         run = self._start(mrf, tasks, rng)
-        upper, lower = math.inf, -math.inf
-        for i in range(1, n_rho_iter + 1):
-            answer = run.solve(rho)
-            upper, lower = min(upper, answer.upper), max(lower, answer.lower)
-            direction, rho_gap = towards_best_tree(mrf, answer.marginals, rho)
-            if i == n_rho_iter or rho_gap == 0.0 or run.is_over:
-                break
-            rho = away_from_zero(mrf, rho + 2.0 / (i + 2) * direction)
-        answer.attributes["rho_gap_"] = rho_gap
-        return dataclasses.replace(answer, upper=upper, lower=lower)
+        answers = []
+
+        def solve(rho, i):
+            run.history.common["rho_iter"] = i
+            rho = rho if i == 0 else away_from_zero(mrf, rho)
+            answers.append(run.solve(rho))
+            return rho, answers[-1].marginals
+
+        choice = TreeChoice(mrf, rho, solve)
+        drive(choice, tol=0.0, max_iter=n_rho_iter, end=lambda: run.status is Status.STOPPED)
+        answers[-1].attributes["rho_gap_"] = choice.rho_gap
+        upper, lower = min(a.upper for a in answers), max(a.lower for a in answers)
+        return dataclasses.replace(answers[-1], upper=upper, lower=lower)
 
 
 class LoopyBPMarginals(MessagePassing):
@@ -270,13 +273,11 @@ class LoopyBPMarginals(MessagePassing):
     max_iter : int, default=1000
         Passes. A pass sends every message once.
     time_limit : float, default=None
-        Seconds after which no new pass starts.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+        Seconds after which no new pass starts, learning included.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     random_state : int, RandomState instance or None, default=None
         For ``update="random"``.
     verbose : int, default=0
@@ -299,6 +300,9 @@ class LoopyBPMarginals(MessagePassing):
         Edge weights: ones.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -309,6 +313,9 @@ class LoopyBPMarginals(MessagePassing):
         Whether the messages reached ``tol``.
     status_ : str
         How the run ended.
+    history_ : dict of str to ndarray
+        One entry per pass: "n_iter", "time", "slack" (distance of the messages from rest); and in
+        the last one, else NaN, "objective" and, without cycles, "dual_objective" and "dual_gap".
 
     Raises
     ------
@@ -342,7 +349,7 @@ class LoopyBPMarginals(MessagePassing):
     A chain, where the answer is exact: log Z is 2 log(1 + e) + log 2.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import LoopyBPMarginals, PairwiseMRF
+    >>> from sklearn_fw.random_fields import LoopyBPMarginals, PairwiseMRF
     >>> chain = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2)], np.eye(2))
     >>> bp = LoopyBPMarginals().fit(chain)
     >>> bool(np.isclose(bp.log_partition_, 2 * np.log(1 + np.e) + np.log(2)))
@@ -352,6 +359,8 @@ class LoopyBPMarginals(MessagePassing):
            [0.134, 0.366]])
     """
 
+    _bounds = False
+
     def __init__(
         self,
         *,
@@ -360,9 +369,7 @@ class LoopyBPMarginals(MessagePassing):
         tol=1e-2,
         max_iter=1000,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         random_state=None,
         verbose=0,
     ):
@@ -371,71 +378,66 @@ class LoopyBPMarginals(MessagePassing):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.random_state = random_state
         self.verbose = verbose
 
     def _infer(self, mrf, learned=None, tasks=None):
         rng = check_random_state(self.random_state)
-        run = self._start(mrf, tasks, rng)
-        answer = run.solve(np.ones(mrf.n_edges))
-        # Weights of 1 are edge probabilities of spanning trees only if the graph is one.
-        return answer if run.is_forest else dataclasses.replace(answer, upper=math.inf)
+        return self._start(mrf, tasks, rng).solve(np.ones(mrf.n_edges))
 
 
-class Propagation:
-    """Messages of one random field, for `drive`; ``rho`` may change between two drives."""
+class Propagation(IterativeMethod):
+    """Messages of one random field; ``rho`` may change between two loops."""
 
     certificate = "slack"
 
-    def __init__(self, mrf, damping, update, rng, time_limit, options):
+    def __init__(self, mrf, damping, update, rng, bounds, options):
         self.mrf, self.update, self.rng, self.options = mrf, update, rng, options
-        self.deadline = time.perf_counter() + time_limit
+        self.history = History()
         self.is_forest = is_forest(mrf.edges, mrf.n_variables)
+        self.bounds = bounds or self.is_forest
         self.damping = 0.0 if self.is_forest else float(damping)
         self.layout = make_layout(mrf)
         self.messages = np.zeros(self.layout.message_start[-1])
         self.slack = np.empty(len(self.layout.end))
         self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
         self.order = np.arange(mrf.n_variables)
-        self.rho, self.n_iter = None, 0
-
-    @property
-    def is_over(self):
-        """Whether no further problem is to be solved."""
-        return self.status is Status.STOPPED or time.perf_counter() >= self.deadline
+        self.rho = None
 
     def solve(self, rho):
-        """The `Inference` with given edge weights; ``upper`` is meant for edge probabilities."""
+        """The `Inference` with given edge weights."""
         self.set_rho(rho)
-        time_limit = self.deadline - time.perf_counter()
-        self.status, _, history = drive(self, time_limit=time_limit, **self.options)
-        mu = np.empty_like(self.theta)
+        outcome = drive(self, history=self.history, **self.options)
+        self.status = outcome.status
+        answer = self.solution()
+        self.history.amend(objective=answer.log_partition)
+        if self.bounds:
+            gap = answer.upper - answer.log_partition
+            self.history.amend(dual_objective=answer.upper, dual_gap=gap)
+        outcome = outcome._replace(n_iter=self.history.n_iter, history=self.history.columns())
+        answer.attributes |= {"rho_": rho, **outcome.attributes()}
+        if self.status not in (Status.CONVERGED, Status.STOPPED):
+            text = (
+                f"messages are {self.history.rows[-1]['slack']:.2g} nats from rest, tol="
+                f"{self.options['tol']:g}, after {outcome.n_iter} passes: increase max_iter, "
+                f"time_limit or damping, or loosen tol"
+            )
+            answer.notes.append(ConvergenceWarning(text))
+        return answer
+
+    def solution(self):
+        """The `Inference` that the messages give."""
+        mu, rho = np.empty_like(self.theta), self.rho
         estimate, upper, lower = kernels().conclude(self.layout, self.theta, rho, self.messages, mu)
         if upper == -math.inf:
             raise ValueError(NOTHING_ALLOWED)
         if not self.is_forest:
             lower = kernels().product_bound(self.layout, self.mrf.theta, mu)
-        attributes = {
-            "rho_": rho,
-            "n_iter_": self.n_iter,
-            "converged_": self.status is Status.CONVERGED,
-            "status_": self.status.name.lower(),
-        }
-        notes = []
-        if self.status not in (Status.CONVERGED, Status.STOPPED):
-            text = (
-                f"messages are {history['slack'][-1]:.2g} nats from rest, tol="
-                f"{self.options['tol']:g}, after {self.n_iter} passes: increase max_iter, "
-                f"time_limit or damping, or loosen tol"
-            )
-            notes.append(ConvergenceWarning(text))
+        if not self.bounds:
+            upper = math.inf
         constant = self.mrf.constant
-        return Inference(
-            mu, constant + estimate, constant + upper, constant + lower, attributes, notes
-        )
+        return Inference(mu, constant + estimate, constant + upper, constant + lower)
 
     def set_rho(self, rho):
         """Take other edge weights; the share of each edge in the potentials of nodes stays."""
@@ -460,12 +462,8 @@ class Propagation:
         if self.update == "sequential":
             # Up and down: on a chain two passes are exact.
             self.order = np.ascontiguousarray(self.order[::-1])
-        self.n_iter += 1
-        return {"slack": float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))}
-
-    def certify(self):
-        """Every row is a certificate; `drive` never needs another."""
-        raise AssertionError("unreachable")
+        slack = float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))
+        return {"slack": slack}
 
 
 def make_layout(mrf):

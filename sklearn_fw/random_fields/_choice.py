@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inference._deadline import deadline_after
+from .._budget import time_budget
 from ..inference._oracles import BestOf, TreeMaxProduct
 from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
@@ -41,7 +41,7 @@ def choose(mrf, time_limit=math.inf):
     if seconds <= min(time_limit, sys.float_info.max):
         return Choice(oracle, True, f"exact by elimination: {size}, about {seconds:.2g} s")
     if math.isfinite(seconds):
-        why = f"elimination needs about {seconds:.2g} s, time_limit is {time_limit:g}"
+        why = f"elimination needs about {seconds:.2g} s, time_limit is {time_limit:.2g}"
     else:
         why = f"elimination needs {size}, or too many of them"
     return Choice(BestOf(), False, f"approximate: {why}")
@@ -70,9 +70,11 @@ def require_allowed(mrf, oracle=None):
     if not np.any(mrf.theta == -np.inf):
         return
     try:
-        with deadline_after(math.inf if oracle is not None else CHECK_SECONDS):
-            asked = choose(mrf, CHECK_SECONDS).oracle if oracle is None else oracle
-            _, value, bound = asked.argmax(mrf.scores())
+        if oracle is None:
+            with time_budget(CHECK_SECONDS, ends_oracles=True):
+                _, value, bound = choose(mrf, CHECK_SECONDS).oracle.argmax(mrf.scores())
+        else:
+            _, value, bound = oracle.argmax(mrf.scores())
     except TimeoutError:
         return
     if bound == -np.inf:

@@ -1,30 +1,27 @@
 """What all estimators of marginals share: input, learning, completion of rows, and scores."""
 
 import os
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
+from .._budget import time_budget
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._validation import (
     check_data,
     check_flag,
     check_integer,
     check_random_state,
-    check_sample_weight,
 )
+from .._warnings import warn
 from ..inference._scores import is_forest
 from ._forest_rows import ForestRows
-from ._learning import check_learning, learn_mrf
+from ._learning import MRFLearner
 from ._mrf import SOFT, PairwiseMRF
 
 __all__ = ["Inference", "MarginalsEstimator"]
-
-# Frames from `fit` to who called it; the decorator for callbacks is one of them.
-CALLER = 2 + HAS_CALLBACKS
 
 
 @dataclass
@@ -42,9 +39,10 @@ class Inference:
 class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
     """Base: a subclass says how one random field is inferred (`_infer`).
 
-    Subclasses have the parameters ``edges``, ``pseudocount`` and ``n_states`` of learning.
+    Subclasses have a parameter ``learner``.
     """
 
+    _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
     _sums_forests = False  # whether answers on forests are the sums over all labellings
 
     def _infer(self, mrf, learned=None, tasks=None):
@@ -74,34 +72,64 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
-        learned = None
         check_random_state(getattr(self, "random_state", None))
         check_flag(getattr(self, "warm_start", False), "warm_start")
-        check_learning(self.edges, self.pseudocount, self.n_states)
+        self._part("learner")._check()
+        with self._budget():
+            mrf, learned = self._field(X, sample_weight)
+            tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
+            inference = self._infer(mrf, learned, tasks)
+        for note in inference.notes:
+            warn(note)
+        self._store(mrf, inference)
+        self.learning_history_ = {} if learned is None else learned.history
+        tasks.finish()
+        return self
+
+    def _part(self, name):
+        """The object that a parameter is, or the default one."""
+        part, kind = getattr(self, name), self._defaults[name]
+        if not (part is None or isinstance(part, kind)):
+            raise TypeError(f"{name} must be a {kind.__name__} or None, got {part!r}")
+        return kind() if part is None else part
+
+    def set_params(self, **params):
+        """Set parameters of this estimator and of its parts.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters, those of parts as ``learner__pseudocount``; a part that is None becomes the
+            default one first.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        for name, kind in self._defaults.items():
+            if getattr(self, name) is None and any(key.startswith(f"{name}__") for key in params):
+                params = {name: kind(), **params}
+        return super().set_params(**params)
+
+    def _budget(self):
+        """The seconds of one inference, which oracles heed, too."""
+        return time_budget(getattr(self, "time_limit", None), ends_oracles=True)
+
+    def _field(self, X, sample_weight):
+        """The random field that X is or from which it is learned, and what is known of it then."""
         if isinstance(X, str | os.PathLike):
             X = PairwiseMRF.from_uai(X)
         if isinstance(X, PairwiseMRF):
             if sample_weight is not None:
                 raise ValueError("sample_weight weighs the rows of a table; X is a random field")
-            mrf = X
-            self.n_features_in_ = mrf.n_variables
+            self.n_features_in_ = X.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
-        else:
-            X = check_data(self, X, ensure_all_finite="allow-nan")
-            weight = check_sample_weight(sample_weight, len(X))
-            learned = learn_mrf(
-                X, edges=self.edges, pseudocount=self.pseudocount, n_states=self.n_states,
-                sample_weight=weight,
-            )  # fmt: skip
-            mrf = learned.mrf
-            mrf.names = list(getattr(self, "feature_names_in_", [])) or None
-        tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
-        inference = self._infer(mrf, learned, tasks)
-        for note in inference.notes:
-            warnings.warn(note, stacklevel=CALLER)
-        self._store(mrf, inference)
-        tasks.finish()
-        return self
+            return X, None
+        X = check_data(self, X, ensure_all_finite="allow-nan")
+        learned = self._part("learner").learn(X, sample_weight)
+        learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
+        return learned.mrf, learned
 
     def _store(self, mrf, inference):
         self.mrf_ = mrf
@@ -168,13 +196,14 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
                 answer[:] = self.marginals_
             elif len(free):
                 mrf = self.mrf_.condition(dict(zip(observed.tolist(), row[observed].tolist())))
-                inference = self._infer(mrf)
+                with self._budget():
+                    inference = self._infer(mrf)
                 notes += inference.notes[-1:]
                 node, _ = padded(mrf, inference.marginals)
                 answer[free, : node.shape[1]] = node
         if notes:
             text = f"{len(notes)} of {len(rows)} different rows, the first: {notes[0]}"
-            warnings.warn(type(notes[0])(text), stacklevel=2)
+            warn(type(notes[0])(text))
         return answers[source.reshape(-1)]
 
     def score_samples(self, X):
@@ -229,11 +258,10 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def _log_normalizer(self):
         if np.isfinite(self.log_partition_upper_):
             return self.log_partition_upper_
-        warnings.warn(
+        warn(
             f"{type(self).__name__} has no upper bound on log Z here: scores use the estimate "
             f"{self.log_partition_:.6g} and are no lower bounds",
             UserWarning,
-            stacklevel=3,
         )
         return self.log_partition_
 

@@ -29,12 +29,10 @@ class ExactMarginals(MarginalsEstimator):
         Most numbers in the table of a variable and the neighbours that it has when it is
         eliminated; the guard against a fit that needs all memory. 2^26 numbers are 512 MB, and
         reached at induced width 25 with two states. Not needed without cycles.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
 
     Attributes
     ----------
@@ -46,6 +44,9 @@ class ExactMarginals(MarginalsEstimator):
         Log Z, three times.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -78,7 +79,7 @@ class ExactMarginals(MarginalsEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_fw.inference import ExactMarginals, PairwiseMRF
+    >>> from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
     >>> exact = ExactMarginals().fit(triangle)
     >>> bool(np.isclose(exact.log_partition_, np.log(2 * np.exp(-6) + 6 * np.exp(2))))
@@ -90,11 +91,9 @@ class ExactMarginals(MarginalsEstimator):
     (2, 3)
     """
 
-    def __init__(self, max_table_size=2**26, *, edges="tree", pseudocount=1.0, n_states="auto"):
+    def __init__(self, max_table_size=2**26, *, learner=None):
         self.max_table_size = max_table_size
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
 
     _sums_forests = True
 

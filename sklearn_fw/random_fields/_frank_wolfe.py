@@ -1,52 +1,30 @@
 """Fully corrective Frank-Wolfe on the tree-reweighted objective (Krishnan et al., 2015)."""
 
 import math
-import time
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from .._loop import drive
-from .._result import Status
+from .._budget import budget_now
+from .._kernels.common.step_rules import FW
+from .._loop import IterativeMethod, drive
+from .._result import History, Status
+from ..inference._oracles._icm import ICM
+from ..optim.domains import MarginalPolytope
 from ._objective import make_energy, uniform_marginals
-from ._spanning_trees import towards_best_tree
+from ._spanning_trees import TreeChoice
 
-__all__ = ["Settings", "TRWRun", "tighten"]
+__all__ = ["TRWRun", "tighten"]
 
 PATIENCE = 5  # small estimated gaps in a row that end a run whose oracle proves nothing
 CORRECTION_STEPS = 100  # in one correction, as in the authors' program
-LOOSE = 0.1  # part of a large gap that a correction may leave
 LOCAL_SEARCHES = 30  # between two oracle calls
 TRACE = 1e-9  # weights below are zeros that came out of sums
 REMAINDER = 1e-2  # of the uniform point in a mixture that counts as finished
 FLOOR = 1e-8  # added to marginals inside logarithms when nothing keeps them away from zero
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What `TRWMarginals` was asked for."""
-
-    contraction: str
-    delta: float
-    correction: str | None
-    correction_every: int
-    correction_tol: object
-    local_search: str | None
-    tol: float
-
-    def tol_of_correction(self, gap):
-        """Pairwise gap at which a correction ends, given the gap outside of it."""
-        if self.correction_tol != "auto":
-            return self.correction_tol
-        # The authors' choice where gaps are a few nats; large graphs begin with thousands. Anything
-        # looser than the goal would stall the outer loop.
-        auto = max(0.5, LOOSE * gap) if gap >= 1.0 else 0.05
-        return auto if self.tol >= 0.25 else min(auto, self.tol / 5)
-
-
-class TRWRun:
-    """State of the method, for `drive`; ``rho`` may change between two drives.
+class TRWRun(IterativeMethod):
+    """State of the method; ``rho`` may change between two loops.
 
     One step moves to the vertex found last, corrects, and asks the oracle at the new point, so that
     the certificate always belongs to the point that stands here.
@@ -54,18 +32,21 @@ class TRWRun:
 
     certificate = "stopping_gap"
 
-    def __init__(self, mrf, theta, polytope, settings):
+    def __init__(self, mrf, theta, polytope, settings, *, tol, local_search=False):
         from .._kernels.graphs import trw
 
         self._kernels = trw
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
-        self.kind = {"fw": trw.FW, "pfw": trw.PAIRWISE, "mfw": trw.AWAY, None: None}[
-            settings.correction
+        self._nearby = None  # labellings that local search finds
+        if isinstance(polytope, MarginalPolytope):
+            self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
+        self.tol, self.local_search = tol, local_search
+        self.kind = {"fw": trw.FW, "pairwise": trw.PAIRWISE, "away": trw.AWAY, None: None}[
+            settings.variant
         ]
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
         self.upper, self._visited = math.inf, {}
-        self.n_calls, self.rho_iter, self.rows = 0, 0, []
-        self._started = time.perf_counter()
+        self.n_calls, self.history = 0, History()
         self._numbers = {}
         self._labels = []
         size = len(theta)
@@ -122,9 +103,10 @@ class TRWRun:
 
     def _number(self, vertex):
         """Number of the atom that a vertex is, which is added if it is new."""
-        key = vertex.places.tobytes() + (b"" if vertex.shares is None else vertex.shares.tobytes())
+        key = vertex.key
         if key not in self._numbers:
-            self._numbers[key] = self._add(vertex.places, vertex.shares)
+            shares = None if isinstance(vertex.values, float) else vertex.values
+            self._numbers[key] = self._add(vertex.places, shares)
             self._labels.append(vertex.labels)
             # Two fractional vertices may round to one labelling, which counts once.
             name = vertex.labels.astype(np.int32).tobytes()
@@ -134,7 +116,7 @@ class TRWRun:
     def resume(self, labellings, weights, delta):
         """Start from a mixture of labellings; ``weights[0]`` is that of the uniform point."""
         for labels in labellings:
-            self._number(self.polytope.vertex(labels))
+            self._number(self.polytope._atom(labels))
         self.alpha[:] = weights
         if self.settings.contraction == "adaptive" and delta > 0.0:
             self.delta = min(self.delta, delta)
@@ -142,14 +124,13 @@ class TRWRun:
 
     # ---- the method ----------------------------------------------------------------------------
 
-    def set_rho(self, rho, rho_iter):
+    def set_rho(self, rho):
         """Take other edge appearance probabilities; the point stays."""
         self.rho = rho
         floor = FLOOR if self.delta == 0.0 else 0.0
         self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
         self._vertex = None
         self._small = 0
-        self.rho_iter = rho_iter
 
     def step(self):
         """Move to the vertex found last, correct, and ask for the next one."""
@@ -158,8 +139,8 @@ class TRWRun:
         self._ask()
         row = {
             "n_oracle_calls": self.n_calls,
-            "rho_iter": self.rho_iter,
-            "log_partition": self.log_partition,
+            "objective": self.log_partition,
+            "dual_objective": self.log_partition + self.gap,
             "log_partition_upper": self.upper,
             "dual_gap": self.gap,
             "estimated_gap": self.estimated_gap,
@@ -167,12 +148,11 @@ class TRWRun:
             "delta": self.delta,
             "n_vertices": self._n_atoms,
         }
-        self.rows.append({**row, "time": time.perf_counter() - self._started})
-        return {name: x for name, x in row.items() if math.isfinite(x)}
+        return {name: x if math.isfinite(x) else None for name, x in row.items()}
 
-    def certify(self):
-        """Every row is a certificate of the current point; `drive` never needs another."""
-        raise AssertionError("unreachable")
+    def solution(self):
+        """The marginals."""
+        return self.mu
 
     def correct(self, tol):
         """Maximise over the hull of the atoms found so far."""
@@ -217,25 +197,24 @@ class TRWRun:
         self._kernels.gradient(self.energy, self.mu, self._slopes)
         here = float(self._slopes @ self.mu)
         start = self._labels[-1] if self._labels else None
-        vertex = self.polytope.best(self._slopes, start)
+        vertex = self.polytope.lmo(-self._slopes, start)
+        bound = -vertex.bound
         self.n_calls += 1
-        if vertex.value <= here and vertex.bound > here and hasattr(self.polytope, "improve"):
+        if -vertex.value <= here < bound and self._nearby is not None:
             # An oracle without guarantee found nothing better than the point itself.
-            rounded = self._mean_labels()
-            better = self.polytope.improve(self._slopes, rounded)
-            if better.value > vertex.value:
-                vertex = better._replace(bound=vertex.bound)
+            better = self._nearby.lmo(-self._slopes, self._mean_labels())
+            vertex = better if better.value < vertex.value else vertex
         self._vertex = vertex
         self._last = self._number(vertex)
-        self.estimated_gap = vertex.value - here
+        self.estimated_gap = -vertex.value - here
         # Near zero the logarithms are not those of the objective: then nothing is certified.
-        self.gap = vertex.bound - here if self.energy.floor == 0.0 else math.inf
+        self.gap = bound - here if self.energy.floor == 0.0 else math.inf
         self.upper = min(self.upper, self.log_partition + self.gap)
-        small = self.estimated_gap <= self.settings.tol
+        small = self.estimated_gap <= self.tol
         self._small = self._small + 1 if small else 0
-        if self.gap <= self.settings.tol:
+        if self.gap <= self.tol:
             self.stopping_gap = self.gap
-        elif vertex.bound <= vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
+        elif bound <= -vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
             self.stopping_gap = max(self.estimated_gap, 0.0)
         else:
             self.stopping_gap = math.inf
@@ -263,8 +242,8 @@ class TRWRun:
         kernels.step_to(self.energy, self.atoms, self._last, self.delta, self.mu, self.alpha)
         gap = max(self.estimated_gap, 0.0)
         if self.n_calls % settings.correction_every == 0:
-            self.correct(settings.tol_of_correction(gap))
-        if settings.local_search is not None and gap >= settings.tol:
+            self.correct(settings._tol_of_correction(gap, self.tol))
+        if self.local_search and gap >= self.tol:
             self._search_locally()
 
     def _search_locally(self):
@@ -273,7 +252,7 @@ class TRWRun:
         for _ in range(LOCAL_SEARCHES):
             slopes = np.empty_like(self.mu)
             self._kernels.gradient(self.energy, self.mu, slopes)
-            vertex = self.polytope.improve(slopes, labels)
+            vertex = self._nearby.lmo(-slopes, labels)
             if np.array_equal(vertex.labels, labels):
                 return
             labels = vertex.labels
@@ -285,59 +264,52 @@ class TRWRun:
         return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
 
 
-def tighten(run, rho, *, n_rho_iter, rho_step, max_calls, time_limit, **options):
+def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     """Minimise over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
 
     Returns the probabilities of the last problem solved, how far they may be from the best ones
     (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.
     """
     max_iter = options.pop("max_iter")
-    deadline = time.perf_counter() + time_limit
     status = Status.RUNNING
 
     def is_over():
-        spent = run.n_calls >= max_calls or time.perf_counter() >= deadline
+        spent = run.n_calls >= max_calls or budget_now().is_spent
         return spent or status is Status.STOPPED
 
     def solve(rho, i):
         nonlocal status
-        run.set_rho(rho, i)
+        if i and is_over():  # within a line search: the last problem solved counts
+            return run.rho, run.mu
+        run.set_rho(rho)
+        run.history.common["rho_iter"] = i
         if i:
             run.correct(0.5)  # often no oracle call is needed after this
         status, _, _ = drive(
             run,
-            tol=run.settings.tol,
+            tol=run.tol,
             max_iter=max(1, min(max_iter, max_calls - run.n_calls)),
-            time_limit=deadline - time.perf_counter(),
+            history=run.history,
             **options,
         )
+        return rho, run.mu
 
-    solve(rho, 0)
-    for i in range(1, n_rho_iter + 1):
-        direction, rho_gap = towards_best_tree(run.mrf, run.mu, rho)
-        if i == n_rho_iter or rho_gap == 0.0 or is_over():
-            return rho, rho_gap, status
-        step = 2.0 / (i + 2)
-        if rho_step == "line_search":
-            step = _best_step(rho, direction, partial(solve, i=i), run, is_over)
-            if is_over():
-                rho = run.rho  # of the last problem solved
-                continue
-        rho = rho + step * direction
-        solve(rho, i)
+    def best_step(state):
+        """Step of least bound; the end of the segment would make probabilities zero."""
+        from scipy.optimize import minimize_scalar
 
+        def bound(step):
+            solve(choice.rho + step * choice.trees.direction(FW), state.n_iter + 1)
+            return run.bound
 
-def _best_step(rho, direction, solve, run, is_over):
-    """Step of least bound; the end of the segment would make probabilities zero."""
-    from scipy.optimize import minimize_scalar
+        options = {"xatol": 5e-4}
+        found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options=options)
+        return float(found.x)
 
-    def bound(step):
-        if not is_over():
-            solve(rho + step * direction)
-        return run.bound
-
-    found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options={"xatol": 5e-4})
-    return float(found.x)
+    rule = best_step if run.settings.rho_step_size == "line_search" else None
+    choice = TreeChoice(run.mrf, rho, solve, rule)
+    drive(choice, tol=0.0, max_iter=n_rho_iter, end=is_over)
+    return choice.rho, choice.rho_gap, status
 
 
 def _grown(array, size):

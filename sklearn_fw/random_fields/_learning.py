@@ -4,14 +4,21 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
-from .._validation import check_not_negative, check_strength
+from .._loop import IterativeMethod, drive
+from .._result import Status
+from .._validation import check_not_negative, check_sample_weight, check_strength, check_table
+from .._warnings import warn
+from ..inference._layout import check_edges
 from ..inference._scores import as_array, integers, is_forest
+from ..optim.domains import SpanningTrees
 from ._forest_rows import ForestRows
-from ._mrf import PairwiseMRF, check_edges
-from ._spanning_trees import matrix_tree_edge_probabilities, maximum_spanning_tree_vertex
+from ._mrf import PairwiseMRF
+from ._spanning_trees import matrix_tree_edge_probabilities
 
-__all__ = ["LearnedMRF", "check_learning", "learn_mrf"]
+__all__ = ["LearnedMRF", "MRFLearner"]
 
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
 # random completions of each row for graphs with cycles.
@@ -19,67 +26,154 @@ EM_ROUNDS, EM_GAIN, COMPLETIONS = 500, 1e-7, 20
 
 
 class LearnedMRF(NamedTuple):
-    """A random field whose surrogate optimum is known, since it was made from it."""
+    """Answer of `MRFLearner.learn`: a random field that maximises its own tree-reweighted bound.
+
+    Parameters
+    ----------
+    mrf : PairwiseMRF
+        The random field.
+    marginals : ndarray of shape (size,)
+        Those of the rows, in the order of ``mrf.theta``.
+    rho : ndarray of shape (n_edges,)
+        Edge probabilities for which they are the maximiser.
+    rows : ndarray of shape (n_rows, n_variables), int32, or None
+        The distinct rows of the table; None for forests learned from incomplete rows.
+    weight : ndarray of shape (n_rows + 1,) or None
+        Their shares in the marginals, after that of the uniform distribution.
+    history : dict of str to ndarray
+        Of expectation and maximisation, see ``learning_history_`` of the estimators.
+    """
 
     mrf: PairwiseMRF
-    marginals: np.ndarray  # (size,), in the order of mrf.theta
-    rho: np.ndarray  # (n_edges,)
-    # (n_rows, n_variables) the distinct rows of the table, int32, and (n_rows + 1,) their shares in
-    # the marginals after that of the uniform; None for forests learned from incomplete rows
+    marginals: np.ndarray
+    rho: np.ndarray
     rows: np.ndarray | None
     weight: np.ndarray | None
+    history: dict = {}
 
 
 # States of a variable, and entries of all tables of pairs, that still fit into memory.
 MOST_STATES, MOST_ENTRIES = 2**20, 2**28
 
 
-def check_learning(edges, pseudocount, n_states):
-    """The parameters of learning, before it is known whether X is a table."""
-    if check_not_negative(pseudocount, "pseudocount") == 0:
-        raise ValueError("pseudocount must be positive: potentials would be -inf for unseen pairs")
-    check_strength(pseudocount, "pseudocount")
-    _given_states(n_states)
-    _given_edges(edges)
+class MRFLearner(BaseEstimator):
+    """How a random field is learned from a table of states: by the likelihood, in closed form.
 
+    With smoothed marginals mu of the rows and edge probabilities rho, the potentials ``theta_i =
+    log mu_i`` and ``theta_ij = rho_ij log(mu_ij / (mu_i mu_j))`` maximise the tree-reweighted
+    likelihood: mu is the maximiser and 0 the maximum of the tree-reweighted objective. On forests
+    that is the likelihood itself. All estimators of marginals take such an object as ``learner``.
 
-def learn_mrf(X, *, edges, pseudocount, n_states, sample_weight):
-    """Potentials that maximise the tree-reweighted likelihood of the rows of ``X``.
+    Parameters
+    ----------
+    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
+        Which pairs of columns interact. "tree" is the best tree (Chow and Liu).
+    pseudocount : float, default=1.0
+        Rows of uniform states that are added to the observations.
+    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
+        States of each column; "auto" is the largest seen plus one.
 
-    With smoothed marginals mu of the rows and edge probabilities rho, ``theta_i = log mu_i`` and
-    ``theta_ij = rho_ij log(mu_ij / (mu_i mu_j))`` make mu the maximiser and 0 the maximum of the
-    tree-reweighted objective. Cost: n_samples times the number of edges (of all pairs for "tree").
+    See Also
+    --------
+    TRWMarginals : Learns by itself when it is given a table.
+
+    Notes
+    -----
+    Cost: n_samples times the number of edges (of all pairs for "tree").
 
     Where entries are missing (NaN), the likelihood of what is there is maximised, by expectation
-    and maximisation (`_expect`), over distributions on one forest: the best tree by the pairs of
-    entries that are there, among ``edges``. A graph with cycles is then learned in closed form from
-    random completions of the rows by that forest.
+    and maximisation, over distributions on one forest: the best tree by the pairs of entries that
+    are there, among ``edges``. A graph with cycles is then learned in closed form from random
+    completions of the rows by that forest.
+
+    References
+    ----------
+    .. [1] C. K. Chow, C. N. Liu, "Approximating discrete probability distributions with dependence
+       trees", IEEE Transactions on Information Theory 14, 1968.
+    .. [2] M. J. Wainwright, T. S. Jaakkola, A. S. Willsky, "Tree-reweighted belief propagation
+       algorithms and approximate ML estimation by pseudo-moment matching", AISTATS 2003.
+
+    Examples
+    --------
+    >>> from sklearn_fw.random_fields import MRFLearner
+    >>> learned = MRFLearner(pseudocount=0.1).learn([[0, 0], [1, 1], [1, 1], [0, 0]])
+    >>> learned.mrf.edges.tolist()
+    [[0, 1]]
     """
-    pseudocount = check_strength(pseudocount, "pseudocount")
-    states = _states(X)[sample_weight > 0]
-    sample_weight = sample_weight[sample_weight > 0]
-    n_states = _numbers_of_states(states, n_states)
-    pairs = _pairs(edges, states.shape[1])
-    n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
-    if n_entries > MOST_ENTRIES:
-        raise ValueError(
-            f"the columns of X have up to {n_states.max()} states, so that the tables of "
-            f"{len(pairs)} pairs would have {n_entries:.3g} entries: merge states, or give edges"
+
+    def __init__(self, edges="tree", *, pseudocount=1.0, n_states="auto"):
+        self.edges = edges
+        self.pseudocount = pseudocount
+        self.n_states = n_states
+
+    def _check(self):
+        """Refuse parameters that no table could be learned with."""
+        if check_not_negative(self.pseudocount, "pseudocount") == 0:
+            raise ValueError(
+                "pseudocount must be positive: potentials would be -inf for unseen pairs"
+            )
+        check_strength(self.pseudocount, "pseudocount")
+        _given_states(self.n_states)
+        _given_edges(self.edges)
+
+    def learn(self, X, sample_weight=None):
+        """Learn potentials.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables)
+            Rows of states 0, 1, ...; NaN marks missing entries.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight k of a row counts as k copies of it.
+
+        Returns
+        -------
+        learned : LearnedMRF
+            The random field ``mrf`` and what is known of it.
+
+        Raises
+        ------
+        ValueError
+            For parameters out of range, tables that hold no states, and edges that do not exist.
+        """
+        self._check()
+        X = check_table(X, ensure_all_finite="allow-nan")
+        weight = check_sample_weight(sample_weight, len(X))
+        states = _states(X)[weight > 0]
+        weight = weight[weight > 0]
+        n_states = _numbers_of_states(states, self.n_states)
+        pairs = _pairs(self.edges, states.shape[1])
+        n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
+        if n_entries > MOST_ENTRIES:
+            raise ValueError(
+                f"the columns of X have up to {n_states.max()} states, so that the tables of "
+                f"{len(pairs)} pairs would have {n_entries:.3g} entries: merge states, or give "
+                f"edges"
+            )
+        counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
+        missing, best_tree = (
+            (states < 0).any(),
+            isinstance(self.edges, str) and self.edges == "tree",
         )
-    counts = _Counts(states, n_states, sample_weight, pseudocount, pairs)
-    missing = (states < 0).any()
-    if missing or (isinstance(edges, str) and edges == "tree"):
-        information = counts.information()
-        kept = maximum_spanning_tree_vertex(pairs, states.shape[1], information) > 0
-        if missing:
-            # Pairs that were never seen together say nothing of each other.
-            forest = counts.of(pairs[kept & (counts.n_seen > 0)])
-            answer, rows, weight = _expect(forest, states, sample_weight)
-            if (isinstance(edges, str) and edges == "tree") or is_forest(pairs, states.shape[1]):
-                return answer
-            return _Counts(rows, n_states, weight, pseudocount, pairs).closed_form()
-        counts = counts.of(pairs[kept])
-    return counts.closed_form()
+        if not (missing or best_tree):
+            return counts.closed_form()
+        kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
+        if not missing:
+            return counts.of(pairs[kept]).closed_form()
+        # Pairs that were never seen together say nothing of each other.
+        run = _Expectation(counts.of(pairs[kept[counts.n_seen[kept] > 0]]))
+        outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
+        if outcome.status is Status.TIME_LIMIT:
+            warn(
+                f"time_limit ended the learning of potentials after {outcome.n_iter} rounds, which "
+                f"still gained more than {EM_GAIN:g} nats per row each: increase time_limit",
+                ConvergenceWarning,
+            )
+        answer = run.solution()._replace(history=outcome.history)
+        if best_tree or is_forest(pairs, states.shape[1]):
+            return answer
+        completed = _Counts(*run.completed(), float(self.pseudocount), pairs)
+        return completed.closed_form()._replace(history=outcome.history)
 
 
 class _Counts:
@@ -141,8 +235,8 @@ def _field(node, edge, pairs, rho):
     return PairwiseMRF([np.log(p) for p in node], pairs, tables or None)
 
 
-def _expect(counts, states, weight):
-    """Expectation and maximisation on a forest: the `LearnedMRF`, completed rows, their weights.
+class _Expectation(IterativeMethod):
+    """Expectation and maximisation on a forest.
 
     Maximises the weighted sum over rows of ``log p(entries that are there)``, and of
     ``pseudocount`` times the mean log-probability of states and pairs, over distributions p on the
@@ -150,38 +244,61 @@ def _expect(counts, states, weight):
     frequencies, and never makes it smaller. It starts from the frequencies of what is there; with
     few missing entries that is near the only maximum, else it may end in one of several.
     """
-    rows, source = np.unique(states, axis=0, return_inverse=True)
-    row_weight = np.bincount(source.reshape(-1), weights=weight)
-    n_states, pairs, node, edge = counts.n_states, counts.pairs, counts.node, counts.edge
-    rho = np.ones(len(pairs))
-    total, i, j = row_weight.sum(), *pairs.T
-    before = -np.inf
-    for _ in range(EM_ROUNDS):
-        forest = ForestRows(_field(node, edge, pairs, rho))
+
+    certificate = "gain"
+
+    def __init__(self, counts):
+        self.counts = counts
+        self.rows, source = np.unique(counts.states, axis=0, return_inverse=True)
+        self.row_weight = np.bincount(source.reshape(-1), weights=counts.weight)
+        self.node, self.edge = counts.node, counts.edge
+        self.rho = np.ones(len(counts.pairs))
+        self.likelihood = None
+
+    @property
+    def mrf(self):
+        """The random field of the moment."""
+        return _field(self.node, self.edge, self.counts.pairs, self.rho)
+
+    def step(self):
+        """One round; numbers are those of the field before it, in nats per row."""
+        counts, mrf = self.counts, self.mrf
+        forest = ForestRows(mrf)
         node_sum = np.zeros(forest.unary.shape)
         edge_sum, value = 0.0, 0.0
-        for batch in forest.batches(rows):
-            w = row_weight[batch]
-            beliefs, joint, logs = forest.marginals(rows[batch], w)
+        for batch in forest.batches(self.rows):
+            w = self.row_weight[batch]
+            beliefs, joint, logs = forest.marginals(self.rows[batch], w)
             node_sum += np.tensordot(w, beliefs, axes=1)
             edge_sum, value = edge_sum + joint, value + float(w @ logs)
-        sizes = n_states.tolist()
-        node = [smoothed(c[:k], counts.pseudocount) for c, k in zip(node_sum, sizes)]
-        edge = [
+        sizes = counts.n_states.tolist()
+        self.node = [smoothed(c[:k], counts.pseudocount) for c, k in zip(node_sum, sizes)]
+        self.edge = [
             smoothed(edge_sum[e, : sizes[a], : sizes[b]], counts.pseudocount)
-            for e, (a, b) in enumerate(zip(i, j))
+            for e, (a, b) in enumerate(counts.pairs.tolist())
         ]
-        if value - before <= EM_GAIN * total:
-            break
-        before = value
-    mrf = _field(node, edge, pairs, rho)
-    forest, rng = ForestRows(mrf), np.random.RandomState(0)
-    holes = (states < 0).any(axis=1)
-    drawn = [forest.sample(states[holes], rng) for _ in range(COMPLETIONS)]
-    completed = np.concatenate([states[~holes], *drawn])
-    weights = np.concatenate([weight[~holes], np.tile(weight[holes] / COMPLETIONS, COMPLETIONS)])
-    marginals = np.concatenate([*node, *(table.ravel() for table in edge)])
-    return LearnedMRF(mrf, marginals, rho, None, None), completed, weights
+        total, before, self.likelihood = self.row_weight.sum(), self.likelihood, value
+        uniform = sum(float(table.mean()) for table in [*mrf.unary, *mrf.pairwise])
+        return {
+            "objective": (value + counts.pseudocount * uniform) / total,
+            "log_likelihood": value / total,
+            "gain": None if before is None else (value - before) / total,
+        }
+
+    def solution(self):
+        """The `LearnedMRF`."""
+        marginals = np.concatenate([*self.node, *(table.ravel() for table in self.edge)])
+        return LearnedMRF(self.mrf, marginals, self.rho, None, None)
+
+    def completed(self):
+        """Rows with random entries where some are missing, numbers of states, and weights."""
+        states, weight = self.counts.states, self.counts.weight
+        forest, rng = ForestRows(self.mrf), np.random.RandomState(0)
+        holes = (states < 0).any(axis=1)
+        drawn = [forest.sample(states[holes], rng) for _ in range(COMPLETIONS)]
+        weights = np.tile(weight[holes] / COMPLETIONS, COMPLETIONS)
+        rows = np.concatenate([states[~holes], *drawn])
+        return rows, self.counts.n_states, np.concatenate([weight[~holes], weights])
 
 
 def _states(X):

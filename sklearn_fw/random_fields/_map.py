@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._budget import time_budget
 from .._loop import get_logger
 from .._validation import check_time_limit
-from ..inference._deadline import deadline_after
 from ..inference._oracles import BestOf, IteratedLocalSearch
 from ..inference._oracles._resolve import trusted_oracle
 from ._choice import NOTHING_ALLOWED, Choice, choose
@@ -50,7 +50,7 @@ def find_map(mrf, oracle, start, time_limit):
         start = mrf.check_labelling(start, "start")
     choice = _choice(mrf, oracle, seconds)
     scores = mrf.scores()
-    with deadline_after(seconds):
+    with time_budget(time_limit, ends_oracles=True):
         try:
             labels, value, bound = choice.oracle.argmax(scores, start)
         except TimeoutError:

@@ -1,14 +1,14 @@
 """Marginals of the best product of independent distributions."""
 
 import math
-import time
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._loop import drive
-from .._result import Status
-from .._validation import check_integer, check_positive, check_random_state, check_time_limit
+from .._budget import budget_now
+from .._loop import IterativeMethod, drive
+from .._result import History, Status
+from .._validation import check_integer, check_positive, check_random_state
 from ._belief_propagation import kernels, make_layout
 from ._choice import require_allowed
 from ._estimator import Inference, MarginalsEstimator
@@ -37,13 +37,11 @@ class MeanFieldMarginals(MarginalsEstimator):
     max_iter : int, default=1000
         Passes for each start. A pass updates every variable once.
     time_limit : float, default=None
-        Seconds after which no new pass starts.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+        Seconds after which no new pass starts, learning included.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     random_state : int, RandomState instance or None, default=None
         For random starts and `sample`.
     verbose : int, default=0
@@ -62,6 +60,9 @@ class MeanFieldMarginals(MarginalsEstimator):
         inf: nothing is known.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -72,6 +73,9 @@ class MeanFieldMarginals(MarginalsEstimator):
         Whether the start that was kept reached ``tol``.
     status_ : str
         How that start ended.
+    history_ : dict of str to ndarray
+        One entry per pass: "n_iter", "time", "start", "change"; and "objective", the bound, at the
+        end of each start, else NaN.
 
     Raises
     ------
@@ -109,7 +113,7 @@ class MeanFieldMarginals(MarginalsEstimator):
     Three variables that all want to differ: log Z is 3.79.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import MeanFieldMarginals, PairwiseMRF
+    >>> from sklearn_fw.random_fields import MeanFieldMarginals, PairwiseMRF
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
     >>> mean_field = MeanFieldMarginals(random_state=0).fit(triangle)
     >>> round(mean_field.log_partition_lower_, 2)
@@ -123,9 +127,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         tol=1e-5,
         max_iter=1000,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         random_state=None,
         verbose=0,
     ):
@@ -133,9 +135,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.random_state = random_state
         self.verbose = verbose
 
@@ -146,26 +146,22 @@ class MeanFieldMarginals(MarginalsEstimator):
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "verbose": self.verbose,
         }
-        deadline = time.perf_counter() + check_time_limit(self.time_limit)
         rng = check_random_state(self.random_state)
-        run = Ascent(mrf)
-        best, best_bound, best_status = None, -math.inf, None
+        run, history = Ascent(mrf), History()
+        best, best_bound, outcome = None, -math.inf, None
         if tasks is not None:
-            options |= tasks.hooks(lambda: {"n_iter_": run.n_iter})
+            options |= tasks.hooks(lambda: {"n_iter_": history.n_iter})
         for start in range(n_init):
             run.start(rng if start else None)
-            time_limit = deadline - time.perf_counter()
-            status, _, _ = drive(run, time_limit=time_limit, **options)
-            bound = mrf.constant + run.bound()
+            history.common["start"] = start
+            ended = drive(run, history=history, **options)
+            q, bound = run.solution()
+            history.amend(objective=bound)
             if best is None or bound > best_bound:
-                best, best_bound, best_status = run.q, bound, status
-            if status is Status.STOPPED or time.perf_counter() >= deadline:
+                best, best_bound, outcome = q, bound, ended
+            if ended.status is Status.STOPPED or budget_now().is_spent:
                 break
-        attributes = {
-            "n_iter_": run.n_iter,
-            "converged_": best_status is Status.CONVERGED,
-            "status_": best_status.name.lower(),
-        }
+        outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
         notes = []
         if best_bound == -math.inf:
             require_allowed(mrf)
@@ -174,17 +170,17 @@ class MeanFieldMarginals(MarginalsEstimator):
                 f"-inf forbid, so the bound is -inf: increase n_init"
             )
             notes.append(ConvergenceWarning(text))
-        elif best_status not in (Status.CONVERGED, Status.STOPPED):
+        elif outcome.status not in (Status.CONVERGED, Status.STOPPED):
             text = (
                 f"probabilities still change by more than tol={self.tol:g} in a pass, after "
-                f"{run.n_iter} passes: increase max_iter or time_limit, or loosen tol"
+                f"{outcome.n_iter} passes: increase max_iter or time_limit, or loosen tol"
             )
             notes.append(ConvergenceWarning(text))
         node = mrf.node_blocks(best)
         pairs = [np.outer(node[i], node[j]).ravel() for i, j in mrf.edges]
         marginals = np.concatenate([best, *pairs])
         return Inference(
-            marginals, best_bound, lower=best_bound, attributes=attributes, notes=notes
+            marginals, best_bound, lower=best_bound, attributes=outcome.attributes(), notes=notes
         )
 
     def sample(self, n_samples=1, random_state=None):
@@ -210,7 +206,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         return (u >= below).sum(axis=2)
 
 
-class Ascent:
+class Ascent(IterativeMethod):
     """Coordinate ascent on one random field, for `drive`."""
 
     certificate = "change"
@@ -218,7 +214,6 @@ class Ascent:
     def __init__(self, mrf):
         self.mrf, self.layout = mrf, make_layout(mrf)
         self.order = np.arange(mrf.n_variables)
-        self.n_iter = 0
 
     def start(self, rng):
         """Take new distributions: uniform ones of the simplex, or without rng one by potentials."""
@@ -233,13 +228,9 @@ class Ascent:
     def step(self):
         """Update every distribution once."""
         change = kernels().mean_field(self.layout, self.mrf.theta, self.order, self.q)
-        self.n_iter += 1
         return {"change": change}
 
-    def certify(self):
-        """Every row is a certificate; `drive` never needs another."""
-        raise AssertionError("unreachable")
-
-    def bound(self):
-        """What the distributions prove about log Z, without the constant."""
-        return kernels().product_bound(self.layout, self.mrf.theta, self.q)
+    def solution(self):
+        """The distributions, and what they prove about log Z."""
+        bound = kernels().product_bound(self.layout, self.mrf.theta, self.q)
+        return self.q, self.mrf.constant + bound

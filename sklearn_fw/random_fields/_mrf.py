@@ -1,21 +1,22 @@
 """Markov random fields: variables with states, and log-potentials on them and on pairs of them."""
 
 from itertools import pairwise as neighbours
-from numbers import Integral
 
 import numpy as np
 
 from .._validation import check_array_of_numbers, check_list, check_number
-from ..inference._scores import PairwiseScores, as_array, floats, integers
+from ..inference._layout import FlatParts, check_edges
+from ..inference._scores import as_array, floats
+from ._conditioning import Conditioning
 from ._forms import OtherForms
 
-__all__ = ["SOFT", "PairwiseMRF", "check_edges"]
+__all__ = ["SOFT", "PairwiseMRF"]
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
 SOFT = 30.0
 
 
-class PairwiseMRF(OtherForms):
+class PairwiseMRF(Conditioning, OtherForms):
     """Markov random field with log-potentials on variables and on edges: what estimators infer.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and edges ``(i, j)``::
@@ -71,7 +72,7 @@ class PairwiseMRF(OtherForms):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields import PairwiseMRF
     >>> mrf = PairwiseMRF([[0.0, 1.0], [0.0, 0.5, 0.2]], [(1, 0)], [[[1.0, 0], [0, 0], [0, 2]]])
     >>> mrf
     PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3)
@@ -102,9 +103,8 @@ class PairwiseMRF(OtherForms):
         if names is not None and len(self.names) != len(blocks):
             raise ValueError(f"names must name {len(blocks)} variables, got {len(self.names)}")
         self.variables, self.evidence = np.arange(len(blocks)), {}
-        sizes = n_states[edges].prod(axis=1)
-        self.node_start = np.concatenate([[0], np.cumsum(n_states)])
-        self.edge_start = self.node_start[-1] + np.concatenate([[0], np.cumsum(sizes)])
+        self._flat_parts = FlatParts(n_states, edges)
+        self.node_start, self.edge_start = self._flat_parts.node_start, self._flat_parts.edge_start
         self.theta = np.concatenate([*blocks, *(table.ravel() for table in tables)])
 
     # ---- shape ---------------------------------------------------------------------------------
@@ -202,14 +202,7 @@ class PairwiseMRF(OtherForms):
 
     def _places(self, X):
         """`parts` of labellings that were checked, int64."""
-        i, j = self.edges.T
-        return np.concatenate(
-            [
-                self.node_start[:-1] + X,
-                self.edge_start[:-1] + X[:, i] * self.n_states[j] + X[:, j],
-            ],
-            axis=1,
-        )
+        return self._flat_parts.places(X)
 
     def vertex(self, labels):
         """Indicator vector of a labelling: a vertex of the marginal polytope.
@@ -325,19 +318,7 @@ class PairwiseMRF(OtherForms):
 
     def _scores_of(self, theta):
         """`scores` of numbers that were checked."""
-        n, m, k = self.n_variables, self.n_edges, int(self.n_states.max())
-        cut = self.node_start[-1]
-        if cut == n * k:
-            return PairwiseScores._view(
-                theta[:cut].reshape(n, k), theta[cut:].reshape(m, k, k), self.edges
-            )
-        # Forbidding the missing states of the variables is enough; finite tables stay finite.
-        unary, pairwise = np.full((n, k), -np.inf), np.zeros((m, k, k))
-        exists = np.arange(k) < self.n_states[:, None]
-        unary[exists] = theta[:cut]
-        i, j = self.edges.T
-        pairwise[exists[i][:, :, None] & exists[j][:, None, :]] = theta[cut:]
-        return PairwiseScores._view(unary, pairwise, self.edges)
+        return self._flat_parts.scores(theta)
 
     def flatten(self, node, edge):
         """The inverse of `scores`: padded arrays as one vector in the order of ``theta``.
@@ -367,109 +348,7 @@ class PairwiseMRF(OtherForms):
                 f"edge must have shape ({self.n_edges}, {k}, {k}), as node has {k} columns; got "
                 f"{edge.shape}"
             )
-        exists = np.arange(k) < self.n_states[:, None]
-        i, j = self.edges.T
-        return np.concatenate([node[exists], edge[exists[i][:, :, None] & exists[j][:, None, :]]])
-
-    def condition(self, observed):
-        """The random field of the other variables, given the states of some.
-
-        Parameters
-        ----------
-        observed : dict of int or str to int
-            State of each observed variable, which is given by its number or its name.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            Variables that are not observed, in their order; ``variables`` are their numbers before
-            all conditioning, ``evidence`` what is known, and `complete` goes back. Its log Z is
-            that of all labellings that agree with the observation.
-
-        Raises
-        ------
-        ValueError
-            When a variable or state does not exist, a variable is observed in two states, all
-            variables are observed, or the observation is forbidden.
-        """
-        states = self._observed_states(observed)
-        free = np.flatnonzero(states < 0)
-        if not len(free):
-            raise ValueError("observed holds all variables: leave at least one free")
-        unary = [block.copy() for block in self.unary]
-        fixed = np.flatnonzero(states >= 0)
-        constant = self.constant + sum(unary[i][states[i]] for i in fixed)
-        edges, tables = [], []
-        number = np.cumsum(states < 0) - 1
-        for (i, j), table in zip(self.edges, self.pairwise):
-            if states[i] < 0 and states[j] < 0:
-                edges.append((number[i], number[j]))
-                tables.append(table)
-            elif states[i] < 0:
-                unary[i] += table[:, states[j]]
-            elif states[j] < 0:
-                unary[j] += table[states[i]]
-            else:
-                constant += table[states[i], states[j]]
-        if constant == -np.inf or any(np.all(unary[i] == -np.inf) for i in free):
-            raise ValueError("observed is forbidden by a potential of -inf")
-        names = None if self.names is None else [self.names[i] for i in free]
-        rest = PairwiseMRF(
-            [unary[i] for i in free], edges, tables or None, constant=constant, names=names
-        )
-        rest.variables = self.variables[free]
-        known = dict(zip(self.variables[fixed].tolist(), states[fixed].tolist()))
-        rest.evidence = {**self.evidence, **known}
-        return rest
-
-    def _observed_states(self, observed):
-        """State of each variable, -1 where it is not observed."""
-        if not isinstance(observed, dict):
-            raise TypeError(
-                f"observed must be a dict of variables to their states, got "
-                f"{type(observed).__name__}"
-            )
-        states = np.full(self.n_variables, -1)
-        for key, state in observed.items():
-            i = self._number(key) if isinstance(key, str) else key
-            whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in (i, state))
-            if not whole or not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
-                raise ValueError(
-                    f"observed[{key!r:.60}] = {state!r:.60} is no state of any variable"
-                )
-            if states[i] not in (-1, state):
-                raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
-            states[i] = state
-        return states
-
-    def _number(self, name):
-        if self.names is None:
-            raise ValueError(f"observed names {name!r}, but the variables have no names")
-        if self.names.count(name) != 1:
-            found = "several" if name in self.names else "no"
-            raise ValueError(f"observed names {name!r}, and {found} variables have this name")
-        return self.names.index(name)
-
-    def complete(self, X):
-        """Labellings of all variables there were before conditioning.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_variables,) or (n_samples, n_variables), integer
-            Labellings of this field.
-
-        Returns
-        -------
-        X : ndarray of shape (n_all,) or (n_samples, n_all), int64
-            The same with the states of ``evidence``, in the order of the first field.
-        """
-        X = as_array(X, "X")
-        labels = self.check_labels(np.atleast_2d(X))
-        full = np.empty((len(labels), self.n_variables + len(self.evidence)), np.int64)
-        full[:, self.variables] = labels
-        for i, state in self.evidence.items():
-            full[:, i] = state
-        return full if X.ndim == 2 else full[0]
+        return self._flat_parts.flatten(node, edge)
 
     # ---- questions -----------------------------------------------------------------------------
 
@@ -501,7 +380,7 @@ class PairwiseMRF(OtherForms):
         Examples
         --------
         >>> import numpy as np
-        >>> from sklearn_fw.inference import PairwiseMRF
+        >>> from sklearn_fw.random_fields import PairwiseMRF
         >>> mrf = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], 2 * np.eye(2))
         >>> result = mrf.map()
         >>> result.labels, result.value, result.bound
@@ -517,27 +396,6 @@ def _potentials(block, name, n_dims):
     if block.ndim != n_dims or block.size == 0:
         raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
     return block
-
-
-def check_edges(edges, n_variables):
-    """Edges as int64 of shape (n_edges, 2), refused when they make no sense."""
-    edges = integers([] if edges is None else edges, "edges", 2)
-    if not len(edges):
-        return edges
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(
-            f"edges must be integers of shape (n_edges, 2), got {edges.dtype} of {edges.shape}"
-        )
-    if edges.min() < 0 or edges.max() >= n_variables:
-        raise ValueError(
-            f"edges must name variables 0 to {n_variables - 1}, got {edges.min()} to {edges.max()}"
-        )
-    loops = edges[edges[:, 0] == edges[:, 1]]
-    if len(loops):
-        raise ValueError(
-            f"edges must join two different variables, got ({loops[0, 0]}, {loops[0, 0]})"
-        )
-    return edges
 
 
 def _tables(pairwise, edges, n_states):

@@ -46,7 +46,7 @@ def trw_objective(mu, mrf, rho):
     On a tree with rho = 1 its maximum is log Z, attained by the exact marginals.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import ExactMarginals, PairwiseMRF, trw_objective
+    >>> from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF, trw_objective
     >>> mrf = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], [[[1.0, 0.0], [0.0, 1.0]]])
     >>> exact = ExactMarginals().fit(mrf)
     >>> mu = mrf.flatten(exact.marginals_, exact.edge_marginals_)

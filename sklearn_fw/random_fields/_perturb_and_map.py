@@ -41,12 +41,10 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         the shares of states among the best labellings. The first are much more accurate for few
         draws. They cost a call of the oracle for each draw and state instead of one for each draw,
         or two for each draw with an exact oracle and one copy.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     n_jobs : int, default=None
         Threads for the draws, through joblib. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -73,8 +71,13 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         Oracle calls in all.
     oracle_ : object
         The oracle used.
+    history_ : dict of str to ndarray
+        One entry per draw: "n_iter", "n_oracle_calls", "objective" (mean of the maxima so far).
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -115,7 +118,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     Three variables that all want to differ: log Z is 3.79.
 
     >>> import numpy as np
-    >>> from sklearn_fw.inference import PairwiseMRF, PerturbAndMAPMarginals
+    >>> from sklearn_fw.random_fields import PairwiseMRF, PerturbAndMAPMarginals
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 4 * np.eye(2))
     >>> pm = PerturbAndMAPMarginals(n_samples=1000, random_state=0).fit(triangle)
     >>> bool(3.79 < pm.log_partition_ < 4.2)
@@ -131,9 +134,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         n_samples=10,
         n_copies=1,
         marginals="conditioning",
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -141,9 +142,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         self.n_samples = n_samples
         self.n_copies = n_copies
         self.marginals = marginals
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -162,10 +161,17 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             logs = np.mean([draw.conditional for draw in draws], axis=0)
             marginals[: len(logs)] = _softmax(mrf, logs)
         visited = mrf.score(np.unique(labels.reshape(-1, mrf.n_variables), axis=0))
+        numbers = np.arange(1, n_samples + 1)
+        calls = np.cumsum([draw.n_calls for draw in draws])
         attributes = {
             "maxima_": maxima,
-            "n_oracle_calls_": sum(draw.n_calls for draw in draws),
+            "n_oracle_calls_": int(calls[-1]),
             "oracle_": oracle,
+            "history_": {
+                "n_iter": numbers,
+                "n_oracle_calls": calls,
+                "objective": np.cumsum(maxima) / numbers,
+            },
         }
         lower = float(np.logaddexp.reduce(visited))
         return Inference(marginals, maxima.mean(), lower=lower, attributes=attributes)

@@ -1,39 +1,33 @@
 """Edge probabilities of random spanning trees: the weights of tree-reweighted inference."""
 
-import functools
-
 import numpy as np
-from scipy.sparse import csc_array, diags_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 from sklearn.utils import gen_batches
 
+from .._kernels.common.step_rules import open_loop_step
 from .._validation import check_array_of_numbers, check_choice, check_integer, check_random_state
-from ._mrf import SOFT, check_edges
+from ..inference._layout import check_edges
+from ..optim._frank_wolfe._core import FrankWolfe
+from ..optim._frank_wolfe._iterate import Iterate
+from ..optim.domains import SpanningTrees
+from ..optim.domains._trees import adjacency, kernels
+from ._mrf import SOFT
 from ._objective import edge_mutual_information
 
 __all__ = [
+    "TreeChoice",
     "check_edge_probabilities",
     "edge_coupling_weights",
     "matrix_tree_edge_probabilities",
-    "maximum_spanning_tree_vertex",
     "sampled_edge_probabilities",
     "starting_rho",
-    "towards_best_tree",
+    "tree_gap",
 ]
 
 WEIGHT_FLOOR = 1e-6  # of the largest weight: no edge gets probability zero
 TOLERANCE = 1e-6  # of sums of edge probabilities
-EXACT_CHECK_MAX_VARIABLES = 500  # one minimum cut for each variable
 ORDERS_AT_ONCE = 2**20  # entries of the random orders that are in memory at a time
-
-
-@functools.cache
-def kernels():
-    """The compiled loops; numba is loaded at the first question, not at import."""
-    from .._kernels.graphs import spanning_trees
-
-    return spanning_trees
 
 
 def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
@@ -89,7 +83,7 @@ def matrix_tree_edge_probabilities(edges, n_variables, weights=None):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import matrix_tree_edge_probabilities
+    >>> from sklearn_fw.random_fields import matrix_tree_edge_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
     >>> matrix_tree_edge_probabilities(triangle_with_tail, 4).round(4)
     array([0.6667, 0.6667, 0.6667, 1.    ])
@@ -154,7 +148,7 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
 
     Examples
     --------
-    >>> from sklearn_fw.inference import sampled_edge_probabilities
+    >>> from sklearn_fw.random_fields import sampled_edge_probabilities
     >>> triangle_with_tail = [(0, 1), (1, 2), (0, 2), (2, 3)]
     >>> sampled_edge_probabilities(triangle_with_tail, 4, random_state=0)
     array([0.694, 0.625, 0.681, 1.   ])
@@ -169,59 +163,10 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
     return counts / n_trees
 
 
-def maximum_spanning_tree_vertex(edges, n_variables, weights):
-    """Indicator of a spanning tree of largest total weight: a vertex of the tree polytope.
-
-    The linear oracle for edge probabilities. Spanning means that edges of weight zero and below
-    are used, too, where they are needed; a graph that is not connected gets a forest.
-
-    Parameters
-    ----------
-    edges : array-like of shape (n_edges, 2), integer
-        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
-    n_variables : int
-        Number of variables, at least 1.
-    weights : array-like of shape (n_edges,)
-        Weights of any sign. Of equal ones the first is preferred.
-
-    Returns
-    -------
-    vertex : ndarray of shape (n_edges,), float64
-        One for edges of the tree, else zero.
-
-    Raises
-    ------
-    ValueError
-        When edges or weights have a wrong shape, an edge names a missing variable or joins a
-        variable to itself, or a weight is NaN.
-
-    See Also
-    --------
-    matrix_tree_edge_probabilities : A point inside the tree polytope.
-
-    Notes
-    -----
-    Kruskal's algorithm: n_edges log n_edges for sorting.
-
-    Examples
-    --------
-    >>> from sklearn_fw.inference import maximum_spanning_tree_vertex
-    >>> maximum_spanning_tree_vertex([(0, 1), (1, 2), (0, 2)], 3, [0.0, 0.0, 0.5])
-    array([1., 0., 1.])
-    """
-    edges, n_variables = _graph(edges, n_variables)
-    weights = _check_weights(weights, len(edges))
-    order = np.argsort(-weights, kind="stable")
-    return kernels().count_greedy_forests(edges, order[None], n_variables).astype(np.float64)
-
-
 def check_edge_probabilities(rho, edges, n_variables):
     """Refuse numbers that no distribution over spanning trees has as edge probabilities.
 
-    Bounds on log Z hold only inside the spanning tree polytope::
-
-        { rho >= 0 : sum_e rho_e = n_variables - n_components,
-                     sum_{e inside S} rho_e <= |S| - 1 for every set S of variables }
+    Bounds on log Z hold only inside of `sklearn_fw.optim.domains.SpanningTrees`.
 
     Parameters
     ----------
@@ -245,14 +190,8 @@ def check_edge_probabilities(rho, edges, n_variables):
 
     Notes
     -----
-    All tests have a tolerance of 1e-6. With at most 500 variables the test of sets is exact: one
-    minimum cut for each variable finds the worst set that holds it. With more, only the sets are
-    tested that grow together when edges are added by falling probability; this takes
-    n_edges log n_edges, and passing is then necessary, but not sufficient.
-
-    References
-    ----------
-    .. [1] Padberg and Wolsey, Trees and cuts, Annals of Discrete Mathematics 17, 1983.
+    All tests have a tolerance of 1e-6; see `sklearn_fw.optim.domains.SpanningTrees` for what they
+    find out.
 
     Examples
     --------
@@ -269,14 +208,15 @@ def check_edge_probabilities(rho, edges, n_variables):
     if np.any(rho < -TOLERANCE) or np.any(rho > 1 + TOLERANCE):
         worst = rho[np.argmax(np.abs(rho - 0.5))]
         raise ValueError(f"rho_init must hold probabilities between 0 and 1, got {worst:.6g}")
-    rank = n_variables - _components(edges, n_variables).max() - 1
+    trees = SpanningTrees(edges, n_variables)
+    rank = trees.n_tree_edges
     if abs(rho.sum() - rank) > TOLERANCE:
         raise ValueError(
             f"rho_init must sum to the number of edges of a spanning tree or forest, {rank}, got "
             f"{rho.sum():.6g}"
         )
     rho = np.clip(rho, 0.0, 1.0)
-    inside = _overfull_set(edges, rho, n_variables)
+    inside = trees._overfull(rho, TOLERANCE)
     if inside is not None:
         total = rho[inside[edges].all(axis=1)].sum()
         n_inside = int(inside.sum())
@@ -324,7 +264,7 @@ def edge_coupling_weights(mrf):
 
     Examples
     --------
-    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields import PairwiseMRF
     >>> from sklearn_fw.random_fields._spanning_trees import edge_coupling_weights
     >>> mrf = PairwiseMRF.from_ising([0.3, 0.0, 0.1], [0.5, -2.0], [(0, 1), (1, 2)])
     >>> edge_coupling_weights(mrf)
@@ -366,14 +306,59 @@ def starting_rho(rho_init, mrf, learned, *, complete, random_state):
     return matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables, weights), False
 
 
-def towards_best_tree(mrf, mu, rho):
-    """Frank-Wolfe direction of edge probabilities at marginals, and its gap.
+class TreeChoice(FrankWolfe):
+    """Choice of edge probabilities that lower the tree-reweighted bound, for `_loop.drive`.
 
-    The gap tells how much lower the tree-reweighted bound might become, to first order.
+    To first order the bound falls by the mutual information of an edge, as its probability grows;
+    so each step goes towards the tree of largest information at the marginals of the moment.
+
+    Parameters
+    ----------
+    mrf : PairwiseMRF
+        Random field.
+    rho : ndarray of shape (n_edges,)
+        Where to start.
+    solve : callable
+        From probabilities and the number of the choice to those that were taken, which may be
+        near, and the marginals that they lead to.
+    rule : callable, default=None
+        The step that a `StepState` asks for; None is ``2 / (i + 2)`` for choice i = 1, 2, ...
     """
-    information = edge_mutual_information(mu, mrf)
-    direction = maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, information) - rho
-    return direction, max(float(information @ direction), 0.0)
+
+    def __init__(self, mrf, rho, solve, rule=None):
+        self.trees = Iterate(SpanningTrees(mrf.edges, mrf.n_variables), start=rho, known=True)
+        super().__init__([self.trees], "fw", rule or later_open_loop)
+        self.mrf, self.solve, self.value = mrf, solve, 0.0
+
+    @property
+    def rho(self):
+        """The probabilities of the moment."""
+        return self.trees.point
+
+    def look(self):
+        self.trees.point, mu = self.solve(self.rho, self.n_iter)
+        self.trees.look(-edge_mutual_information(mu, self.mrf))
+
+    def solution(self):
+        """The probabilities, and how much lower the bound might become."""
+        return self.rho, self.rho_gap
+
+    @property
+    def rho_gap(self):
+        """How much lower the bound might become, to first order."""
+        return max(self.dual_gap, 0.0)
+
+
+def later_open_loop(state):
+    """2 / (i + 2) from i = 1 on: a first step of one would make probabilities zero."""
+    return open_loop_step(state.n_iter + 1, 1.0, 1.0)
+
+
+def tree_gap(mrf, mu, rho):
+    """`TreeChoice.rho_gap` at given marginals."""
+    choice = TreeChoice(mrf, rho, lambda rho, i: (rho, mu))
+    choice.step()
+    return choice.rho_gap
 
 
 def _graph(edges, n_variables):
@@ -390,21 +375,12 @@ def _check_weights(weights, n_edges, name="weights"):
     return weights
 
 
-def _adjacency(edges, n_variables):
-    return csc_array((np.ones(len(edges)), edges.T), shape=(n_variables, n_variables))
-
-
-def _components(edges, n_variables):
-    """The number of the component of each variable."""
-    return connected_components(_adjacency(edges, n_variables), directed=False)[1]
-
-
 def _elimination_order(edges, n_variables):
     """The place of each variable in an order that keeps fill-in small (multiple minimum degree).
 
     SuperLU computes it as a step of a decomposition; only the pattern of the matrix matters here.
     """
-    joined = _adjacency(edges, n_variables)
+    joined = adjacency(edges, n_variables)
     joined = joined + joined.T
     diagonal = diags_array(joined.sum(axis=1) + 1.0)
     # Diagonally dominant, so that no pivoting disturbs the order.
@@ -415,46 +391,3 @@ def _elimination_order(edges, n_variables):
         options={"SymmetricMode": True},
     )
     return factor.perm_c.astype(np.int64)
-
-
-def _overfull_set(edges, rho, n_variables):
-    """Mask of variables S with more than |S| - 1 expected edges inside; None if none is found."""
-    order = np.argsort(-rho, kind="stable")
-    n_added = kernels().overfull_cluster(edges, order, rho, n_variables, TOLERANCE)
-    if n_added > 0:
-        added = edges[order[:n_added]]
-        component = _components(added, n_variables)
-        return component == component[added[-1, 0]]
-    if n_variables > EXACT_CHECK_MAX_VARIABLES:
-        return None
-    return _minimum_cut_set(edges, rho, n_variables)
-
-
-def _minimum_cut_set(edges, rho, n_variables):
-    """`_overfull_set` without misses: for each root the set S with the root that has the least::
-
-        |S| - rho(inside S) = sum_{i in S} (1 - rho(at i) / 2) + rho(between S and the rest) / 2
-
-    which is a cut: variables with positive terms are joined to the sink, negative ones to the
-    source, and the root inseparably to the source.
-    """
-    from .._kernels.graphs.max_flow import Arcs, max_flow, sort_arcs
-
-    first, head, sister, arc = sort_arcs(edges, n_variables)
-    capacity = np.empty(len(head))
-    capacity[arc] = capacity[sister[arc]] = rho / 2
-    tail = np.repeat(np.arange(n_variables), np.diff(first))
-    own = 1.0 - np.bincount(tail, weights=capacity, minlength=n_variables)
-    for root in range(n_variables):
-        residual, excess = capacity.copy(), -own
-        excess[root] = 2.0 * n_variables
-        flow = max_flow(Arcs(first, head, sister, residual, excess))
-        smallest = flow + np.minimum(np.delete(own, root), 0.0).sum() + own[root]
-        if smallest < 1.0 - TOLERANCE:
-            inside = excess > 0.0
-            while True:
-                reached = head[inside[tail] & (residual > 0.0)]
-                if inside[reached].all():
-                    return inside
-                inside[reached] = True
-    return None

@@ -1,27 +1,26 @@
 """Tree-reweighted marginals by Frank-Wolfe."""
 
 import math
-from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
 from sklearn.utils.metaestimators import available_if
 
+from .._budget import budget_now
 from .._loop import get_logger
-from .._result import Status
-from .._validation import check_choice, check_integer, check_positive, check_time_limit
-from ..inference._deadline import deadline_after
+from .._result import Outcome, Status
+from .._validation import check_choice, check_integer, check_positive
 from ..inference._oracles import BestOf
 from ..inference._oracles._resolve import trusted_oracle
 from ..inference._scores import is_forest
+from ..optim.domains import LocalPolytope, MarginalPolytope
+from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._choice import Choice, choose, exact_inference, require_allowed
 from ._estimator import Inference, MarginalsEstimator, soften
-from ._frank_wolfe import Settings, TRWRun, tighten
-from ._polytopes import LocalPolytope, MarginalPolytope
-from ._spanning_trees import starting_rho, towards_best_tree
+from ._frank_wolfe import TRWRun, tighten
+from ._spanning_trees import starting_rho, tree_gap
 
 __all__ = ["TRWMarginals"]
 
@@ -50,23 +49,9 @@ class TRWMarginals(MarginalsEstimator):
     polytope : {"marginal", "local"}, default="marginal"
         "local" takes the larger set of locally consistent marginals and a linear program as oracle,
         which is what message passing optimises over: a looser bound.
-    contraction : {"adaptive", "fixed", "none"}, default="adaptive"
-        Keep marginals off the boundary, where the gradient is infinite: in a polytope shrunk
-        towards the uniform point by ``delta``, which shrinks less as the gap falls; by a fixed
-        ``delta``; or not at all, with a floor in the logarithms, which certifies nothing.
-    delta : float, default=0.05
-        Contraction at the start: in (0, 1/4] if adaptive, in (0, 1) if fixed.
-    correction : {"mfw", "pfw", "fw"} or None, default="mfw"
-        Optimise over the labellings found so far after a step, by Frank-Wolfe with away steps,
-        pairwise steps, or plain steps.
-    correction_every : int, default=1
-        Oracle calls between corrections.
-    correction_tol : "auto" or float, default="auto"
-        Gap at which a correction ends. "auto": 0.5 while the gap is above 1, then 0.05, and at most
-        a fifth of small ``tol``.
-    local_search : {"auto", "icm"} or None, default="auto"
-        Between oracle calls also step towards labellings found by local search. "auto" does so
-        where "auto" for the oracle ends with "approx": on large graphs such steps cost little.
+    solver : BarrierFrankWolfe or None, default=None
+        Settings of Frank-Wolfe: steps, contraction, local search. None is ``BarrierFrankWolfe()``;
+        its parameters are grid keys ``solver__variant``.
     rho_init : str or array-like of shape (n_edges,), default="matrix_tree_weighted"
         First edge appearance probabilities: of random spanning trees weighted by the strength of
         couplings; "matrix_tree" for uniform ones; "sampled" for the mean of 1000 minimum spanning
@@ -75,8 +60,6 @@ class TRWMarginals(MarginalsEstimator):
     n_rho_iter : "auto" or int, default="auto"
         Choices of rho: 1 keeps the first. "auto" is 10 for a random field, as in the paper, 1 for a
         learned one, whose bound is known in closed form, and 1 for incomplete rows.
-    rho_step : {"open_loop", "line_search"}, default="open_loop"
-        Step towards the best spanning tree: 2 / (i + 2), or the best one, which costs more.
     tol : float, default=0.5
         Certified gap to reach for each rho, in nats of log Z.
     max_iter : int, default=500
@@ -84,15 +67,13 @@ class TRWMarginals(MarginalsEstimator):
     max_oracle_calls : int, default=None
         Oracle calls in all.
     time_limit : float, default=None
-        Seconds after which no new step starts and oracles end their calls: elimination is
-        interrupted, with messages in its place, others return what they have. "auto" does not begin
-        exact sums that would take longer. Incomplete rows have as much each.
-    edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        For tables: which pairs of columns interact. "tree" is the best tree (Chow and Liu).
-    pseudocount : float, default=1.0
-        For tables: rows of uniform states that are added to the observations.
-    n_states : "auto", int or array-like of shape (n_variables,), default="auto"
-        For tables: states of each column; "auto" is the largest seen plus one.
+        Seconds for a fit, after which no new step starts and oracles end their calls: elimination
+        is interrupted, with messages in its place, others return what they have. "auto" does not
+        begin exact sums that would take longer. In `predict` incomplete rows have as much each.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
     warm_start : bool, default=False
         Start from the mixture of labellings of the previous fit.
     random_state : int, RandomState instance or None, default=None
@@ -135,6 +116,9 @@ class TRWMarginals(MarginalsEstimator):
         with exactly these marginals. None for exact sums.
     mrf_ : PairwiseMRF
         The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of shape (n_features_in,)
@@ -151,9 +135,10 @@ class TRWMarginals(MarginalsEstimator):
     status_ : str
         How the last problem ended.
     history_ : dict of str to ndarray
-        One entry per oracle call: "n_oracle_calls", "rho_iter", "log_partition",
-        "log_partition_upper" (best so far), "dual_gap", "estimated_gap", "delta", "n_vertices",
-        "time". Empty where no oracle was asked.
+        One entry per oracle call: "n_iter", "time", "n_oracle_calls", "rho_iter", "objective"
+        (log Z of the surrogate from below), "dual_objective" (from above), "dual_gap",
+        "estimated_gap", "log_partition_upper" (best so far), "delta", "n_vertices"; NaN where
+        nothing is certified. Empty where no oracle was asked.
 
     Raises
     ------
@@ -203,7 +188,7 @@ class TRWMarginals(MarginalsEstimator):
 
     >>> import numpy as np
     >>> from sklearn_fw import TRWMarginals
-    >>> from sklearn_fw.inference import PairwiseMRF
+    >>> from sklearn_fw.random_fields import PairwiseMRF
     >>> triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 2.0 - 2 * np.eye(2))
     >>> TRWMarginals().fit(triangle).choice_
     'exact by elimination: tables of up to 8 numbers, about 1.4e-07 s'
@@ -221,58 +206,46 @@ class TRWMarginals(MarginalsEstimator):
         oracle="auto",
         *,
         polytope="marginal",
-        contraction="adaptive",
-        delta=0.05,
-        correction="mfw",
-        correction_every=1,
-        correction_tol="auto",
-        local_search="auto",
+        solver=None,
         rho_init="matrix_tree_weighted",
         n_rho_iter="auto",
-        rho_step="open_loop",
         tol=0.5,
         max_iter=500,
         max_oracle_calls=None,
         time_limit=None,
-        edges="tree",
-        pseudocount=1.0,
-        n_states="auto",
+        learner=None,
         warm_start=False,
         random_state=None,
         verbose=0,
     ):
         self.oracle = oracle
         self.polytope = polytope
-        self.contraction = contraction
-        self.delta = delta
-        self.correction = correction
-        self.correction_every = correction_every
-        self.correction_tol = correction_tol
-        self.local_search = local_search
+        self.solver = solver
         self.rho_init = rho_init
         self.n_rho_iter = n_rho_iter
-        self.rho_step = rho_step
         self.tol = tol
         self.max_iter = max_iter
         self.max_oracle_calls = max_oracle_calls
         self.time_limit = time_limit
-        self.edges = edges
-        self.pseudocount = pseudocount
-        self.n_states = n_states
+        self.learner = learner
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+
+    _defaults = MarginalsEstimator._defaults | {"solver": BarrierFrankWolfe}
 
     @property
     def _sums_forests(self):
         return isinstance(self.oracle, str) and self.oracle == "auto" and self.polytope != "local"
 
     def _infer(self, mrf, learned=None, tasks=None):
-        settings, budget = self._settings(many_rho=learned is None and tasks is not None)
+        settings, tol, local_search, budget = self._settings(
+            many_rho=learned is None and tasks is not None
+        )
         if self.polytope == "local":
             choice = Choice(None, False, "polytope='local': a linear program")
         elif isinstance(self.oracle, str) and self.oracle == "auto":
-            choice = choose(mrf, budget["time_limit"])
+            choice = choose(mrf, budget_now().left)
         else:
             choice = Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
         rho, is_known = starting_rho(
@@ -286,20 +259,20 @@ class TRWMarginals(MarginalsEstimator):
             return self._told("closed_form", "a learned field maximises its own bound", answer)
         if choice.sums:
             try:
-                with deadline_after(budget["time_limit"]):
-                    answer = exact_inference(mrf, choice.oracle)
+                answer = exact_inference(mrf, choice.oracle)
                 answer.attributes.update(_no_search(choice.oracle, _is_tree(mrf), mrf.n_edges))
                 return self._told("exact", choice.reason, answer)
             except TimeoutError:
                 reason = f"approximate: time_limit ended what was to be {choice.reason}"
-                choice, budget["time_limit"] = Choice(BestOf(), False, reason), 0.0
+                choice = Choice(BestOf(), False, reason)
         notes = []
         theta = soften(mrf, notes)
         oracle = choice.oracle
-        with deadline_after(budget["time_limit"]):
-            require_allowed(mrf, oracle)
-        polytope = LocalPolytope(mrf) if oracle is None else MarginalPolytope(mrf, oracle)
-        run = TRWRun(mrf, theta, polytope, settings)
+        require_allowed(mrf, oracle)
+        polytope = LocalPolytope(mrf.n_states, mrf.edges)
+        if oracle is not None:
+            polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
+        run = TRWRun(mrf, theta, polytope, settings, tol=tol, local_search=local_search)
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
         # Fields of incomplete rows, which come without tasks, have other variables.
@@ -307,9 +280,9 @@ class TRWMarginals(MarginalsEstimator):
             run.resume(self.vertices_, self.weights_, self.delta_)
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
-        with deadline_after(budget["time_limit"]):
-            rho, rho_gap, status = tighten(run, rho, **budget)
-        names = [name for name in run.rows[0] if name != "stopping_gap"]
+        rho, rho_gap, status = tighten(run, rho, **budget)
+        history = run.history.columns()
+        history.pop("stopping_gap", None)
         attributes = {
             "dual_gap_": run.gap,
             "estimated_gap_": run.estimated_gap,
@@ -318,11 +291,9 @@ class TRWMarginals(MarginalsEstimator):
             "delta_": run.delta,
             "vertices_": run.labellings if oracle is not None else None,
             "weights_": run.alpha.copy(),
-            "n_iter_": len(run.rows),
             "n_oracle_calls_": run.n_calls,
             "oracle_": oracle,
-            "status_": status.name.lower(),
-            "history_": {name: np.array([row[name] for row in run.rows]) for name in names},
+            **Outcome(status, run.history.n_iter, history).attributes(),
         }
         # On weakly coupled fields independent variables say more than a few hundred labellings do.
         product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
@@ -372,51 +343,33 @@ class TRWMarginals(MarginalsEstimator):
     # ---- parameters ----------------------------------------------------------------------------
 
     def _settings(self, many_rho):
+        """Checked settings, tol, whether to search locally, and the budget."""
         check_choice(self.polytope, "polytope", {"marginal", "local"})
-        check_choice(self.contraction, "contraction", {"adaptive", "fixed", "none"})
-        if self.correction is not None:
-            check_choice(self.correction, "correction", {"mfw", "pfw", "fw"})
+        solver = self._part("solver")
+        solver._check()
         by_itself = isinstance(self.oracle, str) and self.oracle == "auto"
-        local_search = self.local_search
-        if local_search is not None:
-            check_choice(local_search, "local_search", {"auto", "icm"})
-            if local_search == "auto":
-                local_search = "icm" if by_itself and self.polytope == "marginal" else None
-            elif self.polytope == "local":
-                raise ValueError("local_search finds labellings: it needs polytope='marginal'")
-        check_choice(self.rho_step, "rho_step", {"open_loop", "line_search"})
-        if self.contraction != "none":
-            check_positive(self.delta, "delta")
-            largest = 0.25 if self.contraction == "adaptive" else 1.0
-            check_scalar(
-                self.delta, "delta", Real, min_val=0, max_val=largest,
-                include_boundaries="right" if largest < 1 else "neither",
-            )  # fmt: skip
-        if not (isinstance(self.correction_tol, str) and self.correction_tol == "auto"):
-            check_positive(self.correction_tol, "correction_tol")
+        local_search = solver.local_search == "icm"
+        if solver.local_search == "auto":
+            local_search = by_itself and self.polytope == "marginal"
+        elif local_search and self.polytope == "local":
+            raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         n_rho_iter = self.n_rho_iter
         if isinstance(n_rho_iter, str) and n_rho_iter == "auto":
             n_rho_iter = RHO_ITERATIONS if many_rho else 1
         calls = self.max_oracle_calls
-        settings = Settings(
-            contraction=self.contraction,
-            delta=self.delta,
-            correction=self.correction,
-            correction_every=check_integer(self.correction_every, "correction_every", 1),
-            correction_tol=self.correction_tol,
-            local_search=local_search,
-            tol=check_positive(self.tol, "tol"),
+        return (
+            solver,
+            check_positive(self.tol, "tol"),
+            local_search,
+            {
+                "n_rho_iter": check_integer(n_rho_iter, "n_rho_iter", 1),
+                "max_iter": check_integer(self.max_iter, "max_iter", 1),
+                "max_calls": (
+                    math.inf if calls is None else check_integer(calls, "max_oracle_calls", 1)
+                ),
+                "verbose": self.verbose,
+            },
         )
-        return settings, {
-            "n_rho_iter": check_integer(n_rho_iter, "n_rho_iter", 1),
-            "rho_step": self.rho_step,
-            "max_iter": check_integer(self.max_iter, "max_iter", 1),
-            "max_calls": (
-                math.inf if calls is None else check_integer(calls, "max_oracle_calls", 1)
-            ),
-            "time_limit": check_time_limit(self.time_limit),
-            "verbose": self.verbose,
-        }
 
     def _fits(self, mrf):
         """Whether the mixture of the previous fit is one of labellings of this random field."""
@@ -442,32 +395,25 @@ def _no_search(oracle, is_tree, n_edges):
         "delta_": 0.0,
         "vertices_": None,
         "weights_": None,
-        "n_iter_": 1,
         "n_oracle_calls_": 0,
         "oracle_": oracle,
-        "converged_": True,
-        "status_": "converged",
-        "history_": {},
+        **Outcome(Status.CONVERGED, 1, {}).attributes(),
     }
 
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    _, rho_gap = towards_best_tree(mrf, learned.marginals, learned.rho)
     attributes = {
         "dual_gap_": 0.0,
         "estimated_gap_": 0.0,
         "rho_": learned.rho,
-        "rho_gap_": rho_gap,
+        "rho_gap_": tree_gap(mrf, learned.marginals, learned.rho),
         "delta_": 0.0,
         "vertices_": learned.rows,
         "weights_": learned.weight,
-        "n_iter_": 1,
         "n_oracle_calls_": 0,
         "oracle_": None,
-        "converged_": True,
-        "status_": "converged",
-        "history_": {},
+        **Outcome(Status.CONVERGED, 1, {}).attributes(),
     }
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)

@@ -59,7 +59,7 @@ def load_uai(path):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sklearn_fw.inference import load_uai
+    >>> from sklearn_fw.random_fields import load_uai
     >>> text = "MARKOV 2  2 3  2  1 0  2 0 1  2  0.5 0.5  6  1 2 3  4 5 6"
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "two.uai")
@@ -124,7 +124,7 @@ def save_uai(mrf, path):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sklearn_fw.inference import PairwiseMRF, save_uai
+    >>> from sklearn_fw.random_fields import PairwiseMRF, save_uai
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "one.uai")
     ...     save_uai(PairwiseMRF([[0.0, float("-inf")]]), file)
@@ -195,7 +195,7 @@ def read_uai_evidence(path):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sklearn_fw.inference import read_uai_evidence
+    >>> from sklearn_fw.random_fields import read_uai_evidence
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "two.uai.evid")
     ...     _ = file.write_text("2  0 1  3 0")
@@ -233,7 +233,7 @@ def read_uai_solution(path):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sklearn_fw.inference import read_uai_solution
+    >>> from sklearn_fw.random_fields import read_uai_solution
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "two.uai.PR")
     ...     _ = file.write_text("PR 2.0")

@@ -1,11 +1,10 @@
 """What to do about a fit that its budget ended, in the case at hand."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._result import Status
+from .._warnings import warn
 from ._choice_of_c import FACTORS, natural_C
 from ._models._pairwise import has_parts
 from ._solvers import BlockFrankWolfe
@@ -15,7 +14,7 @@ UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
 FAR = 0.5  # of the objective
 
 
-def warn_of_oracle(blocks, stacklevel):
+def warn_of_oracle(blocks):
     """A RuntimeWarning when the oracle turned out not to be exact."""
     from .._kernels.structured.block_rules import WORSE
 
@@ -30,15 +29,14 @@ def warn_of_oracle(blocks, stacklevel):
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
         void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
-        warnings.warn(
+        warn(
             f"the oracle {' and '.join(faults)}: it is not exact"
             + ("" if blocks.certified else void),
             RuntimeWarning,
-            stacklevel=stacklevel + 1,
         )
 
 
-def warn_of_budget(svm, blocks, status, stacklevel):
+def warn_of_budget(svm, blocks, status):
     """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
     if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
         return
@@ -46,16 +44,16 @@ def warn_of_budget(svm, blocks, status, stacklevel):
     share = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
     n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
     if status is Status.TIME_LIMIT:
-        ended = f"time_limit={svm.time_limit:.3g} ended the fit after {n_iter} passes"
+        own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
+        ended = f"time_limit{own} ended the fit after {n_iter} passes"
         helps = "a larger time_limit"
     else:
         ended, helps = f"{n_iter} passes were made", f"max_iter above {n_iter}"
     helps = [helps, *_other_help(svm, blocks, gap / objective if objective > 0 else np.inf)]
-    warnings.warn(
+    warn(
         f"{ended} and the duality gap is {gap:.3g}{share}, {limit}. What helps: "
         f"{'; '.join(helps)}{_looser(svm)}",
         ConvergenceWarning,
-        stacklevel=stacklevel + 1,
     )
 
 
@@ -66,7 +64,7 @@ def _looser(svm):
 def _other_help(svm, blocks, share):
     """Yield what would make this fit faster."""
     solver = svm.solver_
-    if isinstance(solver, BlockFrankWolfe) and solver.step == "fw" and share < FAR:
+    if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
     natural = natural_C(blocks)
     low, high = FACTORS[0] * natural, FACTORS[-1] * natural

@@ -1,7 +1,5 @@
 """What a fitted structured SVM answers besides its predictions: n-best lists and probabilities."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
@@ -9,6 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_sample_weight
+from .._warnings import warn
 from ..inference._oracles._checked import checked
 from ._items import length_of
 from ._models import MulticlassModel
@@ -183,12 +182,11 @@ class Answers:
         # A loss that is zero, or as good as that, stays so to the end.
         if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
             right = np.mean(marginals(found.x).argmax(axis=1) == truth)
-            warnings.warn(
+            warn(
                 f"temperature_={np.exp(found.x):.3g} is at the end of what was looked at "
                 f"({100 * right:.1f} % of the {len(nodes)} nodes are predicted rightly): give data "
                 f"that were not trained on, and more of them",
                 UserWarning,
-                stacklevel=3,
             )
         return float(np.exp(found.x))
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._budget import budget_now, time_budget
 from .._loop import drive
 from .._validation import check_random_state
 from ._items import length_of, take
@@ -27,6 +28,7 @@ ENOUGH_NODES = 600  # held out in all: folds are added until then
 MOST_NODES = 10_000  # to learn from, and held out of a fold
 VISITS = 60_000  # of nodes, in the passes for one candidate
 FEWEST_PASSES, MOST_PASSES = 8, 50
+SHARE_OF_TIME = 0.5  # of what the fit may take
 TOL = 0.05  # of the candidates, relative to the objective
 FAR = 0.9  # the same, from which a candidate counts as not solved at all
 DOUBT = 0.5  # standard errors within which a smaller C is as good
@@ -82,22 +84,31 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
         return OF_PARTS * unit
     if blocks.n_nodes > MANY_NODES:
         return OF_MANY * unit
-    rng = check_random_state(random_state)
+    with time_budget(budget_now().share(SHARE_OF_TIME)):
+        return _judge(model, make_blocks, oracle, blocks, X, y, weight, random_state) * unit
+
+
+def _judge(model, make_blocks, oracle, blocks, X, y, weight, random_state):
+    """The best factor of the natural C, as far as there is time."""
+    unit, rng = natural_C(blocks), check_random_state(random_state)
     folds = list(_folds(model, make_blocks, blocks, X, y, weight, rng))
     if not folds:
-        return OF_PARTS * unit
+        return OF_PARTS
     weight = np.concatenate([fold.weight for fold in folds])
-    losses, n_worse = [], 0
+    losses, n_worse, choice = [], 0, OF_PARTS
     for factor in FACTORS:
         fits = [_fit_without(model, oracle, fold, factor * unit, rng) for fold in folds]
+        if budget_now().is_spent:
+            break
         if losses and np.mean([gap for _, gap in fits]) > FAR:
             break  # what so few passes make of a larger C says little about it
         losses.append(np.concatenate([loss for loss, _ in fits]))
         excess, error = _excess(np.array(losses), weight)
+        choice = FACTORS[int(np.argmax(excess <= DOUBT * error))]
         n_worse = n_worse + 1 if excess[-1] > CLEARLY * error[-1] else 0
         if n_worse == 2:
             break
-    return FACTORS[int(np.argmax(excess <= DOUBT * error))] * unit
+    return choice
 
 
 class _Fold(NamedTuple):
@@ -153,8 +164,8 @@ def _fit_without(model, oracle, fold, C, rng):
     fold.blocks.relative_tol = True
     solver = suitable_solver(fold.blocks)
     method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
-    _, _, history = drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
-    gap, objective = history["dual_gap"][-1], history["objective"][-1]
+    outcome = drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
+    gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]
     losses = model._losses(fold.y, model._predict(fold.X, method.weights(), oracle)[0])
     return losses, gap / objective if objective > 0.0 else 0.0
 

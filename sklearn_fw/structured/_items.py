@@ -1,20 +1,9 @@
 """Lists, object arrays, packed samples and outputs, handled alike."""
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
-from .._packed import Packed
+from .._packed import Packed, length_of, take
 from .._validation import check_sample_weight
-
-
-def length_of(items, name):
-    """Number of samples."""
-    if items is None:
-        raise ValueError(f"{name} must not be None")
-    shape = getattr(items, "shape", None)
-    if shape == () or (shape is None and not hasattr(items, "__len__")):
-        raise TypeError(f"{name} must be a list or array of samples, got {type(items).__name__}")
-    return shape[0] if shape is not None else len(items)
 
 
 def weighted_samples(X, y, sample_weight, sequences):
@@ -54,11 +43,6 @@ def _has_none(item):
     if shape is None:
         return hasattr(item, "__len__") and len(item) == 0
     return len(shape) > 0 and shape[0] == 0
-
-
-def take(items, index):
-    """Some of the samples, in a container of the same kind."""
-    return _safe_indexing(items, index)
 
 
 def collect(outputs):

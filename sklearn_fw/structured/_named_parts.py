@@ -1,4 +1,4 @@
-"""Parameters of parts that are given by name: ``set_params(solver__sampling="perm")``."""
+"""Parameters of parts that are given by name: ``set_params(solver__sampling="shuffle")``."""
 
 from ..inference._oracles._resolve import ORACLES
 from ._models._resolve import MODELS
@@ -14,7 +14,7 @@ class NamedParts:
         """Set parameters of this estimator and of its parts.
 
         A part given by name becomes the object of that name first, so that
-        ``solver__sampling="perm"`` works with ``solver="bcfw"``.
+        ``solver__sampling="shuffle"`` works with ``solver="bcfw"``.
 
         Parameters
         ----------

@@ -1,13 +1,10 @@
 """The structured support vector machine."""
 
-import warnings
-
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, clone
 
-from .._callbacks import HAS_CALLBACKS, CallbackSupportMixin, FitTasks, with_callbacks
+from .._budget import time_budget
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
 from .._result import Status
 from .._validation import (
@@ -15,44 +12,32 @@ from .._validation import (
     check_integer,
     check_positive,
     check_random_state,
-    check_sample_weight,
-    check_time_limit,
 )
+from .._warnings import warn
 from ..inference import resolve_oracle
 from ..inference._oracles._checked import checked
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._blocks._checked_model import CheckedModel
 from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
-from ._items import collect, length_of, weighted_samples
+from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._pairwise import has_parts
 from ._models._resolve import resolve_model
 from ._models._scored import is_scored
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
-from ._paths._path import structured_path
-from ._paths._radius_path import radius_path
+from ._paths._path import StructuredPath, structured_path
+from ._paths._radius_path import RadiusPath, radius_path
+from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 
 __all__ = ["StructuredSVM"]
 
-# Frames from `_store` to who called `fit`; the decorator for callbacks is one of them.
-CALLER = 3 + HAS_CALLBACKS
 # Whatever tol says, a gap of a larger share of the objective is not called convergence.
 LOOSEST = 0.1
 
 
-def _is_multiclass(estimator):
-    model = getattr(estimator, "model_", estimator.model)
-    if isinstance(model, MulticlassModel) or (
-        isinstance(model, str) and model in ("auto", "multiclass")
-    ):
-        return True
-    raise AttributeError("decision_function exists for multiclass models only; see score_samples")
-
-
-class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
+class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -94,7 +79,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
         compiled and short.
     time_limit : float or None, default=None
-        Seconds after which no new pass starts; the choice of C comes before.
+        Seconds after which no new pass starts; the choice of C takes half of them at most.
     n_jobs : int or None, default=None
         Workers for gap passes: threads where the oracle is compiled, joblib workers otherwise.
     warm_start : bool, default=False
@@ -147,8 +132,9 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
     status_ : str
         How the fit ended.
     history_ : dict of str to ndarray
-        One entry per certificate: "n_iter", "time", "n_oracle_calls", "objective",
-        "dual_objective", "dual_gap", "estimated_gap". Where ``dual_gap_`` is inf, "objective" and
+        One entry per certificate: "n_iter", "time" (seconds since the fit began),
+        "n_oracle_calls", "objective", "dual_objective", "dual_gap", "estimated_gap"; solvers may
+        have more. Where ``dual_gap_`` is inf, "objective" and
         "dual_gap" are estimates.
 
     Raises
@@ -259,32 +245,33 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             The fitted estimator.
         """
         check_parameters(self)
-        time_limit = check_time_limit(self.time_limit)
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight):
         blocks, lam = self._make_blocks(X, y, sample_weight)
         self.tol_ = self._resolve_tol()
         max_iter = self._most_passes(blocks)
         rng = check_random_state(self.random_state)
         warm = getattr(self, "_warm", None) if self.warm_start else None
         if has_radius(self.solver_) and not is_auto(self.C):
-            warnings.warn(
+            warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
                 f"weights by radius={self.solver_.radius} instead",
                 UserWarning,
-                stacklevel=CALLER - 1,
             )
         blocks.relative_tol = True
         method = begin(self.solver_, blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
         tasks = FitTasks(self, X, y, max_subtasks=max_iter, sample_weight=sample_weight)
-        status, n_iter, history = drive(
+        outcome = drive(
             method,
             tol=self.tol_,
             max_iter=max_iter,
             relative_to="objective",
-            time_limit=time_limit,
             verbose=self.verbose,
             **tasks.hooks(lambda: self._snapshot(method)),
         )
-        self._store(method, blocks, lam, status, n_iter, history)
+        self._store(method, blocks, outcome)
         tasks.finish()
         return self
 
@@ -292,7 +279,7 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
         self.solver_ = resolve_solver(self.solver)
         self.model_ = resolve_model(self.model, X, y, self.task_loss)
-        if _is_tabular(self.model_):
+        if is_tabular(self.model_):
             X, y = check_data(
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
                 multi_output=isinstance(self.model_, MultilabelModel),
@@ -358,11 +345,18 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             )
         return BlackBoxBlocks(self.model_, X, y, weight, self.n_jobs, self.oracle_)
 
+    def _path_class(self):
+        """What a path is here."""
+        return RadiusPath if has_radius(resolve_solver(self.solver)) else StructuredPath
+
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        bounds_norm = has_radius(resolve_solver(self.solver))
-        make = radius_path if bounds_norm else structured_path
+        make = radius_path if self._path_class() is RadiusPath else structured_path
         return make(self, X, y, sample_weight=sample_weight, **options)
+
+    def _resolved(self, X, y):
+        """The estimator with the model that fits the outputs."""
+        return clone(self).set_params(model=resolve_model(self.model, X, y, self.task_loss))
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -371,12 +365,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             "_compiled": getattr(self, "_compiled", False),
         }
 
-    def _store(self, method, blocks, lam, status, n_iter, history):
+    def _store(self, method, blocks, outcome):
         from .._kernels.structured import block_rules
         from ._blocks._base import COUNTED
 
         solution, counts = method.solution(), blocks.counts
-        certified = self.solver_.certified and blocks.certified
+        certified, status = self.solver_.certified and blocks.certified, outcome.status
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
         self.coef_, self.temperature_ = solution.w, 1.0
@@ -384,7 +378,6 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps
         self.dual_coef_ = blocks.dual_coef()
-        self.n_iter_ = n_iter
         self.n_oracle_calls_ = int(counts[block_rules.CALLS])
         self.step_counts_ = {name: int(counts[place]) for name, place in COUNTED.items()}
         hits = int(counts[block_rules.HITS])
@@ -396,14 +389,12 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
         }
         if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
             status = Status.LOOSE
-        self.converged_ = status is Status.CONVERGED
-        self.status_ = status.name.lower()
-        self.history_ = {name: np.array(values) for name, values in history.items()}
+        vars(self).update(outcome._replace(status=status).attributes())
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
-        warn_of_oracle(blocks, stacklevel=CALLER)
+        warn_of_oracle(blocks)
         if certified:
-            warn_of_budget(self, blocks, status, stacklevel=CALLER)
+            warn_of_budget(self, blocks, status)
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -418,168 +409,3 @@ class StructuredSVM(Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
             pairs = [zip(*a, strict=True) for a in state["dual_coef_"]]
             state = state | {"dual_coef_": [dict(a) for a in pairs]}
         super().__setstate__(state)
-
-    # ---- prediction ------------------------------------------------------------------------------
-
-    def _check_X(self, X):
-        if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
-            check_is_fitted(self)
-        if _is_tabular(self.model_):
-            X = check_data(
-                self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
-        return X
-
-    def _predict(self, X):
-        """Outputs, and their scores where they come for free."""
-        X = self._check_X(X)
-        if has_parts(self.model_):
-            return self.model_._predict(X, self.coef_, self._own_oracle())
-        coef = self._dense_coef()
-        model = CheckedModel(self.model_, self.oracle_)
-        return collect([model.predict(i, x, coef) for i, x in enumerate(X)]), None
-
-    def predict(self, X):
-        """Outputs of highest score.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels; an object array of label arrays for sequences.
-        """
-        return self._predict(X)[0]
-
-    def score_samples(self, X):
-        """Score of the predicted output of every sample.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            ``max_y <coef_, phi(x, y)>``.
-        """
-        outputs, scores = self._predict(X)
-        if scores is None:  # a black-box model
-            model, coef = CheckedModel(self.model_), self._dense_coef()
-            pairs = enumerate(zip(X, outputs, strict=True))
-            scores = [model.score(i, x, y, coef) for i, (x, y) in pairs]
-        return np.asarray(scores)
-
-    @available_if(_is_multiclass)
-    def decision_function(self, X):
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            One column per class; for two classes the score of the second minus the first.
-        """
-        X = self._check_X(X)
-        scores = self.model_.decision_function(X, self.coef_)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def loss(self, X, y):
-        """Task loss of the prediction of every sample.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            Losses, in the units of the model's ``task_loss``; without class weights.
-        """
-        predicted = self.predict(X)
-        if len(predicted) != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"
-            )
-        if has_parts(self.model_):
-            return self.model_._losses(y, predicted)
-        pairs = enumerate(zip(y, predicted, strict=True))
-        model = CheckedModel(self.model_)
-        return np.array([model.loss_between(i, a, b) for i, (a, b) in pairs])
-
-    def score(self, X, y, sample_weight=None):
-        """One minus the mean task loss; for class labels the accuracy.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples in the mean.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
-        """
-        losses = self.loss(X, y)
-        return float(
-            1.0 - np.average(losses, weights=check_sample_weight(sample_weight, len(losses)))
-        )
-
-    def feature_weights(self):
-        """The weights by name.
-
-        Returns
-        -------
-        weights : dict of str to ndarray
-            For chains "features", "start", "end" and "transitions"; see ``unpack`` of the model.
-        """
-        check_is_fitted(self)
-        if not hasattr(self.model_, "unpack"):
-            raise AttributeError(f"{type(self.model_).__name__} has no method unpack: see coef_")
-        return self.model_.unpack(self._dense_coef())
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        model = getattr(self, "model_", self.model)
-        if isinstance(model, MulticlassModel) or (
-            isinstance(model, str) and model in ("auto", "multiclass")
-        ):
-            _tag_as_classifier(tags, multi_label=False)
-        elif isinstance(model, MultilabelModel) or (
-            isinstance(model, str) and model == "multilabel"
-        ):
-            _tag_as_classifier(tags, multi_label=True)
-        else:
-            # Never a classifier for scikit-learn: it would stratify by whole sequences.
-            tags.input_tags.two_d_array = tags.target_tags.single_output = False
-        return tags
-
-
-def _tag_as_classifier(tags, multi_label):
-    from sklearn.utils import ClassifierTags
-
-    tags.estimator_type = "classifier"
-    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
-    tags.target_tags.single_output = not multi_label
-    tags.target_tags.multi_output = multi_label
-
-
-def _is_tabular(model):
-    return isinstance(model, MulticlassModel | MultilabelModel)

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from sklearn_fw import datasets
-from sklearn_fw.datasets import _conll, _markov_random_fields, _ocr_letters, _word_alignment
+from sklearn_fw.datasets import _conll, _mrf_instances, _ocr_letters, _word_alignment
 
 LOADERS = {
     "load_conll2000": (_conll.ORIGIN, "conll2000/train.txt"),
-    "load_mrf_instances": (_markov_random_fields.ORIGIN, "mrf/cliques/exact.json"),
+    "load_mrf_instances": (_mrf_instances.ORIGIN, "mrf/cliques/exact.json"),
     "load_ocr_letters": (_ocr_letters.ORIGIN, "ocr/letter.data"),
     "load_word_alignment": (_word_alignment.ORIGIN, "word_alignment/en-fr_hansards_train.jsonl"),
 }

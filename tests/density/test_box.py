@@ -69,7 +69,11 @@ def test_quadrature_says_what_to_do_instead(rng):
 def test_poor_importance_sampling_is_reported(rng):
     with pytest.warns(RuntimeWarning, match="effective sample"):
         KernelStudentTDensity(
-            normalize="importance", length_scale=6.0, sigma0=1e-3, alpha=500.0, random_state=0
+            normalize="importance",
+            length_scale=6.0,
+            sigma0=1e-3,
+            dof=500.0,
+            random_state=0,
         ).fit(rng.normal(size=(40, 6)))
 
 
@@ -152,7 +156,7 @@ def test_fantasy_gathers_in_clusters():
     assert_allclose(X[0], 0)
     assert np.all(np.abs(X) <= 8)
     uniform = nearest(np.random.RandomState(0).uniform(-8, 8, size=(25, 2)))
-    assert mean_of_five(alpha=10.0) < mean_of_five(alpha=0.01) < 0.8 * uniform
+    assert mean_of_five(dof=10.0) < mean_of_five(dof=0.01) < 0.8 * uniform
 
 
 def test_fantasy_is_drawn_row_by_row():

@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 
 from _density_referees import feature_space_variance, printed_variance
 from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import PolynomialKernel
 
 
 def identity(X):
@@ -30,9 +31,9 @@ def all_subsets(X):
 
 
 FINITE = {
-    "linear": (identity, {}),
-    "polynomial": (polynomial_features, {"degree": 2, "gamma": 0.5, "coef0": 1.0}),
-    "all_subsets": (all_subsets, {}),
+    "linear": (identity, "linear"),
+    "polynomial": (polynomial_features, PolynomialKernel(2, gamma=0.5)),
+    "all_subsets": (all_subsets, "all_subsets"),
 }
 
 
@@ -40,10 +41,10 @@ FINITE = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kernel", FINITE)
 def test_variance_is_that_of_feature_space(kernel, weighted, formula, rng):
-    features, options = FINITE[kernel]
+    features, kernel = FINITE[kernel]
     X, new = rng.normal(size=(9, 3)), rng.normal(size=(5, 3))
     weight = rng.uniform(0.5, 3, size=9) if weighted else np.ones(9)
-    density = KernelStudentTDensity(kernel, sigma0=0.7, beta=0.8, formula=formula, **options)
+    density = KernelStudentTDensity(kernel, sigma0=0.7, beta=0.8, formula=formula)
     density.fit(X, sample_weight=weight)
     expected = [
         feature_space_variance(features(X), weight, phi, s=0.49, beta=0.8, formula=formula)
@@ -54,11 +55,13 @@ def test_variance_is_that_of_feature_space(kernel, weighted, formula, rng):
 
 @pytest.mark.parametrize("kernel", FINITE)
 def test_log_density_is_the_multivariate_t(kernel, rng):
-    features, options = FINITE[kernel]
+    features, kernel = FINITE[kernel]
     X, new = rng.normal(size=(12, 2)), rng.normal(size=(6, 2))
     s, alpha, beta = 0.3, 25.0, 0.6
     Phi = features(X)
-    if kernel == "polynomial":  # both orders of a mixed product: one direction of their span
+    if (
+        features is polynomial_features
+    ):  # both orders of a mixed product: one direction of their span
         basis = np.linalg.svd(features(rng.normal(size=(50, 2))), full_matrices=False)[2]
         basis = basis[:6]
         features_of, Phi = (lambda Z: features(Z) @ basis.T), features(X) @ basis.T
@@ -70,7 +73,7 @@ def test_log_density_is_the_multivariate_t(kernel, rng):
     dof = alpha + n - D + 1
     reference = multivariate_t(n * mean / kappa, scatter * (kappa + 1) / (kappa * dof), df=dof)
     density = KernelStudentTDensity(
-        kernel, sigma0=np.sqrt(s), alpha=alpha, beta=beta, jacobian=False, **options
+        kernel, sigma0=np.sqrt(s), dof=alpha, beta=beta, jacobian=False
     ).fit(X)
     difference = density.score_samples(new) - reference.logpdf(features_of(new))
     assert_allclose(difference, difference[0], rtol=0, atol=1e-9)
@@ -91,7 +94,7 @@ def test_linear_kernel_equals_scipy_with_its_constant(rng):
         - 0.5 * np.linalg.slogdet(scatter)[1]
         + (alpha + n + 1 - D) / 2 * np.log((1 + kappa) / kappa)
     )  # fmt: skip
-    density = KernelStudentTDensity("linear", sigma0=0.5, alpha=alpha, beta=beta).fit(X)
+    density = KernelStudentTDensity("linear", sigma0=0.5, dof=alpha, beta=beta).fit(X)
     assert_allclose(
         density.score_samples(new) + constant, reference.logpdf(new), rtol=0, atol=1e-10
     )
@@ -279,10 +282,10 @@ def test_kernel_objects_are_tunable(rng):
     assert search.estimator.kernel.k1.length_scale == 1.0  # the user's object, untouched
 
 
-def test_alpha_changes_no_ranking(rng):
+def test_degrees_of_freedom_change_no_ranking(rng):
     X, new = rng.normal(size=(40, 3)), 2 * rng.normal(size=(100, 3))
-    first = KernelStudentTDensity(alpha=0.1).fit(X)
-    second = KernelStudentTDensity(alpha=50.0).fit(X)
+    first = KernelStudentTDensity(dof=0.1).fit(X)
+    second = KernelStudentTDensity(dof=50.0).fit(X)
     assert_allclose(first.predict(new), second.predict(new))
     slope, intercept = np.polyfit(first.score_samples(new), second.score_samples(new), 1)
     assert slope == pytest.approx(second.exponent_ / first.exponent_)

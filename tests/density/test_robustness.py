@@ -7,6 +7,7 @@ from sklearn import config_context
 from sklearn.gaussian_process.kernels import Matern
 
 from sklearn_fw import KernelStudentTDensity
+from sklearn_fw.density import PolynomialKernel
 
 RADIAL = ["rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
 
@@ -150,7 +151,7 @@ def test_length_scale_choices(rng):
         ({"length_scale": -1.0}, "positive"),
         ({"length_scale": [1.0, 2.0]}, "3 features"),
         ({"sigma0": 0.0}, "sigma0"),
-        ({"alpha": -1.0}, "alpha"),
+        ({"dof": -1.0}, "dof"),
         ({"beta": -0.1}, "beta"),
         ({"formula": "new"}, "formula"),
         ({"jacobian": True}, "jacobian"),
@@ -165,8 +166,8 @@ def test_length_scale_choices(rng):
         ({"max_rank": 0}, "max_rank"),
         ({"kernel": "precomputed"}, "square"),
         ({"kernel": "precomputed", "max_rank": 3}, "max_rank"),
-        ({"kernel": "polynomial", "degree": 0}, "degree"),
-        ({"kernel": "polynomial", "coef0": -1}, "coef0"),
+        ({"kernel": PolynomialKernel(0)}, "degree"),
+        ({"kernel": PolynomialKernel(coef0=-1)}, "coef0"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message, rng):

@@ -195,7 +195,10 @@ UNCALLED = {
     r"losses\.(LogLoss|ModifiedHuber|MultinomialLogLoss|SquaredError|SquaredHinge)": (
         "a constructor without parameters"
     ),
-    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.Domain)(\.\w+)?": (
+    r"optim\.domains\.\w+Atom\.\w+": (
+        "called in every iteration, with vectors of methods that have checked them"
+    ),
+    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",

@@ -5,6 +5,7 @@ import numpy as np
 from sklearn_fw.density import (
     KernelStudentTClassifier,
     KernelStudentTDensity,
+    PolynomialKernel,
     RelativeNoveltyDetector,
     kernel_student_t_fantasy,
 )
@@ -34,8 +35,8 @@ def weights(n=16):
 
 def density_params():
     return {
-        "kernel": "rbf", "length_scale": 1.0, "gamma": 0.5, "degree": 3, "coef0": 1.0,
-        "sigma0": 0.1, "alpha": 1.0, "beta": 0.01, "formula": "exact", "jacobian": False,
+        "kernel": "rbf", "length_scale": 1.0,
+        "sigma0": 0.1, "dof": 1.0, "beta": 0.01, "formula": "exact", "jacobian": False,
         "normalize": False, "support": "auto", "contamination": 0.1, "max_rank": 10,
         "random_state": 0,
     }  # fmt: skip
@@ -58,6 +59,10 @@ def entries():
     why = "a container: it keeps what it is given, and estimators look into it"
     kept = {("values", "*"): why, ("blocks", "*"): why}
     return [
+        *build(
+            PolynomialKernel, lambda: {"degree": 2, "gamma": 0.5, "coef0": 1.0},
+            allows={("*", "*"): "stored; a fit checks"},
+        ),
         *fitting(
             KernelStudentTDensity, density_params,
             lambda: {"X": points(), "sample_weight": weights()},
@@ -126,7 +131,7 @@ def entries():
             kernel_student_t_fantasy,
             lambda: {
                 "n_samples": 5, "n_features": 2, "kernel": "rbf", "length_scale": 1.0,
-                "sigma0": 1.0, "alpha": 1.0, "beta": 0.01, "support": (-8.0, 8.0),
+                "sigma0": 1.0, "dof": 1.0, "beta": 0.01, "support": (-8.0, 8.0),
                 "random_state": 0,
             },
             allows={("length_scale", "pair"): "one for each feature"},

@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 
-from sklearn_fw import datasets, inference
+from sklearn_fw import datasets, random_fields
 
 from . import files
 from .calls import function
@@ -122,7 +122,7 @@ def _without_network(make):
 
 
 def field():
-    return inference.load_uai(folder() / "field.uai")
+    return random_fields.load_uai(folder() / "field.uai")
 
 
 def entries():
@@ -197,11 +197,11 @@ def entries():
                 "n_visible": 2, "n_hidden": 2, "coupling": 1.0, "field": 1.0, "random_state": 0,
             },
         ),
-        *function(inference.load_uai, lambda: {"path": folder() / "field.uai"}),
-        *function(inference.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),
-        *function(inference.read_uai_solution, lambda: {"path": folder() / "field.uai.MAR"}),
+        *function(random_fields.load_uai, lambda: {"path": folder() / "field.uai"}),
+        *function(random_fields.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),
+        *function(random_fields.read_uai_solution, lambda: {"path": folder() / "field.uai.MAR"}),
         *function(
-            inference.save_uai,
+            random_fields.save_uai,
             lambda: {"mrf": field(), "path": str(files.fresh_folder() / "out.uai")},
             allows={("path", "text"): "a file of that name is written",
                     ("path", "code"): "a file of that name is written"},

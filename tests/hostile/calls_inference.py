@@ -6,7 +6,7 @@ import functools
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from sklearn_fw import inference
+from sklearn_fw import inference, random_fields
 from sklearn_fw.inference import PairwiseScores
 from sklearn_fw.random_fields import PairwiseMRF
 
@@ -152,38 +152,43 @@ def _with_scores(scores, more):
     return {"scores": scores(), **copy.deepcopy(more)}
 
 
-FITTED = {"edges": np.array([[0, 1], [1, 2]]), "pseudocount": 1.0, "n_states": np.array([2, 2, 2])}
+LEARNING = {
+    "edges": np.array([[0, 1], [1, 2]]), "pseudocount": 1.0, "n_states": np.array([2, 2, 2]),
+}  # fmt: skip
+SEARCH = {
+    "variant": "away", "correction_every": 1, "correction_tol": 0.1, "contraction": "adaptive",
+    "delta": 0.05, "local_search": "auto", "rho_step_size": "universal",
+}  # fmt: skip
 BUDGET = {"max_iter": 100, "time_limit": 10.0, "verbose": 0}
 MARGINALS = {
-    inference.ExactMarginals: {"max_table_size": 1000},
-    inference.LoopyBPMarginals: {
+    random_fields.ExactMarginals: {"max_table_size": 1000},
+    random_fields.LoopyBPMarginals: {
         "update": "sequential", "damping": 0.5, "tol": 0.01, "random_state": 0, **BUDGET,
     },
-    inference.MeanFieldMarginals: {"n_init": 2, "tol": 1e-4, "random_state": 0, **BUDGET},
-    inference.PerturbAndMAPMarginals: {
+    random_fields.MeanFieldMarginals: {"n_init": 2, "tol": 1e-4, "random_state": 0, **BUDGET},
+    random_fields.PerturbAndMAPMarginals: {
         "oracle": inference.Elimination(), "n_samples": 5, "n_copies": 1,
         "marginals": "conditioning", "n_jobs": 1, "random_state": 0,
     },
-    inference.TRBPMarginals: {
+    random_fields.TRBPMarginals: {
         "rho_init": "matrix_tree_weighted", "n_rho_iter": 1, "update": "sequential",
         "damping": 0.5, "tol": 0.01, "random_state": 0, **BUDGET,
     },
-    inference.TRWMarginals: {
-        "oracle": inference.Elimination(), "polytope": "marginal", "contraction": "adaptive",
-        "delta": 0.05, "correction": "mfw", "correction_every": 1, "correction_tol": 0.1,
-        "local_search": "auto", "rho_init": "matrix_tree_weighted", "n_rho_iter": 1,
-        "rho_step": "open_loop", "tol": 0.5, "max_oracle_calls": 1000, "warm_start": False,
+    random_fields.TRWMarginals: {
+        "oracle": inference.Elimination(), "polytope": "marginal",
+        "solver": random_fields.BarrierFrankWolfe(**SEARCH), "rho_init": "matrix_tree_weighted",
+        "n_rho_iter": 1, "tol": 0.5, "max_oracle_calls": 1000, "warm_start": False,
         "random_state": 0, **BUDGET,
     },
 }  # fmt: skip
 ESTIMATOR_VARIANTS = {
-    "edges": ["tree", "complete"], "n_states": ["auto"], "time_limit": [None],
+    "time_limit": [None], "learner": [None], "solver": [None],
     "oracle": [
         "auto", "elimination", "enumeration", "milp", "lp", "trws", lambda: best_states,
     ],
-    "correction": [None, "fcfw"], "contraction": [None, "fixed"], "polytope": ["local"],
+    "polytope": ["local"],
     "marginals": ["average"], "n_rho_iter": ["auto", 2], "update": ["parallel"],
-    "correction_tol": ["auto"], "rho_init": ["uniform"],
+    "rho_init": ["uniform"],
     "X": [field], "sample_weight": [None],
 }  # fmt: skip
 
@@ -196,17 +201,17 @@ MISSING = {
 
 def of_estimator(cls, params):
     found = fitting(
-        cls, lambda: copy.deepcopy({**params, **FITTED}),
+        cls, lambda: copy.deepcopy({**params, "learner": random_fields.MRFLearner(**LEARNING)}),
         lambda: {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)},
         variants=ESTIMATOR_VARIANTS,
         allows={
-            ("edges", "nothing_inside"): "no edges",
+            ("learner.edges", "nothing_inside"): "no edges",
             ("oracle.max_table_size", "*"): "not asked where the bound of a learned field is known",
             **MISSING,
         },
         raises=(MemoryError,),  # a million states are what was asked for
     )  # fmt: skip
-    fitted = functools.partial(cls(edges="tree").fit, states())
+    fitted = functools.partial(cls().fit, states())
     arguments = {
         "predict": {"X": states()[:3]}, "predict_marginals": {"X": states()[:3]},
         "score": {"X": states()[:3]}, "score_samples": {"X": states()[:3]},
@@ -215,6 +220,24 @@ def of_estimator(cls, params):
     arguments = {n: a for n, a in arguments.items() if hasattr(cls, n)}
     found += methods(cls, fitted, arguments, allows=MISSING)
     return found
+
+
+def of_parts_of_estimators():
+    allows = {("*", "*"): "stored; a fit checks"}
+    learned = random_fields.MRFLearner(**LEARNING).learn(states())
+    return [
+        *build(random_fields.BarrierFrankWolfe, lambda: copy.deepcopy(SEARCH), allows=allows),
+        *build(random_fields.MRFLearner, lambda: copy.deepcopy(LEARNING), allows=allows),
+        *methods(
+            random_fields.MRFLearner, lambda: random_fields.MRFLearner(**LEARNING),
+            {"learn": {"X": states(), "sample_weight": np.linspace(0.5, 2.0, 12)}},
+            variants={"sample_weight": [None]}, allows=MISSING,
+        ),
+        *build(
+            random_fields.LearnedMRF, lambda: dict(learned._asdict()),
+            allows={("*", "*"): "a tuple that holds an answer"},
+        ),
+    ]  # fmt: skip
 
 
 def of_field():
@@ -299,27 +322,22 @@ def entries():
     mrf = field()
     mu = mrf.flatten(np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25))
     of_mu = {"mu": mu, "mrf": mrf, "rho": np.full(3, 2 / 3)}
-    trw = functools.cache(lambda: inference.TRWMarginals(random_state=0).fit(field()))
-    pictured = {
-        "kind": "marginals", "shape": (3,), "state": 1, "ax": None, "name": "field",
-    }  # fmt: skip
+    trw = functools.cache(lambda: random_fields.TRWMarginals(random_state=0).fit(field()))
+    pictured = {"state": 1, "ax": None, "name": "field"}
     return [
         *[e for cls, (params, scores) in ORACLES.items() for e in of_oracle(cls, params, scores)],
         *[e for cls, params in MARGINALS.items() for e in of_estimator(cls, params)],
+        *of_parts_of_estimators(),
         *of_field(), *of_scores(),
         *function(
-            inference.edge_mutual_information, lambda: {"mu": mu.copy(), "mrf": field()}
+            random_fields.edge_mutual_information, lambda: {"mu": mu.copy(), "mrf": field()}
         ),
         *function(
-            inference.matrix_tree_edge_probabilities,
+            random_fields.matrix_tree_edge_probabilities,
             lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.ones(3)},
         ),
         *function(
-            inference.maximum_spanning_tree_vertex,
-            lambda: {"edges": edges.copy(), "n_variables": 3, "weights": np.array([1.0, 2.0, 3.0])},
-        ),
-        *function(
-            inference.sampled_edge_probabilities,
+            random_fields.sampled_edge_probabilities,
             lambda: {
                 "edges": edges.copy(), "n_variables": 3, "n_trees": 20, "random_state": 0,
             },
@@ -331,26 +349,23 @@ def entries():
             allows={("default", "*"): "used for oracle='auto'"},
         ),
         *function(inference.time_left, dict),
-        *function(inference.trw_gradient, lambda: copy.deepcopy(of_mu)),
-        *function(inference.trw_objective, lambda: copy.deepcopy(of_mu)),
+        *function(random_fields.trw_gradient, lambda: copy.deepcopy(of_mu)),
+        *function(random_fields.trw_objective, lambda: copy.deepcopy(of_mu)),
         *build(
-            inference.MAPResult,
+            random_fields.MAPResult,
             lambda: {"labels": START.copy(), "value": 1.0, "bound": 1.0, "choice": "x"},
             allows={("*", "*"): "a tuple that holds an answer"},
         ),
         *build(
-            inference.MarginalsDisplay,
-            lambda: {
-                "marginals": np.full((3, 2), 0.5), "history": {"upper": np.ones(2)}, "lower": 0.5,
-                "name": "x",
-            },
+            random_fields.MarginalsDisplay,
+            lambda: {"marginals": np.full((3, 2), 0.5), "name": "x"},
             allows={("*", "*"): "stored; plot checks"},
         ),
         *methods(
-            inference.MarginalsDisplay,
-            lambda: inference.MarginalsDisplay(np.full((3, 2), 0.5)),
+            random_fields.MarginalsDisplay,
+            lambda: random_fields.MarginalsDisplay(np.full((3, 2), 0.5)),
             {
-                "plot": {"ax": None, "kind": "marginals", "shape": (1, 3), "state": 1},
+                "plot": {"ax": None, "shape": (1, 3), "state": 1},
                 "from_estimator": lambda: {"estimator": trw(), **pictured, "shape": (1, 3)},
             },
         ),

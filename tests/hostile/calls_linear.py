@@ -10,10 +10,12 @@ from sklearn_fw import losses, penalties
 from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor, LinearPath
 from sklearn_fw.model_selection import (
     RegularizationPath,
+    RegularizationPathCV,
     RegularizationPathDisplay,
     cross_validate_path,
     regularization_path,
 )
+from sklearn_fw.structured import StructuredSVM
 
 from .calls import build, fitting, function, generator, methods
 
@@ -44,6 +46,13 @@ def weights(n=20):
     return generator(4).uniform(0.5, 2.0, n)
 
 
+def groups(n=20):
+    return np.arange(n) // 2
+
+
+OF_GROUPS = {
+    ("groups", damage): "labels of any kind" for damage in ("dates", "half", "complex_entries")
+}
 COMMON = {
     "l1_ratio": 0.5, "penalty": "elasticnet", "solver": "saga", "fit_intercept": True,
     "max_iter": 200, "tol": 1e-3, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
@@ -258,8 +267,10 @@ def entries():
                 "estimator_at": {"value": 1.0}, "predict": {"X": rows(4), "at": 1.0},
                 "score_path": {
                     "X": rows(), "y": two_classes(), "scoring": "accuracy", "at": np.array([0.1]),
+                    "sample_weight": weights(),
                 },
             },
+            variants={"sample_weight": [None]},
             aliases={"value": ("C",), "at": ("C",)},
             allows={("at", "no_axis"): "one value of the path"},
         ),
@@ -277,21 +288,63 @@ def entries():
             lambda: {
                 "estimator": AsagaRegressor(l1_ratio=1.0, random_state=0, max_iter=50),
                 "X": rows(), "y": targets(), "sample_weight": weights(), "n_values": 3,
-                "ratio": 0.1,
+                "ratio": 0.1, "time_limit": 10.0,
             },
             allows={("estimator.alpha", "*"): "the path sets it"}, aliases={"X": ("feature",)},
-            variants={"X": [sparse_rows], "sample_weight": [None],
+            variants={"X": [sparse_rows], "sample_weight": [None], "time_limit": [None],
                       "estimator": [lambda: AsagaRegressor(
                 "huber", penalty=OBJECTS[0](), random_state=0)]},
         ),
         *function(
-            cross_validate_path,
+            RegularizationPathCV,
+    cross_validate_path,
             lambda: {
                 "estimator": AsagaClassifier(l1_ratio=0.5, random_state=0), "X": rows(),
-                "y": two_classes(), "sample_weight": weights(), "cv": 2, "scoring": "accuracy",
-                "n_jobs": 1, "Cs": np.array([0.1, 1.0]),
+                "y": two_classes(), "sample_weight": weights(), "groups": groups(),
+                "n_values": 2, "cv": 2, "scoring": "accuracy", "n_jobs": 1, "time_limit": 10.0,
+                "Cs": np.array([0.1, 1.0]),
             },
-            allows={("estimator.C", "*"): "the path sets it", ("Cs", "none"): "makes a grid"},
+            allows={
+                ("estimator.C", "*"): "the path sets it", ("Cs", "none"): "makes a grid",
+                **OF_GROUPS,
+            },
+            variants={"sample_weight": [None], "groups": [None], "time_limit": [None]},
+        ),
+        *fitting(
+            RegularizationPathCV,
+            lambda: {
+                "estimator": AsagaClassifier(l1_ratio=0.5, random_state=0),
+                "path_options": {"Cs": [0.1, 1.0]}, "n_values": 2, "cv": 2,
+                "scoring": "accuracy", "n_jobs": 1, "time_limit": 10.0,
+            },
+            lambda: {
+                "X": rows(), "y": two_classes(), "sample_weight": weights(), "groups": groups(),
+            },
+            allows={
+                ("estimator.C", "*"): "the path sets it",
+                ("path_options", "*"): "a dict is one of any kind; the path refuses what it holds",
+                **OF_GROUPS,
+            },
+            variants={"sample_weight": [None], "groups": [None], "time_limit": [None]},
+        ),
+        *methods(
+            RegularizationPathCV,
+            lambda: RegularizationPathCV(
+                AsagaClassifier(random_state=0), path_options={"Cs": [0.1, 1.0]}, cv=2
+            ).fit(rows(), two_classes()),
+            {
+                **{n: {"X": rows()} for n in ("predict", "predict_proba", "decision_function")},
+                "score": {"X": rows(), "y": two_classes(), "sample_weight": weights()},
+            },
+            variants={"sample_weight": [None]},
+        ),
+        *methods(
+            RegularizationPathCV,
+            lambda: RegularizationPathCV(
+                StructuredSVM("multiclass", random_state=0), cv=2,
+                path_options={"eps": 0.5, "C_min": 0.1, "C_max": 1.0}, n_values=2,
+            ).fit(rows(), two_classes()),
+            {n: {"X": rows()} for n in ("predict_marginals", "score_samples")},
         ),
         *build(
             RegularizationPathDisplay,

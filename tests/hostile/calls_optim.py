@@ -1,5 +1,6 @@
 """Valid calls of optimizers, domains and projections."""
 
+import copy
 import functools
 
 import numpy as np
@@ -68,26 +69,36 @@ def of_domains():
     found = []
     x, gradient = np.array([0.2, 0.3, 0.5]), np.array([1.0, -2.0, 0.5])
     for cls, params in {
-        domains.Atoms: {"atoms": np.eye(3)},
+        domains.ConvexHull: {"points": np.eye(3)},
         domains.Box: {"lower": np.zeros(3), "upper": 1.0, "size": 3},
         domains.L1Ball: {"size": 3, "radius": 1.0},
         domains.L2Ball: {"size": 3, "radius": 1.0},
         domains.Simplex: {"size": 3, "radius": 1.0},
         domains.BipartiteMatchings: {"shape": (1, 3), "perfect": False},
+        domains.SpanningTrees: {"edges": np.array([[0, 1], [1, 2], [0, 2]]), "n_nodes": 3},
+        domains.MarginalPolytope: {
+            "n_states": np.array([1, 1]), "edges": np.array([[0, 1]]), "oracle": "auto",
+        },
+        domains.LocalPolytope: {"n_states": np.array([1, 1]), "edges": np.array([[0, 1]])},
         domains.PerfectMatchings: {"n_nodes": 2},
     }.items():
-        import copy
-
         given = functools.partial(copy.deepcopy, params)
         if cls is domains.PerfectMatchings:
             x, gradient = x[:1] * 5, gradient[:1]
-        arguments = {
-            "start": {}, "lmo": {"gradient": gradient}, "contains": {"x": x, "tol": 1e-9},
-        }  # fmt: skip
+        arguments = {"start": {}, "lmo": {"gradient": gradient}}
+        if hasattr(cls, "contains"):
+            arguments["contains"] = {"x": x, "tol": 1e-9}
         if hasattr(cls, "project"):
             arguments["project"] = {"x": x}
         found += build(cls, given, allows={("lower", "no_axis"): "one bound for all"})
         found += methods(cls, functools.partial(cls, **params), arguments)
+    for cls, params in {
+        domains.DenseAtom: {"array": np.array([1.0, 0.0, 2.0])},
+        domains.RankOneAtom: {"left": np.array([1.0, 2.0]), "right": np.array([0.5, 1.0, 0.0])},
+        domains.SparseAtom: {"size": 5, "places": np.array([0, 3]), "values": np.array([1.0, 2.0])},
+        domains.UnitAtom: {"size": 3, "place": 1, "height": -1.0},
+    }.items():
+        found += build(cls, functools.partial(copy.deepcopy, params))
     x, gradient = np.full(6, 1 / 3), np.array([1.0, -2.0, 0.5, 1.0, 0.0, -1.0])
     product = {"first": domains.Simplex(3), "second": domains.Simplex(3)}
     import dataclasses
@@ -133,7 +144,7 @@ def entries():
             optim.simulate_async,
             lambda: {
                 "X": rows(), "y": two_classes(), **data, "sample_weight": weights(),
-                "fit_intercept": False, "delay": 2, "n_epochs": 5, "tol": 1e-3, "step_size": 0.1,
+                "fit_intercept": False, "delay": 2, "max_iter": 5, "tol": 1e-3, "step_size": 0.1,
                 "sampling": "shuffle", "random_state": 0,
             },
             variants={"X": [sparse_rows], "sample_weight": [None], "loss": ["squared_hinge"],

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_fw import inference, structured
+from sklearn_fw import displays, inference, structured
 from sklearn_fw.model_selection import regularization_path
 from sklearn_fw.structured import StructuredSVM, StructuredSVMCV
 from sklearn_fw.task_losses import LinkLoss
@@ -95,9 +95,9 @@ SOLVERS = [
 ]  # fmt: skip
 PARAMS = {
     structured.BlockFrankWolfe: {
-        "step": "fw", "sampling": "gap", "gap_degree": 1.0, "cache": True, "cache_f": 0.25,
+        "variant": "fw", "sampling": "gap", "gap_degree": 1.0, "cache": True, "cache_f": 0.25,
         "cache_nu": 0.01, "cache_size": 50, "gap_check": 10, "early_exit": 0.8, "averaging": False,
-        "line_search": True, "batch_step": False, "lower_bounds": -5.0,
+        "step_size": "line_search", "batch_step": False, "lower_bounds": -5.0,
         "upper_bounds": 5.0, "warm_start_type": "keep_primal",
     },
     structured.Extragradient: {
@@ -105,7 +105,7 @@ PARAMS = {
         "balance": "auto", "first_passes": 5, "cut": 0.0, "restart": True,
         "memory_efficient": True, "gap_check": 5, "lower_bounds": None, "upper_bounds": None,
     },
-    structured.FrankWolfe: {"line_search": True, "lower_bounds": -5.0, "upper_bounds": 5.0},
+    structured.FrankWolfe: {"step_size": "line_search", "lower_bounds": -5.0, "upper_bounds": 5.0},
     structured.Perceptron: {"averaging": True},
     structured.SaddlePointFrankWolfe: {
         "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
@@ -214,13 +214,13 @@ def of_svm():
                     "multiclass", solver="bcpfw", random_state=0, max_iter=200
                 ),
                 "eps": 0.3, "kappa": 0.7, "C_min": 0.01, "C_max": 1.0, "n_values": 3,
-                "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1,
+                "mode": "exact", "cv": 2, "scoring": "accuracy", "n_jobs": 1, "time_limit": 100.0,
             },
             lambda: {
                 "X": table(), "y": classes(), "sample_weight": np.linspace(0.5, 2.0, 12),
                 "groups": np.repeat([0, 1, 2, 3], 3),
             },
-            variants={"mode": ["heuristic"], "sample_weight": [None]},
+            variants={"mode": ["heuristic"], "sample_weight": [None], "time_limit": [None]},
             allows={
                 ("estimator.C", "*"): "the path sets it",
                 **{("groups", damage): "labels of any kind"
@@ -237,9 +237,17 @@ def of_svm():
             ).fit(words(), tags()),
             {
                 **{n: {"X": X} for n in ("predict", "predict_marginals", "score_samples")},
-                "score": {"X": X, "y": y},
+                "score": {"X": X, "y": y, "sample_weight": np.linspace(0.5, 2.0, 3)},
             },
+            variants={"sample_weight": [None]},
             allows={("y", "half"): "a label as any other, which fit has not seen"},
+        ),
+        *methods(
+            StructuredSVMCV, lambda: StructuredSVMCV(
+                StructuredSVM("multiclass", random_state=0), eps=0.5, C_min=0.1, C_max=1.0, cv=2,
+                n_values=2,
+            ).fit(table(), classes()),
+            {"decision_function": {"X": table()[:3]}},
         ),
     ]  # fmt: skip
 
@@ -272,6 +280,7 @@ def of_paths():
                 "predict": {"X": table(), "at": 0.1},
                 "score_path": {
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([0.1]),
+                    "sample_weight": np.linspace(0.5, 2.0, 12),
                 },
             },
             aliases=aliases, allows=allows,
@@ -283,24 +292,24 @@ def of_paths():
                 "gap_at": {"radius": 1.0}, "predict": {"X": table(), "at": 1.0},
                 "score_path": {
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
+                    "sample_weight": np.linspace(0.5, 2.0, 12),
                 },
             },
             aliases={"at": ("radius", "value"), "value": ("radius",)}, allows=allows,
         ),
         *build(
-            structured.ConvergenceDisplay,
+            displays.ConvergenceDisplay,
             lambda: {
-                "steps": np.array([1.0, 2.0]), "dual_gap": np.array([1.0, 0.1]),
-                "objective": np.array([1.0, 0.5]), "dual_objective": np.array([0.0, 0.4]),
-                "steps_name": "calls", "name": "x",
+                "history": {"n_iter": np.array([1.0, 2.0]), "dual_gap": np.array([1.0, 0.1])},
+                "name": "x",
             },
             allows={("*", "*"): "stored; plot checks"},
         ),
         *methods(
-            structured.ConvergenceDisplay,
-            lambda: structured.ConvergenceDisplay([1.0, 2.0], dual_gap=[1.0, 0.1]),
+            displays.ConvergenceDisplay,
+            lambda: displays.ConvergenceDisplay({"n_iter": [1.0, 2.0], "dual_gap": [1.0, 0.1]}),
             {
-                "plot": {"ax": None, "kind": "gap", "name": "x"},
+                "plot": {"ax": None, "x": "n_iter", "kind": "gap", "name": "x"},
                 "from_estimator": lambda: {
                     "estimator": fitted("multiclass"), "x": "n_oracle_calls", "kind": "gap",
                     "ax": None, "name": "x",

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
+from sklearn_fw._budget import time_budget
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import TRWS, BranchAndBound, Elimination, time_left
-from sklearn_fw.inference._deadline import deadline_after
 from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
@@ -102,10 +102,10 @@ def test_cost_grows_with_the_tables():
 
 def test_deadlines_are_nested():
     assert time_left() == np.inf
-    with deadline_after(100.0):
-        with deadline_after(1000.0):
+    with time_budget(100.0, ends_oracles=True):
+        with time_budget(1000.0, ends_oracles=True):
             assert time_left() <= 100.0
-        with deadline_after(1.0):
+        with time_budget(1.0, ends_oracles=True):
             assert time_left() <= 1.0
         assert 1.0 < time_left() <= 100.0
     assert time_left() == np.inf
@@ -115,7 +115,7 @@ def test_oracles_look_at_the_clock():
     scores = make_ising_grid((9, 9), random_state=0).scores()
     oracle = Elimination()
     oracle.argmax(scores)
-    with deadline_after(0.0):
+    with time_budget(1e-9, ends_oracles=True):
         with pytest.raises(TimeoutError, match=r"interrupted by a time limit.*oracle='approx'"):
             oracle.argmax(scores)
         with pytest.raises(TimeoutError):

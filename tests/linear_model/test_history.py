@@ -101,7 +101,7 @@ def test_history(solver, n_classes, tol):
     ).fit(sp.csr_array(X), y)
     history = model.history_
     n_problems = 1 if n_classes == 2 else 3
-    columns = {"n_iter", "time", "objective", "dual_gap", "certified"}
+    columns = {"n_iter", "time", "objective", "dual_objective", "dual_gap", "certified"}
     assert set(history) == (columns if n_problems == 1 else columns | {"output"})
     assert all(isinstance(column, np.ndarray) for column in history.values())
     assert len({column.size for column in history.values()}) == 1

@@ -3,18 +3,22 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import sklearn_fw
 from _package import public_objects
 from sklearn_fw import AsagaClassifier, AsagaRegressor, StructuredSVM, regularization_path
 from sklearn_fw.model_selection import (
     RegularizationPath,
+    RegularizationPathCV,
     RegularizationPathDisplay,
     cross_validate_path,
 )
+from sklearn_fw.structured import StructuredSVMCV
 
 
 class ShrunkenMean(RegressorMixin, BaseEstimator):
@@ -123,7 +127,8 @@ def test_cross_validation_in_parallel_and_with_weights():
     path = regularization_path(
         estimator, X[train], y[train], sample_weight=weight[train], alphas=[1.0, 0.1]
     )
-    np.testing.assert_array_equal(path.score_path(X[test], y[test]), one.scores[0])
+    scores = path.score_path(X[test], y[test], sample_weight=weight[test])
+    np.testing.assert_array_equal(scores, one.scores[0])
 
 
 def test_of_equal_scores_the_most_regularized_wins():
@@ -134,10 +139,118 @@ def test_of_equal_scores_the_most_regularized_wins():
     assert result.best_value == result.path.values_.max()
 
 
-def test_paths_without_grid_are_refused():
+def test_of_many_equal_scores_the_middle_wins():
+    X, y = load_diabetes(return_X_y=True)
+    alphas = [1.0, 0.8, 0.6, 0.4, 0.2]
+    result = cross_validate_path(
+        AsagaRegressor(l1_ratio=1.0), X, y, alphas=alphas, cv=2,
+        scoring=lambda est, A, b: float(0.3 < est.alpha < 0.9),
+    )  # fmt: skip
+    assert result.best_value == 0.6
+
+
+def test_function_and_estimators_are_one():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(TypeError, match=r"StructuredSVM use sklearn_fw.structured.StructuredSVMCV"):
-        cross_validate_path(StructuredSVM(), X, y, eps=0.5, max_breakpoints=1)
+    svm = StructuredSVM(random_state=0, max_iter=1000)
+    options = {"eps": 0.5, "C_max": 1.0}
+    found = cross_validate_path(svm, X, y, n_values=4, cv=3, **options)
+    thin = StructuredSVMCV(svm, n_values=4, cv=3, **options).fit(X, y)
+    search = RegularizationPathCV(svm, path_options=options, n_values=4, cv=3).fit(X, y)
+    for values, scores, best in (
+        (thin.values_, thin.scores_, thin.C_),
+        (search.values_, search.scores_, search.best_value_),
+    ):
+        np.testing.assert_array_equal(values, found.values)
+        np.testing.assert_array_equal(scores, found.scores)
+        assert best == found.best_value == found.best_estimator.C
+    assert found.scores.shape == (3, 4)
+    assert len(found.paths) == 3
+    assert found.path is None
+    assert thin.lam_ == pytest.approx(1.0 / (thin.C_ * len(y)))
+    assert search.score(X, y) == found.best_estimator.score(X, y)
+
+
+def test_search_has_what_its_estimator_has():
+    X, y = load_iris(return_X_y=True)
+    linear = AsagaClassifier(max_iter=1000, random_state=0)
+    search = RegularizationPathCV(linear, path_options={"Cs": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert search.n_features_in_ == 4
+    np.testing.assert_array_equal(search.classes_, [0, 1, 2])
+    np.testing.assert_array_equal(search.values_, [0.1, 1.0])
+    for name in ("predict", "predict_proba", "decision_function"):
+        expected = getattr(search.best_estimator_, name)(X)
+        np.testing.assert_array_equal(getattr(search, name)(X), expected)
+    assert not hasattr(search, "predict_marginals")
+    assert not hasattr(RegularizationPathCV(AsagaRegressor()), "predict_proba")
+    assert is_classifier(search)
+    assert is_regressor(RegularizationPathCV(AsagaRegressor()))
+    twice = GridSearchCV(search, {"estimator__l1_ratio": [0.0, 1.0]}, cv=2).fit(X, y)
+    assert twice.best_score_ > 0.9
+
+
+def test_weights_are_those_of_fits_and_scores():
+    X, y = load_diabetes(return_X_y=True)
+    weight = np.linspace(0.0, 2.0, 442)
+    options = {"sample_weight": weight, "alphas": [1.0, 0.1], "cv": KFold(3)}
+    model = AsagaRegressor(l1_ratio=1.0, random_state=0)
+    for scoring, score in (
+        (None, r2_score),
+        ("neg_mean_absolute_error", lambda *a, **k: -mean_absolute_error(*a, **k)),
+        (_weighted, lambda t, p, sample_weight: sample_weight.sum()),
+        (lambda est, A, b: len(b), lambda t, p, sample_weight: len(t)),
+    ):
+        found = cross_validate_path(model, X, y, scoring=scoring, **options)
+        train, test = next(KFold(3).split(X))
+        path = regularization_path(
+            model, X[train], y[train], sample_weight=weight[train], alphas=[1.0, 0.1]
+        )
+        expected = score(y[test], path.predict(X[test], at=0.1), sample_weight=weight[test])
+        assert found.scores[0, 1] == pytest.approx(expected, rel=1e-12)
+
+
+def _weighted(estimator, X, y, sample_weight=None):
+    return sample_weight.sum()
+
+
+def test_groups_keep_together():
+    X, y = load_diabetes(return_X_y=True)
+    groups = np.arange(442) % 7
+    options = {"alphas": [1.0, 0.1]}
+    one = cross_validate_path(AsagaRegressor(), X, y, groups=groups, cv=GroupKFold(3), **options)
+    splits = list(GroupKFold(3).split(X, y, groups))
+    two = cross_validate_path(AsagaRegressor(), X, y, cv=splits, **options)
+    np.testing.assert_array_equal(one.scores, two.scores)
+    with pytest.raises(ValueError, match=r"groups must have shape \(442,\), got \(3,\)"):
+        cross_validate_path(AsagaRegressor(), X, y, groups=[0, 1, 2], cv=GroupKFold(3))
+
+
+def test_options_of_a_search_must_be_a_dict():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(TypeError, match="path_options must be a dict or None, got 'Cs'"):
+        RegularizationPathCV(AsagaRegressor(), path_options="Cs").fit(X, y)
+
+
+def test_paths_that_choose_their_values_say_what_they_are():
+    X, y = load_diabetes(return_X_y=True)
+
+    class Free(Means):
+        grid_option = None
+
+    class Strange(ShrunkenMean):
+        def _regularization_path(self, X, y, **options):
+            return Free(self, [1.0], [0.5], [0.0])
+
+    with pytest.raises(TypeError, match=r"path of Strange has no grid_option, .* _path_class"):
+        cross_validate_path(Strange(), X, y)
+
+
+def test_search_ends_in_time():
+    X, y = load_iris(return_X_y=True)
+    svm = StructuredSVM(random_state=0, tol=1e-9, max_iter=10**6)
+    with pytest.warns(ConvergenceWarning):
+        search = StructuredSVMCV(svm, eps=0.5, n_values=2, cv=2, time_limit=1e-6).fit(X, y)
+    assert [path.terminated_by_ for path in search.paths_] == ["time_limit"] * 2
+    assert search.best_estimator_.n_iter_ == 1
 
 
 # ---- display -------------------------------------------------------------------------------------

@@ -7,73 +7,120 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_fw.optim._frank_wolfe._active_set import ActiveSet, atom_key
+from sklearn_fw._kernels.common.step_rules import AWAY, FW, PAIRWISE
+from sklearn_fw.optim._frank_wolfe import _active_set
+from sklearn_fw.optim._frank_wolfe._active_set import ActiveSet
+from sklearn_fw.optim.domains import DenseAtom, RankOneAtom, SparseAtom, UnitAtom
+
+VERTICES = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, -1.0)]
+SMALL = _active_set.SMALL
 
 
-def test_keys_of_atoms():
-    assert atom_key(np.array([0.0, 1.0])) == atom_key(np.array([-0.0, 1.0]))
-    atoms = [[0, 1], [1, 0], [0, 2], [1, 1], [0, 0], [0.5, 0], [-1, 0]]
-    assert len({atom_key(np.array(atom, dtype=float)) for atom in atoms}) == len(atoms)
+def as_given(vertex, kind):
+    """A vertex as an atom of some kind."""
+    if kind == "sparse":
+        places = np.flatnonzero(vertex)
+        return SparseAtom(2, places, np.array(vertex)[places])
+    if kind == "rank one":
+        return RankOneAtom([1.0], vertex)
+    if kind == "mixed" and np.count_nonzero(vertex) == 1:
+        place = int(np.flatnonzero(vertex)[0])
+        return UnitAtom(2, place, vertex[place])
+    return DenseAtom(vertex)
 
 
-@settings(deadline=None, max_examples=50)
-@given(data=st.data())
-def test_active_set_equals_a_table(data):
+@settings(deadline=None, max_examples=100)
+@given(data=st.data(), kind=st.sampled_from(["dense", "sparse", "rank one", "mixed"]))
+def test_active_set_equals_a_table(data, kind):
     """Random steps, followed in a dictionary of weights."""
-    vertices = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, -1.0)]
-    first = data.draw(st.sampled_from(vertices))
-    active, table = ActiveSet([first]), {first: 1.0}
+    first = data.draw(st.sampled_from(VERTICES))
+    active, table = ActiveSet([as_given(first, kind)]), {first: 1.0}
     for _ in range(data.draw(st.integers(1, 25))):
-        kind = data.draw(st.sampled_from(["towards", "away", "swap"]))
+        step_kind = data.draw(st.sampled_from([FW, AWAY, PAIRWISE]))
         step = data.draw(st.sampled_from([0.0, 0.125, 0.3, 0.5, 1.0, 2.0, 10.0]))
-        atom = data.draw(st.sampled_from(vertices))
-        gradient = data.draw(st.tuples(*[st.integers(-3, 3)] * 2))
-        slot = active.worst(np.array(gradient))
-        worst = tuple(active.atoms[slot].tolist())
+        vertex = data.draw(st.sampled_from(VERTICES))
+        atom = as_given(vertex, kind)
+        gradient = np.array(data.draw(st.tuples(*[st.integers(-3, 3)] * 2)), dtype=float)
+        slot = active.worst(gradient)
+        worst = tuple(active.atoms[slot].to_array().tolist())
         assert np.dot(worst, gradient) == max(np.dot(v, gradient) for v in table)
-        if kind == "towards":
+        longest = active.longest(step_kind, slot)
+        if step_kind == FW:
+            assert longest == 1.0
+            active.step(FW, step, atom)
             step = min(step, 1.0)
-            active.towards(np.array(atom), step)
             table = {v: weight * (1 - step) for v, weight in table.items()}
-            table[atom] = table.get(atom, 0.0) + step
-        elif kind == "away":
-            longest = active.longest_away(slot)
+            table[vertex] = table.get(vertex, 0.0) + step
+        elif step_kind == AWAY:
             rest = 1 - table[worst]
+            active.step(AWAY, step, away=slot)
             if len(table) == 1:
                 assert longest == math.inf
-                active.away(slot, step)
                 continue
             assert longest == pytest.approx(table[worst] / rest, rel=1e-9)
-            active.away(slot, step)
             if step >= longest:
                 del table[worst]
                 table = {v: weight / rest for v, weight in table.items()}
             else:
                 table = {v: weight * (1 + step) for v, weight in table.items()}
                 table[worst] -= step
-        elif worst != atom:
-            assert not active.is_at(slot, np.array(atom))
-            longest = active.longest_swap(slot)
+        else:
+            assert active.is_at(slot, atom) == (worst == vertex)
             assert longest == pytest.approx(table[worst], rel=1e-9)
-            active.swap(slot, np.array(atom), step)
-            moved = min(step, table[worst])
-            table[worst] -= moved
-            table[atom] = table.get(atom, 0.0) + moved
-            if step >= longest:
-                del table[worst]
+            active.step(PAIRWISE, step, atom, slot)
+            if worst != vertex:
+                moved = min(step, table[worst])
+                table[worst] -= moved
+                table[vertex] = table.get(vertex, 0.0) + moved
+                if step >= longest:
+                    del table[worst]
         table = {v: weight for v, weight in table.items() if weight > 0}
-        found = {tuple(v): weight for v, weight in zip(active.atoms.tolist(), active.weights)}
+        found = {
+            tuple(atom.to_array().tolist()): weight
+            for atom, weight in zip(active.atoms, active.weights, strict=True)
+        }
         if found.keys() != table.keys():  # a step of all the weight but for rounding, here or there
             differ = found.keys() ^ table.keys()
             assert all(found.get(v, 0.0) + table.get(v, 0.0) < 1e-12 for v in differ)
             return
         for v, weight in table.items():
             assert found[v] == pytest.approx(weight, rel=1e-9)
+        assert active.weights.sum() == pytest.approx(1.0, rel=1e-15)
         point = sum(weight * np.array(v) for v, weight in table.items())
         np.testing.assert_allclose(active.point(), point, rtol=0, atol=1e-12)
+        scores = [atom.dot(gradient) for atom in active.atoms]
+        np.testing.assert_allclose(active.scores(gradient), scores, rtol=0, atol=1e-12)
 
 
 def test_active_set_merges_equal_atoms():
-    active = ActiveSet([[1, 0], [0, 1], [1, 0], [1, 1]], [1, 2, 1, 0])
-    np.testing.assert_array_equal(active.atoms, [[1, 0], [0, 1]])
+    active = ActiveSet([[1, 0], [0, 1], UnitAtom(2, 0), [1, 1]], [1, 2, 1, 0])
+    np.testing.assert_array_equal([a.to_array() for a in active.atoms], [[1, 0], [0, 1]])
     np.testing.assert_array_equal(active.weights, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("size", [SMALL - 1, SMALL + 1])
+def test_small_and_large_atoms_are_scored_alike(size, rng):
+    """Atoms of few entries share a table, until one comes that is too large for it."""
+    atoms = [UnitAtom(size, 3, 2.0), SparseAtom(size, [0, 5, size - 1], [1.0, -1.0, 0.5])]
+    active = ActiveSet(atoms, [0.25, 0.75])
+    gradient = rng.normal(size=size)
+    expected = [atom.to_array() @ gradient for atom in atoms]
+    np.testing.assert_allclose(active.scores(gradient), expected, rtol=1e-13)
+    assert active._rows is not None
+    atoms.append(DenseAtom(rng.normal(size=size)))
+    active.step(FW, 0.5, atoms[-1])
+    assert (active._rows is None) == (size > SMALL)
+    expected = [atom.to_array() @ gradient for atom in atoms]
+    np.testing.assert_allclose(active.scores(gradient), expected, rtol=1e-12)
+    point = np.array([0.125, 0.375, 0.5]) @ np.array([atom.to_array() for atom in atoms])
+    np.testing.assert_allclose(active.point(), point, rtol=0, atol=1e-15)
+
+
+def test_other_weights(rng):
+    points = rng.normal(size=(4, 3))
+    active = ActiveSet(points, np.ones(4))
+    kept = active.reweigh([0.0, 0.25, 0.0, 0.75])
+    assert sorted(kept) == [1, 3]
+    np.testing.assert_array_equal([a.to_array() for a in active.atoms], points[kept])
+    assert active.include(DenseAtom(points[1])) == kept.index(1)
+    assert active.include(DenseAtom(points[0])) == 2

@@ -5,6 +5,7 @@ import math
 import pickle
 import re
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,15 +14,18 @@ from scipy.optimize import linprog
 
 from _domain_referees import matchings, perfect_matchings
 from sklearn_fw.optim.domains import (
-    Atoms,
     BipartiteMatchings,
     Box,
+    ConvexHull,
     Domain,
     L1Ball,
     L2Ball,
+    LocalPolytope,
+    MarginalPolytope,
     PerfectMatchings,
     Product,
     Simplex,
+    SpanningTrees,
 )
 
 TRIANGLE = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.5, 0.25]])
@@ -43,6 +47,29 @@ def products(*factors):
     return np.array([np.concatenate(parts) for parts in itertools.product(*factors)])
 
 
+CYCLE = [(0, 1), (1, 2), (2, 0)]
+
+
+def forests(n_nodes):
+    """Indicators of all trees of a complete graph."""
+    edges = list(itertools.combinations(range(n_nodes), 2))
+    chosen = itertools.combinations(range(len(edges)), n_nodes - 1)
+    trees = [c for c in chosen if nx.is_tree(nx.Graph([edges[e] for e in c]))]
+    trees = [c for c in trees if len({n for e in c for n in edges[e]}) == n_nodes]
+    return np.array([np.isin(np.arange(len(edges)), c) for c in trees], dtype=float)
+
+
+def labellings(n_states, edges):
+    """Indicators of all labellings: states of nodes, then pairs of states of edges."""
+    found = []
+    for labels in itertools.product(*map(range, n_states)):
+        parts = [np.arange(k) == label for k, label in zip(n_states, labels)]
+        for a, b in edges:
+            parts.append(np.outer(parts[a], parts[b]).ravel())
+        found.append(np.concatenate(parts))
+    return np.array(found, dtype=float)
+
+
 # Domain and all its vertices.
 POLYTOPES = {
     "simplex": (Simplex(4), unit_vectors(4)),
@@ -52,7 +79,7 @@ POLYTOPES = {
     "l1 ball of one": (L1Ball(1), signed_vectors(1)),
     "box": (Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]), corners([-1, 0, 2], [1, 0.5, 2])),
     "cube": (Box(0.0, 1.0, size=4), corners([0] * 4, [1] * 4)),
-    "atoms": (Atoms(TRIANGLE), TRIANGLE),
+    "atoms": (ConvexHull(TRIANGLE), TRIANGLE),
     "permutations": (BipartiteMatchings((3, 3)), matchings(3, 3)),
     "few rows": (BipartiteMatchings((2, 4)), matchings(2, 4)),
     "few columns": (BipartiteMatchings((3, 2)), matchings(3, 2)),
@@ -67,7 +94,28 @@ POLYTOPES = {
         products(unit_vectors(2), corners([-1, -1], [1, 1]), perfect_matchings(4)),
     ),
 }
-CASES = [pytest.param(*case, id=name) for name, case in POLYTOPES.items()]
+POLYTOPES |= {
+    "trees": (SpanningTrees(list(itertools.combinations(range(4), 2)), 4), forests(4)),
+    "chain": (
+        MarginalPolytope([2, 3, 1], [(0, 1), (2, 1)]),
+        labellings([2, 3, 1], [(0, 1), (2, 1)]),
+    ),
+    "cycle": (MarginalPolytope([2, 2, 2], CYCLE), labellings([2, 2, 2], CYCLE)),
+    "cycle by trying": (
+        MarginalPolytope([2, 3, 2], CYCLE, "enumeration"),
+        labellings([2, 3, 2], CYCLE),
+    ),
+}
+
+
+def cases(method="lmo"):
+    """Domains that have a method or an attribute."""
+    return [
+        pytest.param(*case, id=name) for name, case in POLYTOPES.items() if hasattr(case[0], method)
+    ]
+
+
+CASES = cases()
 
 
 def gradients(rng, size):
@@ -90,48 +138,25 @@ def is_combination(x, vertices):
 class TestPolytopes:
     def test_lmo_is_a_lowest_vertex(self, domain, vertices, rng):
         for gradient in gradients(rng, domain.size):
-            vertex = domain.lmo(gradient)
+            atom = domain.lmo(gradient)
+            vertex = atom.to_array()
             assert vertex.dtype == np.float64
+            assert atom.bound is None or atom.bound <= atom.dot(gradient)
+            assert atom.dot(gradient) == pytest.approx(gradient @ vertex, abs=1e-12)
             assert gradient @ vertex == pytest.approx((vertices @ gradient).min(), abs=1e-12)
             assert np.any(np.all(vertices == vertex, axis=1))  # exactly one of them
 
     def test_lmo_depends_on_the_direction_only(self, domain, vertices, rng):
         for gradient in gradients(rng, domain.size):
             before = gradient.copy()
-            vertex = domain.lmo(gradient)
-            np.testing.assert_array_equal(domain.lmo(list(gradient)), vertex)
-            np.testing.assert_array_equal(domain.lmo(8.0 * gradient), vertex)
+            key = domain.lmo(gradient).key
+            assert domain.lmo(list(gradient)).key == domain.lmo(8.0 * gradient).key == key
             np.testing.assert_array_equal(gradient, before)
 
     def test_answers_may_be_changed(self, domain, vertices):
-        before = domain.start()
-        domain.start()[:] = 7.0
-        np.testing.assert_array_equal(domain.start(), before)
-
-    def test_diameter(self, domain, vertices):
-        distances = np.linalg.norm(vertices[:, None] - vertices, axis=2)
-        assert domain.diameter == pytest.approx(distances.max(), rel=1e-15)
-
-    def test_contains(self, domain, vertices, rng):
-        assert all(domain.contains(vertex) for vertex in vertices)
-        assert domain.contains(domain.start(), tol=0.0)
-        answers = set()
-        for stretch in [0.5, 0.95, 1.05, 1.5] * 5:
-            weights = rng.dirichlet(np.full(len(vertices), 0.2), size=2)
-            center, other = weights @ vertices
-            x = center + stretch * (other - center)
-            expected = is_combination(x, vertices)
-            assert domain.contains(x, tol=1e-7) == expected, x
-            answers.add(expected)
-        assert answers == {True, False} or len(vertices) < 5
-
-    def test_contains_looks_at_every_entry(self, domain, vertices, rng):
-        inner = vertices.mean(axis=0)
-        for place in range(domain.size):
-            for change in (0.01, -0.01, 3.0, -3.0):
-                x = inner.copy()
-                x[place] += change
-                assert domain.contains(x, tol=1e-7) == is_combination(x, vertices)
+        before = domain.start().to_array()
+        domain.start().to_array()[:] = 7.0
+        np.testing.assert_array_equal(domain.start().to_array(), before)
 
     def test_traits(self, domain, vertices):
         assert domain.is_polytope
@@ -139,7 +164,38 @@ class TestPolytopes:
         assert f"size={domain.size}" in repr(domain) or "Product(" in repr(domain)
         again = pickle.loads(pickle.dumps(domain))
         gradient = np.arange(domain.size) - 1.0
-        np.testing.assert_array_equal(again.lmo(gradient), domain.lmo(gradient))
+        assert again.lmo(gradient).key == domain.lmo(gradient).key
+
+
+@pytest.mark.parametrize("domain, vertices", cases("diameter"))
+def test_diameter(domain, vertices):
+    distances = np.linalg.norm(vertices[:, None] - vertices, axis=2)
+    assert domain.diameter == pytest.approx(distances.max(), rel=1e-15)
+
+
+@pytest.mark.parametrize("domain, vertices", cases("contains"))
+def test_contains(domain, vertices, rng):
+    assert all(domain.contains(vertex) for vertex in vertices)
+    assert domain.contains(domain.start().to_array(), tol=0.0)
+    answers = set()
+    for stretch in [0.5, 0.95, 1.05, 1.5] * 5:
+        weights = rng.dirichlet(np.full(len(vertices), 0.2), size=2)
+        center, other = weights @ vertices
+        x = center + stretch * (other - center)
+        expected = is_combination(x, vertices)
+        assert domain.contains(x, tol=1e-7) == expected, x
+        answers.add(expected)
+    assert answers == {True, False} or len(vertices) < 5
+
+
+@pytest.mark.parametrize("domain, vertices", cases("contains"))
+def test_contains_looks_at_every_entry(domain, vertices, rng):
+    inner = vertices.mean(axis=0)
+    for place in range(domain.size):
+        for change in (0.01, -0.01, 3.0, -3.0):
+            x = inner.copy()
+            x[place] += change
+            assert domain.contains(x, tol=1e-7) == is_combination(x, vertices)
 
 
 # ---- shapes --------------------------------------------------------------------------------------
@@ -153,7 +209,7 @@ def test_bipartite_matchings_of_all_shapes(data, shape, perfect):
     cost = np.array(data.draw(st.lists(NUMBERS, min_size=math.prod(shape), max_size=16)))
     cost = cost[: math.prod(shape)]
     domain, vertices = BipartiteMatchings(shape, perfect=perfect), matchings(*shape, perfect)
-    vertex = domain.lmo(cost)
+    vertex = domain.lmo(cost).to_array()
     assert cost @ vertex == (vertices @ cost).min()
     assert np.any(np.all(vertices == vertex, axis=1))
     assert domain.contains(vertices.mean(axis=0))
@@ -167,31 +223,34 @@ def test_perfect_matchings_of_all_sizes(data, n_nodes):
     size = n_nodes * (n_nodes - 1) // 2
     cost = np.array(data.draw(st.lists(NUMBERS, min_size=size, max_size=size)))
     domain = PerfectMatchings(n_nodes)
-    assert cost @ domain.lmo(cost) == (perfect_matchings(n_nodes) @ cost).min()
+    assert domain.lmo(cost).dot(cost) == (perfect_matchings(n_nodes) @ cost).min()
 
 
 @given(gradient=st.lists(NUMBERS, min_size=1, max_size=6), radius=st.floats(0.1, 10.0))
 def test_simplices_and_balls_of_all_sizes(gradient, radius):
     gradient = np.array(gradient)
     size = gradient.size
-    assert gradient @ Simplex(size, radius).lmo(gradient) == radius * gradient.min()
-    assert gradient @ L1Ball(size, radius).lmo(gradient) == -radius * np.abs(gradient).max()
+    assert Simplex(size, radius).lmo(gradient).dot(gradient) == radius * gradient.min()
+    assert L1Ball(size, radius).lmo(gradient).dot(gradient) == -radius * np.abs(gradient).max()
     expected = -radius * np.linalg.norm(gradient)
-    assert gradient @ L2Ball(size, radius).lmo(gradient) == pytest.approx(expected, rel=1e-14)
+    assert L2Ball(size, radius).lmo(gradient).dot(gradient) == pytest.approx(expected, rel=1e-14)
     box = Box(gradient - radius, gradient + radius)
     expected = gradient @ gradient - radius * np.abs(gradient).sum()
-    assert gradient @ box.lmo(gradient) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert box.lmo(gradient).dot(gradient) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_ties_go_to_the_first():
-    np.testing.assert_array_equal(Simplex(4).lmo([1, 0, 0, 1]), [0, 1, 0, 0])
-    np.testing.assert_array_equal(L1Ball(3).lmo([1, -2, 2]), [0, 1, 0])
-    np.testing.assert_array_equal(L1Ball(2).lmo([0, 0]), [1, 0])
-    np.testing.assert_array_equal(L2Ball(2, 3.0).lmo([0, 0]), [3, 0])
-    np.testing.assert_array_equal(Box(-1, 2, size=3).lmo([0.0, -0.0, -1]), [-1, -1, 2])
-    np.testing.assert_array_equal(Atoms([[1, 1], [1, 1], [0, 2]]).lmo([0, 0]), [1, 1])
-    loose = BipartiteMatchings((2, 2), perfect=False)
-    np.testing.assert_array_equal(loose.lmo([0, 0, 0, -1]), [0, 0, 0, 1])
+    for domain, gradient, vertex in [
+        (Simplex(4), [1, 0, 0, 1], [0, 1, 0, 0]),
+        (L1Ball(3), [1, -2, 2], [0, 1, 0]),
+        (L1Ball(2), [0, 0], [1, 0]),
+        (L2Ball(2, 3.0), [0, 0], [3, 0]),
+        (Box(-1, 2, size=3), [0.0, -0.0, -1], [-1, -1, 2]),
+        (ConvexHull([[1, 1], [1, 1], [0, 2]]), [0, 0], [1, 1]),
+        (BipartiteMatchings((2, 2), perfect=False), [0, 0, 0, -1], [0, 0, 0, 1]),
+        (SpanningTrees([(0, 1), (1, 2), (0, 2)], 3), [0, 0, 0], [1, 1, 0]),
+    ]:
+        np.testing.assert_array_equal(domain.lmo(gradient).to_array(), vertex)
 
 
 # ---- the ball, which has no list of vertices -----------------------------------------------------
@@ -200,7 +259,7 @@ def test_ties_go_to_the_first():
 def test_l2_ball(rng):
     ball = L2Ball(3, radius=2.0)
     for gradient in rng.normal(size=(10, 3)):
-        vertex = ball.lmo(gradient)
+        vertex = ball.lmo(gradient).to_array()
         assert np.linalg.norm(vertex) == pytest.approx(2.0, rel=1e-15)
         assert gradient @ vertex == pytest.approx(-2.0 * np.linalg.norm(gradient), rel=1e-14)
         assert ball.contains(vertex)
@@ -208,14 +267,15 @@ def test_l2_ball(rng):
     assert ball.diameter == 4.0
     assert not ball.is_polytope
     for scale in (1e-300, 1e300):
-        np.testing.assert_allclose(ball.lmo([3 * scale, 0, -4 * scale]), [-1.2, 0, 1.6], rtol=1e-14)
+        vertex = ball.lmo([3 * scale, 0, -4 * scale]).to_array()
+        np.testing.assert_allclose(vertex, [-1.2, 0, 1.6], rtol=1e-14)
 
 
 def test_l2_ball_is_strongly_convex(rng):
     ball = L2Ball(3, radius=2.0)
     slack = []
     for _ in range(200):
-        x, y = (ball.lmo(gradient) for gradient in rng.normal(size=(2, 3)))
+        x, y = (ball.lmo(gradient).to_array() for gradient in rng.normal(size=(2, 3)))
         around = ball.strong_convexity * np.sum((x - y) ** 2) / 8
         slack.append(2.0 - np.linalg.norm(x + y) / 2 - around)
     assert min(slack) >= -1e-12
@@ -240,8 +300,8 @@ def test_projection_is_the_nearest_point(domain, rng):
         nearest = domain.project(x)
         assert domain.contains(nearest)
         # No point of the set lies further in the direction of x.
-        assert (x - nearest) @ (domain.lmo(nearest - x) - nearest) <= 1e-12
-    inside = 0.5 * (domain.start() + domain.lmo(np.ones(domain.size)))
+        assert (x - nearest) @ (domain.lmo(nearest - x).to_array() - nearest) <= 1e-12
+    inside = 0.5 * (domain.start().to_array() + domain.lmo(np.ones(domain.size)).to_array())
     np.testing.assert_allclose(domain.project(inside), inside, rtol=0, atol=1e-15)
 
 
@@ -302,8 +362,8 @@ def test_own_domain():
     np.testing.assert_array_equal(segment.start(), [0, 1])
     assert segment.is_polytope
     both = Product(segment, Simplex(2))
-    np.testing.assert_array_equal(both.lmo([-1, 0, 1, 0]), [2, 0, 0, 1])
-    np.testing.assert_array_equal(both.start(), [0, 1, 1, 0])
+    np.testing.assert_array_equal(both.lmo([-1, 0, 1, 0]).to_array(), [2, 0, 0, 1])
+    np.testing.assert_array_equal(both.start().to_array(), [0, 1, 1, 0])
     with pytest.raises(TypeError, match="abstract"):
         Domain()
 
@@ -311,13 +371,13 @@ def test_own_domain():
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_hulls_of_all_sizes(scale, rng):
     """Tolerances of what looks for the weights do not decide, nor do very small weights."""
-    triangle = Atoms(scale * (np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]) + 0.25))
+    triangle = ConvexHull(scale * (np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]) + 0.25))
     for weights in rng.dirichlet(np.full(3, 0.1), size=50):
-        x = weights @ triangle.atoms
+        x = weights @ triangle.points
         assert triangle.contains(x, tol=1e-14 * scale)
-        beyond = [-1e-6, weights[1] + weights[0] + 1e-6, weights[2]] @ triangle.atoms
+        beyond = [-1e-6, weights[1] + weights[0] + 1e-6, weights[2]] @ triangle.points
         assert not triangle.contains(beyond, tol=1e-7 * scale)
-    assert all(triangle.contains(atom, tol=0.0) for atom in triangle.atoms)
+    assert all(triangle.contains(point, tol=0.0) for point in triangle.points)
 
 
 @pytest.mark.parametrize(
@@ -333,9 +393,18 @@ def test_hulls_of_all_sizes(scale, rng):
         (lambda: Box([[0]], 1), ValueError, "have length size, got (1, 1) and ()"),
         (lambda: Box([0], [np.inf]), ValueError, "must be finite, else the box is not bounded"),
         (lambda: Box([0, 2], [1, 1]), ValueError, "lower must not be above upper anywhere"),
-        (lambda: Atoms([1.0, 2.0]), ValueError, "atoms must have shape (n_atoms, size), got (2,)"),
-        (lambda: Atoms(np.empty((0, 2))), ValueError, "atoms must have shape"),
-        (lambda: Atoms([[np.nan]]), ValueError, "atoms must be finite"),
+        (lambda: ConvexHull([1.0, 2.0]), ValueError, "points must have shape (n_points, size)"),
+        (lambda: ConvexHull(np.empty((0, 2))), ValueError, "points must have shape"),
+        (lambda: ConvexHull([[np.nan]]), ValueError, "points must be finite"),
+        (
+            lambda: SpanningTrees([(0, 3)], 3),
+            ValueError,
+            "edges must name nodes 0 to 2, got 0 to 3",
+        ),
+        (lambda: SpanningTrees([(1, 1)], 3), ValueError, "join two different nodes, got (1, 1)"),
+        (lambda: MarginalPolytope([2, 0], []), ValueError, "a positive integer for each node"),
+        (lambda: MarginalPolytope([2, 2], [(0, 2)]), ValueError, "edges must name nodes 0 to 1"),
+        (lambda: LocalPolytope([2, 2.5], []), ValueError, "a positive integer for each node"),
         (lambda: BipartiteMatchings((2,)), ValueError, "shape must be (n_rows, n_columns)"),
         (lambda: BipartiteMatchings(2), ValueError, "shape must be (n_rows, n_columns), got 2"),
         (lambda: BipartiteMatchings((2, 0)), ValueError, "shape == 0, must be >= 1"),
@@ -365,11 +434,11 @@ def test_factors_cannot_write_to_what_a_product_is_given():
             return self.lmo(x)
 
         def contains(self, x, tol=1e-9):
-            return bool(self.lmo(x).any())
+            return bool(self.lmo(x).to_array().any())
 
     x = np.array([1.0, -2.0, 0.5, -1.0])
     product = Product(Writes(2), Writes(2))
-    np.testing.assert_array_equal(product.lmo(x), [0.0, 1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(product.lmo(x).to_array(), [0.0, 1.0, 0.0, 1.0])
     assert product.contains(x)
     product.project(x)
     np.testing.assert_array_equal(x, [1.0, -2.0, 0.5, -1.0])

@@ -404,10 +404,10 @@ def test_a_run_goes_on_where_another_ended():
     best = certified(problem, "asaga", tol=1e-9)
     solver, counts = resolve_incremental_solver("asaga"), []
     for start in (None, Start(best.coef, best.intercept, best.memory)):
-        run, _, n_iter, _ = solve(
+        run, outcome = solve(
             problem, solver, tol=1e-8, max_iter=500, rng=np.random.RandomState(0), start=start
         )
-        counts.append(n_iter)
+        counts.append(outcome.n_iter)
     assert counts[1] <= counts[0] / 3
     assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
 

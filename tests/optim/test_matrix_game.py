@@ -188,7 +188,7 @@ def test_rounding_of_the_bounds_is_no_error(scale, rng):
 class OneBuffer(domains.Simplex):
     def lmo(self, gradient):
         self.answer = getattr(self, "answer", np.zeros(self.size))
-        self.answer[:] = super().lmo(gradient)
+        self.answer[:] = super().lmo(gradient).to_array()
         return self.answer
 
 
@@ -196,7 +196,7 @@ def test_oracles_may_return_their_own_memory_or_lists(rng):
     M = rng.normal(size=(4, 4))
     expected = solve_matrix_game(M, tol=0, max_iter=50)
     listing = domains.Simplex(4)
-    for own in (OneBuffer(4), Wrong(lambda g: listing.lmo(g).astype(int).tolist(), 4)):
+    for own in (OneBuffer(4), Wrong(lambda g: listing.lmo(g).to_array().astype(int).tolist(), 4)):
         result = solve_matrix_game(M, domain_x=own, domain_y=own, tol=0, max_iter=50)
         np.testing.assert_array_equal(result.history["lower"], expected.history["lower"])
         np.testing.assert_array_equal(result.x, expected.x)
@@ -365,7 +365,7 @@ TURN = np.roll(np.eye(3), 1, axis=0)
         (options(start=([1, 0, 0], [1, 0, 0], 1)), "start must be (x, y), an earlier result"),
         (options(start=([1, 0, 0], [1, 0])), "the start of y must be a vector of length 3, got"),
         (
-            options(domain_x=Wrong(lambda g: SIMPLEX.lmo(g)[:2])),
+            options(domain_x=Wrong(lambda g: SIMPLEX.lmo(g).to_array()[:2])),
             "the lmo of domain_x returned shape (2,), expected (3,)",
         ),
     ],

@@ -51,8 +51,8 @@ def begin(problem, *, start=None, seed=0, **params):
 def objectives(problem, solver, n_epochs, seed=0):
     """Exact objectives after every epoch, and the run; the last is repeated where it ended."""
     rng = np.random.RandomState(seed)
-    run, _, _, history = solve(problem, solver, tol=0.0, max_iter=n_epochs, rng=rng)
-    found = history["objective"]
+    run, outcome = solve(problem, solver, tol=0.0, max_iter=n_epochs, rng=rng)
+    found = outcome.history["objective"].tolist()
     return np.array(found + found[-1:] * (n_epochs - len(found))), run
 
 
@@ -441,17 +441,18 @@ def test_floor_is_below_the_theorem(optima):
 def test_switch_to_saga_converges(when, optima):
     problem, best = make_problem(), optima["log_loss"]
     solver = NeighborSaga(variant="shared_n_saga", switch_to_saga=when)
-    run, _, n_iter, history = solve(
+    run, outcome = solve(
         problem, solver, tol=1e-12, max_iter=60, rng=np.random.RandomState(0)
     )  # fmt: skip
     assert run.best.objective - best.objective <= 1e-11
     assert run.best.dual_gap <= 1e-12
     assert run.engine.plain
+    history = outcome.history
     assert history["certified"][-1]
-    assert n_iter < (25 if when == 2 else 50)
+    assert outcome.n_iter < (25 if when == 2 else 50)
     assert {len(values) for values in history.values()} == {len(history["n_iter"])}
-    assert history["n_gradient_evaluations"] == (5000 * np.array(history["n_iter"])).tolist()
-    fraction = np.array(history["shared_fraction"])
+    np.testing.assert_array_equal(history["n_gradient_evaluations"], 5000 * history["n_iter"])
+    fraction = history["shared_fraction"]
     assert np.all(np.diff(fraction) <= 1e-12)
     assert fraction[0] == pytest.approx(0.95)
 

@@ -33,10 +33,8 @@ def begin_with(solver, problem):
 
 
 def objectives(problem, solver, n_epochs):
-    _, _, _, history = solve(
-        problem, solver, tol=0.0, max_iter=n_epochs, rng=np.random.RandomState(0)
-    )
-    return np.array(history["objective"])
+    _, outcome = solve(problem, solver, tol=0.0, max_iter=n_epochs, rng=np.random.RandomState(0))
+    return outcome.history["objective"]
 
 
 def optimum(problem):

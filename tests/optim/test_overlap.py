@@ -138,7 +138,7 @@ def curves(X, y, delay, n_epochs, step_size, **options):
     runs = [
         simulate_async(
             sp.csr_matrix(X), y, loss="squared_error", penalty=None, delay=delay,
-            n_epochs=n_epochs, step_size=step_size, sampling="uniform", random_state=seed,
+            max_iter=n_epochs, step_size=step_size, sampling="uniform", random_state=seed,
             **options,
         )
         for seed in range(3)
@@ -188,9 +188,9 @@ def test_with_a_penalty_where_the_theorem_covers_it():
     options = {"loss": "squared_error", "alpha": 1e-4, "l1_ratio": 0.5, "sampling": "uniform"}
     # 0.1 / sqrt(4 / 2000) = 2.2 steps
     result = simulate_async(
-        X, y, **options, delay=3, n_epochs=30, step_size="theory", random_state=0
+        X, y, **options, delay=3, max_iter=30, step_size="theory", random_state=0
     )
-    best = simulate_async(X, y, **options, n_epochs=200, tol=1e-12, random_state=0).fun
+    best = simulate_async(X, y, **options, max_iter=200, tol=1e-12, random_state=0).fun
     a, covered = overlap_step(2, result.sparsity, 500, composite=True)
     assert covered
     largest = X.multiply(X).sum(axis=1).max()

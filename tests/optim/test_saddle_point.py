@@ -109,7 +109,7 @@ def test_directions():
             (seen[5].length_x, x, gradient_x),
             (seen[5].length_y, y, -gradient_y),
         ):
-            distance = np.linalg.norm(point - problem.cube.lmo(gradient))
+            distance = np.linalg.norm(point - problem.cube.lmo(gradient).to_array())
             assert length == pytest.approx(distance, rel=1e-14)
         if variant == "fw":
             assert all(state.pairwise_gap is None for state in seen)
@@ -192,11 +192,11 @@ def test_without_coupling_it_is_frank_wolfe(step_size, rng):
     _, points = trajectory(
         function, ball, domains.Box(-1.0, 1.0, size=2), step_size=step_size, max_iter=50
     )
-    x = ball.start()
+    x = ball.start().to_array()
     for t, (found, _) in enumerate(points):
         np.testing.assert_allclose(found, x, rtol=0, atol=1e-14)
         gamma = 2 / (2 + t) if step_size == "universal" else 1 / (1 + t)
-        x = (1 - gamma) * x + gamma * ball.lmo(A.T @ (A @ x - b))
+        x = (1 - gamma) * x + gamma * ball.lmo(A.T @ (A @ x - b)).to_array()
 
 
 @pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
@@ -205,7 +205,7 @@ def test_affine_invariance(variant, step_size, rng):
     """Another coordinate system changes nothing but the coordinates."""
     problem = toy(2, 4, "P" if variant != "fw" else "I", 0.2)
     constants = problem.on_cube()
-    vertices = np.array([problem.cube.lmo(s) for s in rng.normal(size=(200, 4))])
+    vertices = np.array([problem.cube.lmo(s).to_array() for s in rng.normal(size=(200, 4))])
     vertices = np.unique(np.vstack([vertices, np.eye(4)[:0]]), axis=0)
     maps = [rng.normal(size=(4, 4)) + 3 * np.eye(4) for _ in "xy"]
     shifts = rng.normal(size=(2, 4))
@@ -216,9 +216,9 @@ def test_affine_invariance(variant, step_size, rng):
         return value, maps[0].T @ gradient_x, maps[1].T @ gradient_y
 
     options = {"variant": variant, "step_size": step_size, "constants": constants, "max_iter": 60}
-    one, points = trajectory(problem, *[domains.Atoms(vertices)] * 2, **options)
+    one, points = trajectory(problem, *[domains.ConvexHull(vertices)] * 2, **options)
     atoms = [(vertices - c) @ inverse.T for inverse, c in zip(inverses, shifts)]
-    other, moved_points = trajectory(moved, *map(domains.Atoms, atoms), **options)
+    other, moved_points = trajectory(moved, *map(domains.ConvexHull, atoms), **options)
     np.testing.assert_allclose(one.history["dual_gap"], other.history["dual_gap"], rtol=1e-8)
     for (x, y), (u, v) in zip(points, moved_points):
         np.testing.assert_allclose(maps[0] @ u + shifts[0], x, rtol=0, atol=1e-10)
@@ -338,7 +338,7 @@ def test_a_start_that_is_no_vertex_is_an_atom():
         quadratic, SQUARE, SQUARE, variant="away", start=([0.5, 0.5], [1, 1]), max_iter=2,
         step_size=0.25,
     )  # fmt: skip
-    assert [0.5, 0.5] in result.atoms_x.tolist()
+    assert [0.5, 0.5] in [atom.to_array().tolist() for atom in result.atoms_x]
     np.testing.assert_allclose(result.weights_x, [0.75, 0.25], rtol=1e-15)
 
 
@@ -400,7 +400,7 @@ def test_oracles_may_return_their_own_memory():
             self.domain, self.answer, self.start = domain, np.zeros(2), domain.start
 
         def lmo(self, gradient):
-            self.answer[:] = self.domain.lmo(gradient)
+            self.answer[:] = self.domain.lmo(gradient).to_array()
             return self.answer
 
     own = OneBuffer(SQUARE)
@@ -558,7 +558,7 @@ class Wrong(OnlyAnOracle):
     ("lmo", "message"),
     [
         (lambda g: SQUARE.lmo(-g), "the lmo of domain_x returned a point that is worse than"),
-        (lambda g: SQUARE.lmo(g)[:1], "the lmo of domain_x returned shape (1,), expected (2,)"),
+        (lambda g: g[:1], "the lmo of domain_x returned shape (1,), expected (2,)"),
     ],
 )
 def test_wrong_oracles(lmo, message):

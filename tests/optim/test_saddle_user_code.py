@@ -124,7 +124,7 @@ def test_factors_of_products():
 def test_vectors_given_to_domains(kind):
     for domain in (
         domains.Simplex(3), domains.L1Ball(3), domains.L2Ball(3), domains.Box(0, 1, size=3),
-        domains.Atoms(np.eye(3)), domains.Product(domains.Simplex(3)),
+        domains.ConvexHull(np.eye(3)), domains.Product(domains.Simplex(3)),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="gradient"):
             domain.lmo(VECTORS[kind])
@@ -136,7 +136,7 @@ def test_vectors_given_to_domains(kind):
 def test_tolerances_of_domains(tol):
     for domain in (
         domains.Simplex(3), domains.L1Ball(3), domains.L2Ball(3), domains.Box(0, 1, size=3),
-        domains.Atoms(np.eye(3)), domains.BipartiteMatchings((1, 3), perfect=False),
+        domains.ConvexHull(np.eye(3)), domains.BipartiteMatchings((1, 3), perfect=False),
         domains.PerfectMatchings(3 + 1),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match="tol"):

@@ -40,11 +40,11 @@ def test_no_delay_is_the_method_on_one_thread(name, dense):
     result = minimize_saga(
         X, y, **options, solver=SparseSaga(**solver), max_iter=6, tol=0.0, random_state=3
     )
-    same = simulate_async(X, y, **options, **solver, delay=0, n_epochs=6, random_state=3)
+    same = simulate_async(X, y, **options, **solver, delay=0, max_iter=6, random_state=3)
     assert np.array_equal(result.x, same.x)
     assert np.array_equal(result.intercept, same.intercept)
     assert same.fun == pytest.approx(result.fun, rel=1e-14)
-    late = simulate_async(X, y, **options, **solver, delay=1, n_epochs=6, random_state=3)
+    late = simulate_async(X, y, **options, **solver, delay=1, max_iter=6, random_state=3)
     np.testing.assert_allclose(late.x, same.x, rtol=0, atol=1e-13)
 
 
@@ -81,7 +81,7 @@ def test_rows_without_common_columns_do_not_feel_delays():
     X = sp.block_diag([rng.standard_normal((1, 3)) for _ in range(40)], format="csr")
     y = rng.choice([-1.0, 1.0], 40)
     results = [
-        simulate_async(X, y, alpha=0.01, l1_ratio=0.3, delay=delay, n_epochs=5, random_state=0)
+        simulate_async(X, y, alpha=0.01, l1_ratio=0.3, delay=delay, max_iter=5, random_state=0)
         for delay in (0, 30)
     ]
     np.testing.assert_allclose(results[1].x, results[0].x, rtol=0, atol=1e-13)
@@ -117,7 +117,7 @@ def test_the_optimum_does_not_depend_on_the_delay():
     coef, _, objective = minimize_linear(X, y, "log_loss", penalty.value, penalty.prox)
     for delay in (0, 3, 20):
         result = simulate_async(
-            sp.csr_matrix(X), y, alpha=0.02, l1_ratio=0.5, delay=delay, tol=1e-10, n_epochs=500,
+            sp.csr_matrix(X), y, alpha=0.02, l1_ratio=0.5, delay=delay, tol=1e-10, max_iter=500,
             random_state=0,
         )  # fmt: skip
         assert result.success
@@ -147,7 +147,7 @@ def test_sparse_rows_bear_longer_delays():
         X, y = frequent_columns(3000, 1000, 10, exponent)
         for delay in (0, 20, 400):
             result = simulate_async(
-                X, y, l1_ratio=0.3, delay=delay, tol=1.25e-5, n_epochs=30, random_state=0
+                X, y, l1_ratio=0.3, delay=delay, tol=1.25e-5, max_iter=30, random_state=0
             )
             epochs[exponent, delay] = result.nit if result.success else np.inf
         if exponent:
@@ -172,7 +172,7 @@ def test_divergence_is_a_result():
 
 def test_one_seed_one_result():
     X, y = make_data()
-    xs = [simulate_async(X, y, delay=9, n_epochs=2, random_state=s).x for s in (1, 1, 2)]
+    xs = [simulate_async(X, y, delay=9, max_iter=2, random_state=s).x for s in (1, 1, 2)]
     assert np.array_equal(xs[0], xs[1])
     assert not np.array_equal(xs[0], xs[2])
 
@@ -195,7 +195,7 @@ def test_rate_of_the_theorem_with_delays():
     X = rings(8000, rng)
     n, kappa = X.shape[0], X.shape[0] / 3  # L is 1
     y = rng.standard_normal(n)
-    result = simulate_async(X, y, loss="squared_error", penalty=None, n_epochs=1)
+    result = simulate_async(X, y, loss="squared_error", penalty=None, max_iter=1)
     assert result.sparsity == 6 / n
     delay = int(1 / (10 * np.sqrt(result.sparsity)))
     assert delay == 8
@@ -206,7 +206,7 @@ def test_rate_of_the_theorem_with_delays():
     bound = (1 - rate) ** (epochs * n)
     assert bound < 2e-3
     result = simulate_async(
-        X, y, loss="squared_error", penalty=None, delay=delay, n_epochs=epochs,
+        X, y, loss="squared_error", penalty=None, delay=delay, max_iter=epochs,
         step_size=scale, sampling="uniform", random_state=0,
     )  # fmt: skip
     assert result.step_size == pytest.approx(scale)
@@ -217,7 +217,7 @@ def test_rate_of_the_theorem_with_delays():
     ("options", "words"),
     [
         ({"delay": -1}, "delay"),
-        ({"n_epochs": 0}, "n_epochs"),
+        ({"max_iter": 0}, "max_iter"),
         ({"tol": -1.0}, "tol"),
         ({"alpha": -1.0}, "alpha"),
         ({"step_size": "fast"}, "step_size"),

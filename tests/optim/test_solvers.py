@@ -152,10 +152,11 @@ def refusal(solver, problem):
 def run_on(problem, solver, *, tol=1e-9, max_iter=5000, n_workers=1, seed=0, start=None):
     if isinstance(solver, str):
         solver = resolve_incremental_solver(solver)
-    return solve(
+    run, outcome = solve(
         problem, solver, tol=tol, max_iter=max_iter, rng=np.random.RandomState(seed),
         n_workers=n_workers, start=start,
     )  # fmt: skip
+    return run, *outcome
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)

@@ -11,11 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, random_mrf
 from _tasks import Tasks
+from sklearn_fw.optim.domains import SpanningTrees
 from sklearn_fw.random_fields import (
     LoopyBPMarginals,
     PairwiseMRF,
     TRBPMarginals,
-    maximum_spanning_tree_vertex,
     trw_gradient,
     trw_objective,
 )
@@ -213,7 +213,8 @@ def test_bounds_hold_for_any_messages(rho_init, max_iter, forbidden, rng):
 
 
 def spanning_tree(mrf):
-    return maximum_spanning_tree_vertex(mrf.edges, mrf.n_variables, np.arange(mrf.n_edges))
+    trees = SpanningTrees(mrf.edges, mrf.n_variables)
+    return trees.lmo(-np.arange(mrf.n_edges, dtype=float)).to_array()
 
 
 def test_bound_is_as_tight_as_tol_says(rng):

@@ -128,14 +128,14 @@ def test_learned_tree_reproduces_the_table(rng):
     first = rng.integers(0, 3, 200)
     second = np.where(rng.random(200) < 0.8, first, rng.integers(0, 3, 200))
     X = np.column_stack([first, second, rng.integers(0, 2, 200)])
-    exact = ExactMarginals(edges="tree").fit(X)
+    exact = ExactMarginals().fit(X)
     assert exact.log_partition_ == pytest.approx(0.0, abs=1e-12)
     for i in range(3):
         k = X[:, i].max() + 1
         frequency = (np.bincount(X[:, i], minlength=k) + 1 / k) / 201
         np.testing.assert_allclose(exact.marginals_[i, :k], frequency, rtol=1e-10)
-    weighted = ExactMarginals(edges="tree").fit(X, sample_weight=np.full(200, 2.0))
-    twice = ExactMarginals(edges="tree").fit(np.concatenate([X, X]))
+    weighted = ExactMarginals().fit(X, sample_weight=np.full(200, 2.0))
+    twice = ExactMarginals().fit(np.concatenate([X, X]))
     np.testing.assert_allclose(weighted.marginals_, twice.marginals_, rtol=1e-12)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
-from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF
+from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF
 from sklearn_fw.random_fields._forest_rows import ForestRows
 
 
@@ -102,7 +102,7 @@ def test_holes_cost_little(rng):
 def test_likelihood_of_what_is_there_is_at_its_maximum(rng):
     """Stationary: no small change of the distribution on the tree has a larger likelihood."""
     X = with_holes(rng, table(rng, 400), 0.4)
-    mrf = TRWMarginals(pseudocount=1e-6).fit(X).mrf_
+    mrf = TRWMarginals(learner=MRFLearner(pseudocount=1e-6)).fit(X).mrf_
     best = log_likelihood(mrf, X).sum()
     for _ in range(40):
         moved = [t + 0.02 * rng.normal(size=t.shape) for t in mrf.pairwise]
@@ -115,7 +115,7 @@ def test_expectation_beats_frequencies_of_what_is_there(rng):
     """Entries of one column are missing where another one is large: frequencies are biased."""
     X = table(rng, 4000)
     X[(X[:, 0] == 1) & (rng.random(4000) < 0.8), 1] = np.nan
-    p = TRWMarginals(n_states=[2, 2, 3, 2]).fit(X).marginals_[1, 1]
+    p = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(X).marginals_[1, 1]
     assert abs(p - 0.5) < 0.03 < abs(np.nanmean(X[:, 1]) - 0.5)
 
 
@@ -123,17 +123,19 @@ def test_expectation_beats_frequencies_of_what_is_there(rng):
 def test_other_graphs_learn_from_completions(edges, rng):
     X, X_test = table(rng), table(rng)
     holes = with_holes(rng, X)
-    one, two = (TRWMarginals(edges=edges).fit(holes) for _ in range(2))
+    one, two = (TRWMarginals(learner=MRFLearner(edges)).fit(holes) for _ in range(2))
     np.testing.assert_array_equal(one.mrf_.theta, two.mrf_.theta)
-    assert one.score(X_test) > TRWMarginals(edges=edges).fit(X).score(X_test) - 0.03
-    searched = TRWMarginals("elimination", edges=edges).fit(holes)
+    assert one.score(X_test) > TRWMarginals(learner=MRFLearner(edges)).fit(X).score(X_test) - 0.03
+    searched = TRWMarginals("elimination", learner=MRFLearner(edges)).fit(holes)
     assert searched.sample(3, random_state=0).shape == (3, 4)
 
 
 def test_weights_are_copies_with_holes_too(rng):
     X, weight = with_holes(rng, table(rng, 60)), rng.integers(0, 3, 60)
-    weighted = TRWMarginals(n_states=[2, 2, 3, 2]).fit(X, sample_weight=weight)
-    copied = TRWMarginals(n_states=[2, 2, 3, 2]).fit(np.repeat(X, weight, axis=0))
+    weighted = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(X, sample_weight=weight)
+    copied = TRWMarginals(learner=MRFLearner(n_states=[2, 2, 3, 2])).fit(
+        np.repeat(X, weight, axis=0)
+    )
     np.testing.assert_allclose(weighted.mrf_.theta, copied.mrf_.theta, rtol=0, atol=1e-8)
 
 

@@ -7,11 +7,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from sklearn_fw.optim.domains import SpanningTrees, _trees
 from sklearn_fw.random_fields import (
     PairwiseMRF,
     _spanning_trees,
     matrix_tree_edge_probabilities,
-    maximum_spanning_tree_vertex,
     sampled_edge_probabilities,
 )
 from sklearn_fw.random_fields._spanning_trees import check_edge_probabilities, edge_coupling_weights
@@ -200,7 +200,7 @@ class TestSampled:
         orders = list(itertools.permutations(range(len(edges))))
         counts = np.zeros(len(edges))
         for order in orders:
-            counts += maximum_spanning_tree_vertex(edges, n, -np.argsort(order))
+            counts += SpanningTrees(edges, n).lmo(np.argsort(order)).to_array()
         expected = counts / len(orders)
         # Not the uniform law on trees, which gives 1/2 to the edge (1, 2).
         np.testing.assert_allclose(expected[1], 8 / 15, rtol=1e-12)
@@ -225,14 +225,13 @@ class TestSampled:
             sampled_edge_probabilities([(0, 1)], 2, n_trees=0)
 
 
-class TestMaximumSpanningTree:
+class TestBestTree:
     @pytest.mark.parametrize("name", GRAPHS)
     def test_equals_enumeration(self, name, rng):
         edges, n = GRAPHS[name]
         forests = all_forests(edges, n)
         for weights in (rng.normal(size=len(edges)), rng.integers(-1, 2, len(edges))):
-            vertex = maximum_spanning_tree_vertex(edges, n, weights)
-            assert vertex.dtype == np.float64
+            vertex = SpanningTrees(edges, n).lmo(-weights).to_array()
             assert vertex.tolist() in forests.astype(float).tolist()
             assert vertex @ weights == pytest.approx((forests @ weights).max(), rel=1e-12)
 
@@ -241,22 +240,19 @@ class TestMaximumSpanningTree:
         weights = rng.normal(size=900)
         nx.set_edge_attributes(graph, dict(zip(graph.edges, weights)), "weight")
         expected = set(nx.maximum_spanning_tree(graph).edges)
-        vertex = maximum_spanning_tree_vertex(list(graph.edges), 300, weights)
-        assert {e for e, chosen in zip(graph.edges, vertex) if chosen} == expected
+        places = SpanningTrees(list(graph.edges), 300).lmo(-weights).places
+        assert {list(graph.edges)[e] for e in places} == expected
 
     def test_zero_weights_span_and_ties_go_to_the_first(self):
-        np.testing.assert_array_equal(
-            maximum_spanning_tree_vertex(complete(4), 4, np.zeros(6)), [1, 1, 1, 0, 0, 0]
-        )
-        np.testing.assert_array_equal(
-            maximum_spanning_tree_vertex(complete(3), 3, [0.0, 0.0, 1.0]), [1, 0, 1]
-        )
+        trees = SpanningTrees(complete(4), 4), SpanningTrees(complete(3), 3)
+        np.testing.assert_array_equal(trees[0].lmo(np.zeros(6)).places, [0, 1, 2])
+        np.testing.assert_array_equal(trees[1].lmo([0.0, 0.0, -1.0]).places, [0, 2])
 
     def test_wrong_weights_are_refused(self):
-        with pytest.raises(ValueError, match="weights must not hold NaN"):
-            maximum_spanning_tree_vertex([(0, 1)], 2, [np.nan])
-        with pytest.raises(ValueError, match="weights must have shape"):
-            maximum_spanning_tree_vertex([(0, 1)], 2, [[1.0]])
+        with pytest.raises(ValueError, match="gradient must be finite"):
+            SpanningTrees([(0, 1)], 2).lmo([np.nan])
+        with pytest.raises(ValueError, match=r"gradient.shape == \(1, 1\), expected \(1,\)"):
+            SpanningTrees([(0, 1)], 2).lmo([[1.0]])
 
 
 def is_tree_point(rho, edges, n_variables):
@@ -282,7 +278,7 @@ class TestCheck:
 
     @pytest.mark.parametrize("largest", [0, 500])
     def test_equals_all_sets(self, largest, rng, monkeypatch):
-        monkeypatch.setattr(_spanning_trees, "EXACT_CHECK_MAX_VARIABLES", largest)
+        monkeypatch.setattr(_trees, "EXACT_CHECK_MAX_NODES", largest)
         edges, n = np.array([*complete(4), (3, 4), (4, 5), (5, 3), (0, 6), (6, 4)]), 7
         forests = all_forests(edges, n)
         verdicts = []
@@ -306,7 +302,7 @@ class TestCheck:
 
     @pytest.mark.parametrize("largest", [0, 500])
     def test_triangle_that_is_too_full(self, largest, monkeypatch):
-        monkeypatch.setattr(_spanning_trees, "EXACT_CHECK_MAX_VARIABLES", largest)
+        monkeypatch.setattr(_trees, "EXACT_CHECK_MAX_NODES", largest)
         edges = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 2)]
         with pytest.raises(ValueError, match=r"the 3 variables 0, 1, 2 sum to 2\.4, more than 2"):
             check_edge_probabilities([0.8, 0.8, 0.8, 0.5, 0.5, 0.6], edges, 5)
@@ -318,7 +314,7 @@ class TestCheck:
             ValueError, match=r"the 4 variables 0, 1, 2, 3 sum to 3\.3, more than 3"
         ):
             check_edge_probabilities(rho, edges, 5)
-        monkeypatch.setattr(_spanning_trees, "EXACT_CHECK_MAX_VARIABLES", 4)
+        monkeypatch.setattr(_trees, "EXACT_CHECK_MAX_NODES", 4)
         check_edge_probabilities(rho, edges, 5)
 
     @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from _mrf_referees import brute_force, random_mrf
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.inference import Enumeration
+from sklearn_fw.optim.domains import MarginalPolytope
 from sklearn_fw.random_fields import (
+    BarrierFrankWolfe,
     ExactMarginals,
     PairwiseMRF,
     edge_mutual_information,
@@ -19,8 +21,7 @@ from sklearn_fw.random_fields import (
     trw_gradient,
     trw_objective,
 )
-from sklearn_fw.random_fields._frank_wolfe import Settings, TRWRun
-from sklearn_fw.random_fields._polytopes import MarginalPolytope
+from sklearn_fw.random_fields._frank_wolfe import TRWRun
 
 # "auto" does not search where it can sum.
 searched = partial(TRWMarginals, "elimination")
@@ -113,13 +114,17 @@ def test_tree_is_exact(rng):
 
 VARIANTS = {
     "default": {},
-    "fixed": {"contraction": "fixed", "delta": 1e-4},
-    "pairwise": {"correction": "pfw"},
-    "plain corrections": {"correction": "fw"},
-    "no correction": {"correction": None, "tol": 1.0},
-    "rare corrections": {"correction_every": 5, "delta": 1e-3},
-    "local search": {"local_search": "icm"},
-    "line search": {"rho_step": "line_search", "n_rho_iter": 2, "tol": 1.0},
+    "fixed": {"solver": BarrierFrankWolfe(contraction="fixed", delta=1e-4)},
+    "pairwise": {"solver": BarrierFrankWolfe("pairwise")},
+    "plain corrections": {"solver": BarrierFrankWolfe("fw")},
+    "no correction": {"solver": BarrierFrankWolfe(None), "tol": 1.0},
+    "rare corrections": {"solver": BarrierFrankWolfe(correction_every=5, delta=1e-3)},
+    "local search": {"solver": BarrierFrankWolfe(local_search="icm")},
+    "line search": {
+        "solver": BarrierFrankWolfe(rho_step_size="line_search"),
+        "n_rho_iter": 2,
+        "tol": 1.0,
+    },
     "uniform trees": {"rho_init": "matrix_tree"},
     "sampled trees": {"rho_init": "sampled", "random_state": 0},
     "local": {"polytope": "local", "n_rho_iter": 2},
@@ -152,9 +157,9 @@ def test_objective_rises_and_gap_bounds_the_error():
     fine = searched(n_rho_iter=1, tol=1e-3, max_iter=2000).fit(mrf)
     coarse = searched(n_rho_iter=1, tol=1.0).fit(mrf)
     history = fine.history_
-    assert np.all(np.diff(history["log_partition"]) >= -1e-9)
+    assert np.all(np.diff(history["objective"]) >= -1e-9)
     best = fine.log_partition_ + fine.dual_gap_
-    assert np.all(history["log_partition"] + history["dual_gap"] >= fine.log_partition_ - 1e-9)
+    assert np.all(history["objective"] + history["dual_gap"] >= fine.log_partition_ - 1e-9)
     assert coarse.log_partition_ <= best
     assert coarse.log_partition_upper_ >= fine.log_partition_
 
@@ -170,7 +175,7 @@ def test_marginal_bounds_are_tighter_than_local_ones():
 def test_floor_certifies_nothing():
     mrf = make_ising_clique(6, coupling=1.0, random_state=0)
     with pytest.warns(UserWarning, match="no certified gap"):
-        trw = searched(contraction="none", tol=1.0, n_rho_iter=1).fit(mrf)
+        trw = searched(solver=BarrierFrankWolfe(contraction="none"), tol=1.0, n_rho_iter=1).fit(mrf)
     assert trw.log_partition_upper_ == trw.dual_gap_ == np.inf
     assert trw.estimated_gap_ <= 1.0
     assert not trw.converged_
@@ -230,12 +235,9 @@ def test_value_that_an_oracle_reports_proves_nothing():
 
 
 def make_run(mrf, **options):
-    settings = {
-        "contraction": "adaptive", "delta": 0.05, "correction": "mfw", "correction_every": 1,
-        "correction_tol": "auto", "local_search": None, "tol": 1e-3, **options,
-    }  # fmt: skip
-    run = TRWRun(mrf, mrf.theta, MarginalPolytope(mrf, Enumeration()), Settings(**settings))
-    run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables), 0)
+    polytope = MarginalPolytope(mrf.n_states, mrf.edges, Enumeration())
+    run = TRWRun(mrf, mrf.theta, polytope, BarrierFrankWolfe(**options), tol=1e-3)
+    run.set_rho(matrix_tree_edge_probabilities(mrf.edges, mrf.n_variables))
     return run
 
 
@@ -269,8 +271,8 @@ def test_point_is_the_mixture_before_and_after_every_change_of_delta():
 def test_rate_of_fixed_contraction():
     mrf, _, rho = with_known_optimum(np.random.default_rng(5), (2, 2, 2, 2))
     delta = 0.01
-    run = make_run(mrf, contraction="fixed", delta=delta, correction=None)
-    run.set_rho(rho, 0)
+    run = make_run(mrf, contraction="fixed", delta=delta, variant=None)
+    run.set_rho(rho)
     curvature = 16 * mrf.n_variables * 4 / delta
     size = 4 * mrf.n_variables * 4
     omega = 2 * delta * np.abs(mrf.theta).sum() + 4 * delta * size * max(-np.log(4 * delta), 1)
@@ -284,11 +286,11 @@ def test_correction_reaches_its_gap(rng):
     from sklearn_fw._kernels.graphs import trw as kernels
 
     mrf = make_ising_clique(6, coupling=1.0, random_state=0)
-    for kind in ("mfw", "pfw", "fw"):
-        run = make_run(mrf, correction=None)
+    for kind in ("away", "pairwise", "fw"):
+        run = make_run(mrf, variant=None)
         for _ in range(8):
             run.step()
-        run.kind = {"mfw": kernels.AWAY, "pfw": kernels.PAIRWISE, "fw": kernels.FW}[kind]
+        run.kind = {"away": kernels.AWAY, "pairwise": kernels.PAIRWISE, "fw": kernels.FW}[kind]
         before = run.log_partition
         steps, gap = kernels.correct(
             run.energy, run.atoms, run.alpha, run.delta, run.mu, run.kind, 1e-3, 10_000

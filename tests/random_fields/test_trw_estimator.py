@@ -17,7 +17,9 @@ from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising_clique, make_ising_grid
 from sklearn_fw.random_fields import (
+    BarrierFrankWolfe,
     ExactMarginals,
+    MRFLearner,
     PairwiseMRF,
     edge_mutual_information,
     trw_objective,
@@ -41,7 +43,7 @@ def table(rng, n_samples=200):
 
 def test_table_gives_smoothed_frequencies(rng):
     X = table(rng)
-    trw = searched(edges="complete", pseudocount=4.0).fit(X)
+    trw = searched(learner=MRFLearner("complete", pseudocount=4.0)).fit(X)
     counts = np.bincount(X[:, 1], minlength=3)
     np.testing.assert_allclose(
         trw.marginals_[1], (counts + 4 / 3) / (len(X) + 4), rtol=0, atol=1e-12
@@ -57,7 +59,7 @@ def test_table_gives_smoothed_frequencies(rng):
 
 def test_learned_potentials_make_the_bound_zero(rng):
     """A field made from its marginals has them as optimum, so Frank-Wolfe must find them again."""
-    learned = searched(edges="complete").fit(table(rng))
+    learned = searched(learner=MRFLearner("complete")).fit(table(rng))
     mu = learned.mrf_.flatten(learned.marginals_, learned.edge_marginals_)
     assert trw_objective(mu, learned.mrf_, learned.rho_) == pytest.approx(0.0, abs=1e-12)
     again = TRWMarginals(
@@ -73,7 +75,7 @@ def test_learned_potentials_make_the_bound_zero(rng):
 def test_other_trees_tighten_the_bound_of_a_table(rng):
     X = table(rng)
     closed, tight = (
-        searched(edges="complete").fit(X),
+        searched(learner=MRFLearner("complete")).fit(X),
         searched(edges="complete", n_rho_iter=4, tol=0.01).fit(X),
     )
     np.testing.assert_array_equal(closed.mrf_.theta, tight.mrf_.theta)
@@ -84,14 +86,14 @@ def test_other_trees_tighten_the_bound_of_a_table(rng):
 
 def test_tree_is_that_of_chow_and_liu(rng):
     X = table(rng)
-    tree = TRWMarginals(edges="tree", pseudocount=1e-6).fit(X)
+    tree = TRWMarginals(learner=MRFLearner(pseudocount=1e-6)).fit(X)
     np.testing.assert_allclose(tree.rho_, 1.0, rtol=0, atol=1e-12)
     graph = nx.Graph(list(map(tuple, tree.mrf_.edges)))
     assert nx.is_tree(graph)
     # Its log Z is zero, so scores are log-probabilities: they sum to one.
     everything = labellings([2, 3, 2, 2])
     assert np.exp(tree.score_samples(everything)).sum() == pytest.approx(1.0, abs=1e-9)
-    complete = searched(edges="complete", pseudocount=1e-6).fit(X)
+    complete = searched(learner=MRFLearner("complete", pseudocount=1e-6)).fit(X)
     mu = complete.mrf_.flatten(complete.marginals_, complete.edge_marginals_)
     information = edge_mutual_information(mu, complete.mrf_)
     weights = {tuple(e): w for e, w in zip(complete.mrf_.edges.tolist(), information)}
@@ -116,7 +118,8 @@ def test_edges_are_chosen(rng):
     X = table(rng)
     chain = [(0, 1), (2, 1), (2, 3)]
     by_list, by_graph = (
-        TRWMarginals(edges=edges).fit(X) for edges in (chain, nx.Graph([(0, 1), (1, 2), (2, 3)]))
+        TRWMarginals(learner=MRFLearner(edges)).fit(X)
+        for edges in (chain, nx.Graph([(0, 1), (1, 2), (2, 3)]))
     )
     assert by_list.mrf_.edges.tolist() == [[0, 1], [1, 2], [2, 3]]
     np.testing.assert_array_equal(by_list.mrf_.theta, by_graph.mrf_.theta)
@@ -124,8 +127,10 @@ def test_edges_are_chosen(rng):
 
 def test_weights_are_copies(rng):
     X, weight = table(rng, 50), rng.integers(0, 4, 50)
-    weighted = TRWMarginals(n_states=[2, 3, 2, 2]).fit(X, sample_weight=weight)
-    copied = TRWMarginals(n_states=[2, 3, 2, 2]).fit(np.repeat(X, weight, axis=0))
+    weighted = TRWMarginals(learner=MRFLearner(n_states=[2, 3, 2, 2])).fit(X, sample_weight=weight)
+    copied = TRWMarginals(learner=MRFLearner(n_states=[2, 3, 2, 2])).fit(
+        np.repeat(X, weight, axis=0)
+    )
     np.testing.assert_allclose(weighted.mrf_.theta, copied.mrf_.theta, rtol=0, atol=1e-10)
     # A row of weight zero is not there: its states are not seen.
     alone = TRWMarginals().fit([[0, 1], [1, 5]], sample_weight=[1, 0])
@@ -133,7 +138,7 @@ def test_weights_are_copies(rng):
 
 
 def test_mixture_of_rows_has_the_marginals(rng):
-    trw = searched(edges="complete").fit(table(rng))
+    trw = searched(learner=MRFLearner("complete")).fit(table(rng))
     drawn = trw.sample(20_000, random_state=0)
     for i in range(4):
         frequency = np.bincount(drawn[:, i], minlength=3) / len(drawn)
@@ -166,7 +171,7 @@ def test_given_probabilities_are_for_complete_rows():
 
 
 def test_order_of_rows_does_not_matter(rng):
-    trw = TRWMarginals(edges="tree").fit(table(rng))
+    trw = TRWMarginals().fit(table(rng))
     X = table(rng, 20)
     X[rng.random(X.shape) < 0.4] = -1
     order = rng.permutation(20)
@@ -213,13 +218,13 @@ def test_warm_start_keeps_off_the_boundary(first, rng):
         trw.fit(rng.integers(0, 2, (20, 4)))
     else:
         with pytest.warns(ConvergenceWarning, match="no certified gap"):
-            trw.set_params(contraction="none").fit(mrf)
+            trw.set_params(solver__contraction="none").fit(mrf)
     assert trw.delta_ == 0.0
-    trw.set_params(contraction="adaptive").fit(mrf)
+    trw.set_params(solver__contraction="adaptive").fit(mrf)
     log_partition, _ = brute_force(mrf)
     assert log_partition <= trw.log_partition_upper_ < np.inf
     assert trw.converged_
-    fixed = trw.set_params(contraction="fixed", delta=0.2).fit(mrf)
+    fixed = trw.set_params(solver__contraction="fixed", solver__delta=0.2).fit(mrf)
     assert fixed.delta_ == 0.2
 
 
@@ -237,7 +242,7 @@ def test_grid_search_and_pipeline(rng):
     X = rng.normal(size=(80, 3))
     X[:, 2] = X[:, 0] + 0.1 * rng.normal(size=80)
     bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
-    pipeline = make_pipeline(bins, TRWMarginals(n_states=3))
+    pipeline = make_pipeline(bins, TRWMarginals(learner=MRFLearner(n_states=3)))
     grid = {
         "trwmarginals__pseudocount": [1e-3, 1.0, 1e4],
         "trwmarginals__edges": ["complete", "tree"],
@@ -285,7 +290,9 @@ def test_budgets_end_the_fit(budget):
 def test_oracle_calls_of_line_searches_count():
     mrf = make_ising_grid((3, 3), random_state=0)
     for calls in (15, 40):
-        trw = searched(rho_step="line_search", tol=0.2, max_oracle_calls=calls)
+        trw = searched(
+            solver=BarrierFrankWolfe(rho_step_size="line_search"), tol=0.2, max_oracle_calls=calls
+        )
         trw.fit(mrf)
         assert trw.n_oracle_calls_ <= calls
         assert trw.rho_.sum() == pytest.approx(8.0)
@@ -303,21 +310,23 @@ def test_verbose_goes_through_the_logger(caplog):
     [
         ({"oracle": "magic"}, "oracle='magic' is unknown"),
         ({"polytope": "x"}, "polytope must be one of"),
-        ({"contraction": "x"}, "contraction must be one of"),
-        ({"delta": 0.3}, "delta == 0.3, must be <= 0.25"),
-        ({"delta": 0.0}, "delta == 0.0, must be > 0"),
-        ({"delta": np.nan}, "delta must be finite"),
-        ({"contraction": "fixed", "delta": 1.0}, "delta == 1.0, must be < 1"),
-        ({"correction": "x"}, "correction must be one of"),
-        ({"correction_every": 0}, "correction_every == 0"),
-        ({"correction_tol": -1.0}, "correction_tol == -1.0"),
-        ({"local_search": "x"}, "local_search must be one of"),
-        ({"local_search": "icm", "polytope": "local"}, "needs polytope='marginal'"),
+        ({"solver": "bcfw"}, "solver must be a BarrierFrankWolfe or None, got 'bcfw'"),
+        ({"learner": "tree"}, "learner must be a MRFLearner or None, got 'tree'"),
+        ({"solver__contraction": "x"}, "contraction must be one of"),
+        ({"solver__delta": 0.3}, "delta == 0.3, must be <= 0.25"),
+        ({"solver__delta": 0.0}, "delta == 0.0, must be > 0"),
+        ({"solver__delta": np.nan}, "delta must be finite"),
+        ({"solver__contraction": "fixed", "solver__delta": 1.0}, "delta == 1.0, must be < 1"),
+        ({"solver__variant": "x"}, "variant must be one of"),
+        ({"solver__correction_every": 0}, "correction_every == 0"),
+        ({"solver__correction_tol": -1.0}, "correction_tol == -1.0"),
+        ({"solver__local_search": "x"}, "local_search must be one of"),
+        ({"solver__local_search": "icm", "polytope": "local"}, "needs polytope='marginal'"),
         ({"rho_init": "x"}, "rho_init must be one of"),
         ({"rho_init": [0.5]}, "rho_init"),
         ({"rho_init": [0.0] * 6}, "rho_init"),
         ({"n_rho_iter": 0}, "n_rho_iter == 0"),
-        ({"rho_step": "x"}, "rho_step must be one of"),
+        ({"solver__rho_step_size": "x"}, "rho_step_size must be one of"),
         ({"tol": 0.0}, "tol == 0.0"),
         ({"max_iter": 0}, "max_iter == 0"),
         ({"max_oracle_calls": 0}, "max_oracle_calls == 0"),
@@ -327,7 +336,7 @@ def test_verbose_goes_through_the_logger(caplog):
 )
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        TRWMarginals(**options).fit(make_ising_clique(4, random_state=0))
+        TRWMarginals().set_params(**options).fit(make_ising_clique(4, random_state=0))
 
 
 @pytest.mark.parametrize(
@@ -335,20 +344,20 @@ def test_bad_parameters_are_refused(options, message):
     [
         ({}, [[0.5, 1.0]], r"X\[0, 0\] is 0.5: states are whole numbers"),
         ({}, [[0, -1]], r"Negative values in data .* X\[0, 1\] is -1.* missing entries by NaN"),
-        ({"pseudocount": 0}, [[0, 1]], "pseudocount must be positive"),
-        ({"pseudocount": -1}, [[0, 1]], "pseudocount == -1"),
-        ({"n_states": 2}, [[0, 2]], r"n_states\[1\] is 2, but column 1 of X holds 2"),
-        ({"n_states": [2]}, [[0, 1]], "one integer per column"),
-        ({"edges": "ring"}, [[0, 1]], "edges must be 'complete', 'tree'"),
-        ({"edges": [(0, 2)]}, [[0, 1]], "edges must name variables 0 to 1"),
-        ({"edges": [(1, 1)]}, [[0, 1]], "two different variables"),
+        ({"learner__pseudocount": 0}, [[0, 1]], "pseudocount must be positive"),
+        ({"learner__pseudocount": -1}, [[0, 1]], "pseudocount == -1"),
+        ({"learner__n_states": 2}, [[0, 2]], r"n_states\[1\] is 2, but column 1 of X holds 2"),
+        ({"learner__n_states": [2]}, [[0, 1]], "one integer per column"),
+        ({"learner__edges": "ring"}, [[0, 1]], "edges must be 'complete', 'tree'"),
+        ({"learner__edges": [(0, 2)]}, [[0, 1]], "edges must name variables 0 to 1"),
+        ({"learner__edges": [(1, 1)]}, [[0, 1]], "two different variables"),
         ({}, [[np.nan, 1]], "column 0 of X holds no entry at all"),
     ],
     ids=str,
 )
 def test_bad_tables_are_refused(options, X, message):
     with pytest.raises(ValueError, match=message):
-        TRWMarginals(**options).fit(X)
+        TRWMarginals().set_params(**options).fit(X)
 
 
 @pytest.mark.parametrize(

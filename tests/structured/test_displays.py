@@ -4,8 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 from sklearn_fw.displays import ConvergenceDisplay
 from sklearn_fw.model_selection import RegularizationPathDisplay, regularization_path
@@ -31,108 +29,6 @@ def svm():
 @pytest.fixture(scope="module")
 def path():
     return regularization_path(StructuredSVM(random_state=0, max_iter=1000), X, Y, eps=0.2)
-
-
-# ---- convergence ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("x", "label"),
-    [
-        ("n_oracle_calls", "Oracle calls"),
-        ("time", "Seconds"),
-        ("n_iter", "Passes over the data"),
-    ],
-)
-def test_gap_curve_is_the_history(svm, x, label):
-    display = ConvergenceDisplay.from_estimator(svm, x=x, color="red")
-    np.testing.assert_array_equal(display.line_.get_xdata(), svm.history_[x])
-    np.testing.assert_array_equal(display.line_.get_ydata(), svm.history_["dual_gap"])
-    assert display.line_.get_ydata()[-1] == svm.dual_gap_
-    assert display.line_.get_color() == "red"
-    assert display.dual_line_ is None
-    assert display.ax_.get_xlabel() == label
-    assert display.ax_.get_yscale() == "log"
-    assert display.ax_.figure is display.figure_
-    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["StructuredSVM"]
-
-
-def test_objectives_enclose_the_optimum(svm):
-    display = ConvergenceDisplay.from_estimator(svm, kind="objectives", name="chain")
-    np.testing.assert_array_equal(display.line_.get_ydata(), svm.history_["objective"])
-    np.testing.assert_array_equal(display.dual_line_.get_ydata(), svm.history_["dual_objective"])
-    assert display.dual_line_.get_color() == display.line_.get_color()
-    assert display.ax_.get_yscale() == "linear"
-    assert len(display.ax_.collections) == 1  # the shade between them
-    texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
-    assert texts == ["chain, primal", "chain, dual"]
-
-
-def test_two_fits_share_an_axis(svm):
-    first = ConvergenceDisplay.from_estimator(svm, name="a")
-    second = ConvergenceDisplay.from_estimator(svm, name="b", ax=first.ax_)
-    assert second.ax_ is first.ax_
-    assert len(first.ax_.lines) == 2
-    assert len(plt.get_fignums()) == 1
-
-
-def test_a_display_can_be_drawn_again(svm):
-    display = ConvergenceDisplay.from_estimator(svm)
-    old = display.ax_
-    assert display.plot(name="again") is display
-    assert display.ax_ is not old
-    assert display.line_.get_label() == "again"
-
-
-def test_no_name_no_legend():
-    display = ConvergenceDisplay([1, 2], dual_gap=[0.5, 0.0]).plot()
-    assert display.ax_.get_legend() is None
-    display.figure_.canvas.draw()  # a gap of zero is left out, not an error
-
-
-def test_gap_of_zero_alone():
-    display = ConvergenceDisplay([1], dual_gap=[0.0]).plot()
-    display.figure_.canvas.draw()
-    assert display.ax_.get_yscale() == "linear"
-
-
-def test_solvers_without_certificate():
-    svm = StructuredSVM(solver="perceptron", max_iter=3, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="no certificate; kind='objectives' draws"):
-        ConvergenceDisplay.from_estimator(svm)
-    display = ConvergenceDisplay.from_estimator(svm, kind="objectives")
-    assert display.dual_line_ is None
-    assert display.line_.get_ydata() == [svm.objective_]
-    assert display.line_.get_marker() == "."  # one point needs a marker to be seen
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"x": "calls"}, "x must be one of 'n_iter', 'n_oracle_calls', 'time'; got 'calls'"),
-        ({"kind": "both"}, "kind must be one of 'gap', 'objectives'; got 'both'"),
-    ],
-)
-def test_unknown_options(svm, options, message):
-    with pytest.raises(ValueError, match=message):
-        ConvergenceDisplay.from_estimator(svm, **options)
-
-
-def test_objectives_are_needed():
-    with pytest.raises(ValueError, match="needs objective"):
-        ConvergenceDisplay([1], dual_gap=[1.0]).plot(kind="objectives")
-
-
-def test_unfitted_estimator():
-    with pytest.raises(NotFittedError):
-        ConvergenceDisplay.from_estimator(StructuredSVM())
-
-
-def test_estimator_without_history():
-    search = GridSearchCV(StructuredSVM("chain", random_state=0), {"C": [0.01]}, cv=3).fit(X, Y)
-    with pytest.raises(TypeError, match=r"GridSearchCV has no history_: .* of a search best_estim"):
-        ConvergenceDisplay.from_estimator(search)
-    ConvergenceDisplay.from_estimator(search.best_estimator_)
 
 
 # ---- path ----------------------------------------------------------------------------------------

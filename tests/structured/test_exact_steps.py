@@ -11,12 +11,12 @@ from _problems import ROUNDING, fit, optimum, part_blocks, problem
 from _random_scores import random_scores
 from _referees import all_labelings, labeling_values
 from sklearn_fw import regularization_path
+from sklearn_fw._kernels.common import prox
 from sklearn_fw._kernels.graphs import tree
 from sklearn_fw._kernels.structured import class_blocks
 from sklearn_fw._kernels.structured.block_rules import EXACT, EXACT_STEPS, VISITS, Rules
 from sklearn_fw.inference import Enumeration, TreeMaxProduct
 from sklearn_fw.inference._oracles._tree import _forest
-from sklearn_fw.projections import project_simplex
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     MulticlassModel,
@@ -76,14 +76,6 @@ def test_a_visit_maximises_the_dual_of_its_block(name, rng):
     np.testing.assert_allclose(losses, costs, **ROUNDING)
 
 
-def test_projection_inside_the_kernel(rng):
-    for n in (1, 2, 3, 10, 40):
-        for scale in (0.1, 1.0, 100.0):
-            point, out = scale * rng.normal(size=n), np.empty(n)
-            in_python(class_blocks.project_simplex)(point, np.empty(n), out)
-            np.testing.assert_allclose(out, project_simplex(point), rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.parametrize("averaging", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
@@ -96,6 +88,7 @@ def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
         visit(blocks, exact_rules(p), [0])  # makes what the kernel wants to know
         if kernel is not class_blocks.exact_visits:
             without_wrappers(class_blocks, monkeypatch)
+            without_wrappers(prox, monkeypatch)
         order = np.random.default_rng(0).integers(-1, blocks.n_blocks, size=60)
         uniforms = np.random.default_rng(1).random(60)
         kernel(
@@ -124,7 +117,7 @@ def test_averages_are_those_of_the_iterates(rng):
     np.testing.assert_allclose(loss, total_loss / weight, **ROUNDING)
 
 
-@pytest.mark.parametrize("sampling", ["active", "gap", "perm", "uniform", "max_gap"])
+@pytest.mark.parametrize("sampling", ["active", "gap", "shuffle", "uniform", "max_gap"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_optimum(name, sampling):
     p = problem(name)
@@ -164,7 +157,7 @@ def test_the_optimum_of_liblinear(C):
     svm = StructuredSVM(MulticlassModel(fit_intercept=False), C=C, tol=1e-6, random_state=0)
     svm.fit(X, y)
     assert svm.converged_
-    assert (svm.solver_.step, svm.solver_.sampling) == ("exact", "active")
+    assert (svm.solver_.variant, svm.solver_.sampling) == ("exact", "active")
     peer = LinearSVC(
         multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-8, max_iter=100_000
     ).fit(X, y)
@@ -176,14 +169,14 @@ def test_few_visits_where_most_samples_are_settled():
     """Shrinking: far fewer oracle calls than passes over all samples, for a smaller gap."""
     X, y = load_iris(return_X_y=True)
     calls = {}
-    for sampling in ("active", "perm"):
+    for sampling in ("active", "shuffle"):
         svm = StructuredSVM(
             solver=BlockFrankWolfe("exact", sampling=sampling), C=10.0, tol=1e-3, max_iter=100_000,
             random_state=0,
         ).fit(X, y)  # fmt: skip
         assert svm.converged_
         calls[sampling] = svm.n_oracle_calls_
-    assert calls["active"] <= 0.5 * calls["perm"]
+    assert calls["active"] <= 0.5 * calls["shuffle"]
 
 
 def test_every_pass_of_active_samples_ends_with_a_certificate():
@@ -248,24 +241,30 @@ def test_path(mode):
 
 def test_what_auto_takes():
     X, y = load_iris(return_X_y=True)
-    assert StructuredSVM(max_iter=1, tol=10.0).fit(X, y).solver_.step == "exact"
+    assert StructuredSVM(max_iter=1, tol=10.0).fit(X, y).solver_.variant == "exact"
     svm = StructuredSVM(oracle=Called(TreeMaxProduct()), max_iter=1, tol=10.0, C=1.0).fit(X, y)
-    assert svm.solver_.step == "fw"  # exact steps would not ask that oracle
+    assert svm.solver_.variant == "fw"  # exact steps would not ask that oracle
     sets = (y[:, None] == np.arange(3)).astype(int)
-    assert StructuredSVM(max_iter=1, tol=10.0).fit(X, sets).solver_.step == "fw"
+    assert StructuredSVM(max_iter=1, tol=10.0).fit(X, sets).solver_.variant == "fw"
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cache": True}, "step='exact' keeps no corners: set cache=False"),
-        ({"line_search": False}, "line_search=False is defined for step='fw' only, got 'exact'"),
-        ({"step": "pairwise", "sampling": "active"}, "'active' is defined for step='exact' only"),
+        ({"cache": True}, "variant='exact' keeps no corners: set cache=False"),
+        (
+            {"step_size": "universal"},
+            "step_size='universal' is defined for variant='fw' only, got 'exact'",
+        ),
+        (
+            {"variant": "pairwise", "sampling": "active"},
+            "'active' is defined for variant='exact' only",
+        ),
     ],
     ids=str,
 )
 def test_settings_that_exclude_each_other(settings, message):
-    settings = {"step": "exact"} | settings
+    settings = {"variant": "exact"} | settings
     with pytest.raises(ValueError, match=message):
         fit(problem("multiclass"), BlockFrankWolfe(**settings))
 

@@ -20,17 +20,17 @@ def words():
 def test_names_become_objects():
     svm = StructuredSVM("chain", oracle="enumeration", solver="bcpfw")
     same = svm.set_params(
-        solver__sampling="perm", model__start_end=False, oracle__max_labelings=99, C=2.0
+        solver__sampling="shuffle", model__start_end=False, oracle__max_labelings=99, C=2.0
     )
     assert same is svm
-    assert (svm.solver.step, svm.solver.sampling) == ("pairwise", "perm")
+    assert (svm.solver.variant, svm.solver.sampling) == ("pairwise", "shuffle")
     assert isinstance(svm.model, ChainModel)
     assert svm.model.start_end is False
     assert svm.oracle.max_labelings == 99
     assert svm.C == 2.0
     copy = clone(svm)
-    assert copy.get_params()["solver__sampling"] == "perm"
-    assert copy.set_params(solver__sampling="gap").solver.step == "pairwise"
+    assert copy.get_params()["solver__sampling"] == "shuffle"
+    assert copy.set_params(solver__sampling="gap").solver.variant == "pairwise"
 
 
 def test_a_new_name_comes_first():
@@ -52,7 +52,7 @@ def test_grid_over_the_parts_of_names():
 def test_grid_through_a_pipeline():
     X, y = load_iris(return_X_y=True)
     pipe = make_pipeline(StandardScaler(), StructuredSVM(solver="bcfw", C=1.0, random_state=0))
-    grid = {"structuredsvm__solver__sampling": ["gap", "perm"]}
+    grid = {"structuredsvm__solver__sampling": ["gap", "shuffle"]}
     assert GridSearchCV(pipe, grid, cv=2).fit(X, y).best_score_ > 0.8
 
 
@@ -60,7 +60,7 @@ def test_grid_through_a_pipeline():
     ("params", "message"),
     [
         (
-            {"solver__sampling": "perm"},
+            {"solver__sampling": "shuffle"},
             r"solver='auto' is chosen in fit, so solver__sampling cannot be set before: name the "
             r"solver, as in set_params\(solver='bcfw', solver__sampling=\.\.\.\), or write "
             r"solver=BlockFrankWolfe\(sampling=\.\.\.\)",

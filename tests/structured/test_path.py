@@ -454,8 +454,8 @@ def test_too_few_passes_end_the_path_with_a_warning():
 def test_cross_validation_picks_the_best_step():
     X, y = digits()
     search = StructuredSVMCV(svm("auto"), eps=0.2, cv=KFold(3), C_max=10.0).fit(X, y)
-    mean = search.scores_.mean(axis=1)
-    assert search.scores_.shape == (len(search.lambdas_), 3)
+    mean = search.scores_.mean(axis=0)
+    assert search.scores_.shape == (3, len(search.values_))
     assert search.lam_ * search.C_ * len(y) == pytest.approx(1.0)
     # Score the chosen lam on every fold by hand: it must be the best mean of all.
     chosen = []
@@ -463,7 +463,7 @@ def test_cross_validation_picks_the_best_step():
         C = 1.0 / (search.lam_ * len(train))
         chosen.append(np.mean(path.predict(X[test], at=C) == y[test]))
     assert np.mean(chosen) == pytest.approx(mean.max())
-    assert search.score(X, y) == search.estimator_.score(X, y) > 0.9
+    assert search.score(X, y) == search.best_estimator_.score(X, y) > 0.9
     np.testing.assert_array_equal(search.classes_, np.arange(10))
 
 
@@ -495,14 +495,17 @@ def test_cross_validation_takes_weights_groups_and_splits():
     weighted.fit(X, y, sample_weight=weight)
     assert weighted.lam_ * weighted.C_ * weight.sum() == pytest.approx(1.0)
     train, test = splits[1]
-    C = 1.0 / (weighted.lambdas_ * weight[train].sum())
+    C = weighted.values_ * (weight.sum() / weight[train].sum())
     path = regularization_path(
         svm("auto"), X[train], y[train], sample_weight=weight[train], eps=0.3,
         C_max=weight.sum() / weight[train].sum(),
     )  # fmt: skip
-    np.testing.assert_array_equal(path.score_path(X[test], y[test], at=C), weighted.scores_[:, 1])
+    scores = path.score_path(X[test], y[test], at=C, sample_weight=weight[test])
+    np.testing.assert_array_equal(scores, weighted.scores_[1])
+    by_hand = np.average(path.predict(X[test], at=C[3]) == y[test], weights=weight[test])
+    assert scores[3] == pytest.approx(by_hand, rel=1e-12)
     alone = svm("auto", C=weighted.C_).fit(X, y, weight)
-    np.testing.assert_array_equal(weighted.estimator_.coef_, alone.coef_)
+    np.testing.assert_array_equal(weighted.best_estimator_.coef_, alone.coef_)
 
 
 def test_cross_validation_takes_names_of_scorers():
@@ -512,7 +515,7 @@ def test_cross_validation_takes_names_of_scorers():
         for scoring in ("sequence_accuracy", SCORERS["sequence_accuracy"])
     )
     np.testing.assert_array_equal(named.scores_, given.scores_)
-    assert named.score(X, y) == SCORERS["sequence_accuracy"](named.estimator_, X, y)
+    assert named.score(X, y) == SCORERS["sequence_accuracy"](named.best_estimator_, X, y)
     path = named.paths_[0]
     np.testing.assert_array_equal(
         path.score_path(X, y, "node_accuracy"), path.score_path(X, y, SCORERS["node_accuracy"])

@@ -1,5 +1,7 @@
 """Polytopes of outputs: prox steps and constants against all outputs, and what models may lack."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -9,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from _matchings import all_matchings
 from _polytope_problems import FORESTS, SUMS, Candidates, candidates, polytopes
 from _problems import C, fit, optimum, problem
+from sklearn_fw.optim._frank_wolfe._min_norm_point import HullProjection
+from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
-from sklearn_fw.structured._blocks._hull_projection import project_on_hull
-from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
+from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean, polytopes_of
 
 # ---- constants -----------------------------------------------------------------------------------
 
@@ -132,10 +136,10 @@ def test_projection_on_a_hull(n_atoms, rng):
     atoms[-1] = atoms[0]
     if n_atoms > 3:
         atoms[2] = 0.5 * (atoms[0] + atoms[1])
-    guess = None
+    hull = HullProjection(ConvexHull(atoms))
     for scale in (0.1, 1.0, 10.0, 1e4):
         p = scale * rng.normal(size=4)
-        z, guess, n_calls = project_on_hull(p, lambda s: atoms[np.argmax(atoms @ s)], guess)
+        z, n_calls = hull.project(p)
         simplex = {"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": np.ones_like}
         expected = minimize(
             lambda a: 0.5 * np.sum((a @ atoms - p) ** 2) / scale**2,  # noqa: B023
@@ -153,30 +157,50 @@ def test_projection_on_a_hull(n_atoms, rng):
 @pytest.mark.parametrize("scale", [0.3, 3.0, 1e3])
 def test_projections_are_those_of_known_hulls(scale, rng):
     matchings = np.array(all_matchings(3, 4)).reshape(-1, 12)
-    simplex, targets = np.eye(12), scale * rng.normal(size=(10, 12))
-    for p in targets:
-        z = project_on_hull(p, lambda s: simplex[np.argmax(s)], accuracy=1e-12)[0]
+    for p in scale * rng.normal(size=(10, 12)):
+        z, _ = HullProjection(Simplex(12)).project(p, accuracy=1e-12)
         np.testing.assert_allclose(z, project_simplex(p), atol=1e-8)
-        z = project_on_hull(p, lambda s: matchings[np.argmax(matchings @ s)], accuracy=1e-12)[0]
+        z, _ = HullProjection(ConvexHull(matchings)).project(p, accuracy=1e-12)
         np.testing.assert_allclose(z, project_matching(p.reshape(3, 4)).ravel(), atol=1e-6)
 
 
 def test_projection_that_takes_too_many_calls(rng):
     atoms = rng.normal(size=(50, 10))
+    hull = HullProjection(ConvexHull(atoms))
     with pytest.warns(ConvergenceWarning, match="by an oracle stopped after 3 calls at .* > 1e-09"):
-        z, used, n_calls = project_on_hull(
-            np.zeros(10), lambda s: atoms[np.argmax(atoms @ s)], max_iter=3
-        )
+        z, n_calls = hull.project(np.zeros(10), max_iter=3)
     assert n_calls == 3
-    assert len(used) <= 3
+    assert len(hull.active) <= 3
     accuracy = np.max(-(atoms - z) @ z)
-    z, _, n_calls = project_on_hull(
-        np.zeros(10), lambda s: atoms[np.argmax(atoms @ s)], accuracy=2 * accuracy
-    )
-    assert n_calls <= 3
+    hull = HullProjection(ConvexHull(atoms))
+    assert hull.project(np.zeros(10), accuracy=2 * accuracy)[1] <= 3
 
 
 # ---- models --------------------------------------------------------------------------------------
+
+
+class ManyCandidates(Candidates):
+    """No vector is longer than the candidates."""
+
+    def label_vector(self, x, y):
+        return self.lmo(x, np.arange(len(x)) == y)
+
+    def lmo(self, x, s):
+        return np.bincount([np.argmax(s)], minlength=len(x)).astype(float)
+
+
+def test_radii_need_one_column_at_a_time(rng):
+    X, y, weight = [rng.normal(size=(4000, 2))], [7], np.ones(1)
+    parts = polytopes_of(BlackBoxBlocks(ManyCandidates().initialize(X, y), X, y, weight))
+    tracemalloc.start()
+    try:
+        radii = {norm: parts.radii(norm)[0] for norm in ("l1", "l2")}
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4000 * 4000 * 8 / 20
+    assert radii["l1"] == pytest.approx(np.abs(X[0]).max(), rel=1e-12)
+    assert radii["l2"] == pytest.approx(np.linalg.norm(X[0], axis=1).max(), rel=1e-12)
 
 
 def test_models_that_lack_something():

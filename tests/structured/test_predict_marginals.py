@@ -137,7 +137,7 @@ def test_cross_validated_estimators_have_it_too(rng):
         search.predict_marginals(X)
     search.fit(X, y)
     np.testing.assert_array_equal(
-        search.predict_marginals(X), search.estimator_.predict_marginals(X)
+        search.predict_marginals(X), search.best_estimator_.predict_marginals(X)
     )
     assert hasattr(StructuredSVMCV(), "predict_marginals")
     assert not hasattr(StructuredSVMCV(StructuredSVM(EnumeratedModel())), "predict_marginals")

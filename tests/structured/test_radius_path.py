@@ -7,12 +7,13 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 
 from _problems import optimum, problem
 from _referees import smallest_mean_hinge
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import Viterbi
-from sklearn_fw.model_selection import RegularizationPathDisplay
+from sklearn_fw.model_selection import RegularizationPathCV, RegularizationPathDisplay
 from sklearn_fw.structured import (
     EnumeratedModel,
     Extragradient,
@@ -295,9 +296,24 @@ def test_nothing_to_learn():
         )
 
 
+def test_cross_validation_chooses_a_radius():
+    X, y = digits()
+    svm = StructuredSVM(solver="sp_fw", max_iter=500, tol=0.1, random_state=0)
+    options = {"eps": 0.3, "radius_max": 2.0}
+    search = RegularizationPathCV(svm, path_options=options, n_values=5, cv=KFold(3)).fit(X, y)
+    assert search.scores_.shape == (3, 5)
+    assert search.values_[-1] <= 2.0 * (1 + 1e-9)
+    path = regularization_path(svm, *(a[next(KFold(3).split(X))[0]] for a in (X, y)), **options)
+    test = next(KFold(3).split(X))[1]
+    scores = path.score_path(X[test], y[test], at=search.values_)  # the same radius in all folds
+    np.testing.assert_array_equal(scores, search.scores_[0])
+    assert search.best_estimator_.solver_.radius == search.best_value_
+    assert np.abs(search.best_estimator_.coef_).sum() <= search.best_value_ * (1 + 1e-9)
+
+
 def test_cross_validation_of_C_refuses_a_radius():
     X, y = digits()
-    with pytest.raises(ValueError, match="GridSearchCV over solver__radius"):
+    with pytest.raises(ValueError, match="RegularizationPathCV, or by GridSearchCV over solver__"):
         StructuredSVMCV(StructuredSVM(solver="sp_fw")).fit(X, y)
 
 

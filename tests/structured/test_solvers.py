@@ -35,7 +35,9 @@ budget_may_end = pytest.mark.filterwarnings(
 
 SETTINGS = [
     (name, sampling, cache)
-    for name, sampling, cache in itertools.product(NAMES, ["uniform", "perm", "gap"], [False, True])
+    for name, sampling, cache in itertools.product(
+        NAMES, ["uniform", "shuffle", "gap"], [False, True]
+    )
 ] + [("cached", "gap", True), ("bcpfw", "max_gap", False), ("fw", None, None)]
 
 

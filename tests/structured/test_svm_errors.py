@@ -77,7 +77,7 @@ def test_bad_parameters(words, params, error, message):
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"step": "afw"}, "step must be one of 'away', 'exact', 'fw'.*; got 'afw'"),
+        ({"variant": "afw"}, "variant must be one of 'away', 'exact', 'fw'.*; got 'afw'"),
         ({"sampling": "gaps"}, "sampling must be one of 'active', 'gap', 'max_gap'.*; got 'gaps'"),
         ({"gap_degree": 0}, "gap_degree == 0, must be > 0"),
         ({"cache": "yes"}, "cache must be True, False or 'auto', got 'yes'"),
@@ -87,7 +87,11 @@ def test_bad_parameters(words, params, error, message):
         ({"cache_nu": np.nan}, "cache_nu must not be negative, got nan"),
         ({"gap_check": 0}, "gap_check == 0, must be >= 1"),
         ({"early_exit": -1}, "early_exit must not be negative, got -1"),
-        ({"line_search": False, "step": "away"}, "line_search=False is defined for step='fw' only"),
+        ({"step_size": True}, "step_size must be one of 'line_search', 'universal'; got True"),
+        (
+            {"step_size": "universal", "variant": "away"},
+            "step_size='universal' is defined for variant='fw' only",
+        ),
         ({"warm_start_type": "keep"}, "warm_start_type must be one of 'keep_dual'.*; got 'keep'"),
         (
             {"lower_bounds": 1, "upper_bounds": 0},

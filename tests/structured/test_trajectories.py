@@ -10,7 +10,7 @@ from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, FrankWolfe
 from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 from sklearn_fw.structured._solvers import resolve_solver
-from sklearn_fw.structured._solvers._block_frank_wolfe import batch_step
+from sklearn_fw.structured._solvers._batch_steps import batch_step
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 STEPS = ["fw", "pairwise", "away", "hybrid"]
@@ -139,13 +139,13 @@ def test_visits_without_line_search(name, bounded, rng):
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "box"])
-@pytest.mark.parametrize("line_search", [True, False])
+@pytest.mark.parametrize("step_size", ["line_search", "universal"])
 @pytest.mark.parametrize("name", ["multiclass", "labels, all pairs", "chain, CSR"])
-def test_batch_frank_wolfe(name, line_search, bounded, rng):
+def test_batch_frank_wolfe(name, step_size, bounded, rng):
     p = problem(name)
     bounds = dict(zip(["lower", "upper"], box_for(p, rng))) if bounded else {}
     settings = {f"{side}_bounds": bound for side, bound in bounds.items()}
-    solver = FrankWolfe(line_search=line_search, **settings)
+    solver = FrankWolfe(step_size=step_size, **settings)
     method = solver.start(part_blocks(p), lam=p.lam, tol=0.0, rng=None)
     slow = p.dual(**bounds)
     for k in range(12):
@@ -157,13 +157,13 @@ def test_batch_frank_wolfe(name, line_search, bounded, rng):
         corners = [int(h.argmax()) for h in slow.values(slow.w)]
         target = sum(w * psi[c] for w, psi, c in zip(p.weight, p.psi, corners)) / p.lam
         gamma = min(1.0, row["dual_gap"] / (p.lam * np.sum((slow.v - target) ** 2)))
-        slow.step_towards(corners, gamma if line_search else 2 / (k + 2))
+        slow.step_towards(corners, gamma if step_size == "line_search" else 2 / (k + 2))
 
 
 @budget_may_end
 def test_fit_without_line_search():
     p = problem("labels, tree")
-    svm = fit(p, BlockFrankWolfe(line_search=False), max_iter=300)
+    svm = fit(p, BlockFrankWolfe(step_size="universal"), max_iter=300)
     assert 0 < svm.dual_gap_ < 0.05
     np.testing.assert_allclose(p.objective(svm.coef_), svm.objective_, rtol=1e-12)
 
@@ -253,15 +253,15 @@ def test_batch_step_reports_the_certified_point(max_iter):
     np.testing.assert_allclose(svm.block_gaps_.sum(), svm.dual_gap_, atol=1e-14)
 
 
-@pytest.mark.parametrize("line_search", [True, False])
-def test_rate(line_search):
+@pytest.mark.parametrize("step_size", ["line_search", "universal"])
+def test_rate(step_size):
     """E f(alpha_k) - f* <= 2n / (k + 2n) (C + h_0), C = sum_i 4 R_i^2 / (lam n^2) (Theorem 1)."""
     p = problem("labels, tree")
     n, value = len(p.psi), optimum("labels, tree")[1]
     curvature = sum(4 * np.sum(psi**2, axis=1).max() for psi in p.psi) / (p.lam * n**2)
     errors = []
     for seed in range(5):
-        solver = BlockFrankWolfe(sampling="uniform", line_search=line_search, gap_check=1)
+        solver = BlockFrankWolfe(sampling="uniform", step_size=step_size, gap_check=1)
         method = solver.start(
             part_blocks(p), lam=p.lam, tol=0.0, rng=np.random.RandomState(seed)
         )  # fmt: skip
@@ -296,7 +296,7 @@ def test_gap_sampling_is_proportional(n, degree, rng):
 
 def test_first_pass_visits_every_block_once():
     p = problem("chain")
-    for sampling in ("gap", "max_gap", "perm"):
+    for sampling in ("gap", "max_gap", "shuffle"):
         solver = BlockFrankWolfe(sampling=sampling)
         method = solver.start(part_blocks(p), lam=p.lam, tol=0.0, rng=np.random.RandomState(0))
         order, _ = method._order()

@@ -43,7 +43,7 @@ def prox_block(code, block, step, weight, params, u, work):
         if norm > params[0]:
             _scale(u, params[0] / norm)
     elif code == SIMPLEX:
-        _project_simplex(u, params[0], work)
+        project_simplex(u, params[0], work)
 
 
 @inner
@@ -70,7 +70,7 @@ def _scale(u, factor):
 
 
 @inner
-def _project_simplex(u, radius, heap):
+def project_simplex(u, radius, heap):
     """Subtract the threshold that leaves a positive part of sum ``radius``.
 
     The largest values are taken from a heap one by one, so only the support is ever sorted.

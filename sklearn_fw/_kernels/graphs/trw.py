@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import njit
+from ..common.compiled_rules import considers, move_mass, slope_and_limit
+from ..common.step_rules import AWAY, FW, PAIRWISE
 
-FW, PAIRWISE, AWAY = 0, 1, 2  # kinds of correction steps
 TINY = 1e-300
 SCAN_EVERY = 5  # steps of a correction; rarer ones cost oracle calls
 SLOPE = 1e-4  # of the first slope that a line search leaves: 5 evaluations instead of 7
@@ -174,8 +175,7 @@ def step_to(energy, atoms, a, delta, mu, alpha):
     towards(energy, atoms, a, delta, mu, direction)
     step = search(energy, mu, direction, 1.0)
     move(mu, direction, step)
-    alpha *= 1.0 - step
-    alpha[a] += step
+    move_mass(alpha, alpha.size, FW, a, -1, step, 1.0)
     return step
 
 
@@ -194,7 +194,7 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
         # Few atoms carry weight: the others are looked at in some steps and before the end.
         everywhere = settled or steps % SCAN_EVERY == 0
         gradient(energy, mu, slopes)
-        best, worst = -1, -1
+        best, worst, n_active = -1, -1, 0
         best_score, worst_score, mean = 0.0, 0.0, 0.0
         for a in range(alpha.size):
             if not everywhere and alpha[a] <= 0.0:
@@ -203,6 +203,7 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
             if best < 0 or s > best_score:
                 best, best_score = a, s
             if alpha[a] > 0.0:
+                n_active += 1
                 mean += alpha[a] * s
                 if worst < 0 or s < worst_score:
                     worst, worst_score = a, s
@@ -216,24 +217,19 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
             break
         if settled:
             continue
-        if kind == PAIRWISE:
+        chosen = PAIRWISE
+        if kind != PAIRWISE:
+            chosen = AWAY if considers(kind, AWAY, gap, away_gap, n_active) else FW
+        _, largest = slope_and_limit(chosen, gap, away_gap, alpha[worst])
+        if chosen == PAIRWISE:
             between(atoms, best, worst, delta, direction)
-            largest = alpha[worst]
-            step = search(energy, mu, direction, largest)
-            alpha[best] += step
-            alpha[worst] = 0.0 if step == largest else alpha[worst] - step
-        elif kind == FW or gap >= away_gap:
+        elif chosen == FW:
             towards(energy, atoms, best, delta, mu, direction)
-            step = search(energy, mu, direction, 1.0)
-            alpha *= 1.0 - step
-            alpha[best] += step
         else:
             towards(energy, atoms, worst, delta, mu, direction)
             direction *= -1.0
-            largest = alpha[worst] / (1.0 - alpha[worst])
-            step = search(energy, mu, direction, largest)
-            alpha *= 1.0 + step
-            alpha[worst] = 0.0 if step == largest else alpha[worst] - step
+        step = search(energy, mu, direction, largest)
+        move_mass(alpha, alpha.size, chosen, best, worst, step, largest)
         move(mu, direction, step)
         steps += 1
         if step == 0.0:

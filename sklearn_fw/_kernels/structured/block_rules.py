@@ -2,7 +2,8 @@
 
 Which block to visit, whether a cached corner will do, which direction and how far, and how the
 explicit dual variables of a block follow. Compiled passes and the Python driver of black-box
-models call the very same functions.
+models call the very same functions; those that hold for every Frank-Wolfe method are in
+`_kernels.common.step_rules`.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import njit
+from ..common.compiled_rules import (  # noqa: F401, drivers take all rules from here
+    considers,
+    move_mass,
+    open_loop_step,
+    short_step,
+    slope_and_limit,
+)
+from ..common.step_rules import AWAY, FW, HYBRID, PAIRWISE  # noqa: F401
 
-# Step rules; the first three are also kinds of direction.
-FW, PAIRWISE, AWAY, HYBRID, EXACT = 0, 1, 2, 3, 4
+EXACT = HYBRID + 1  # a step rule of its own, see `class_blocks`
 BY_GAP, BY_MAX_GAP = -1, -2  # entries of a visiting order that leave the choice to the kernel
 DONE, NO_GAP, TABLE_FULL = 0, 1, 2  # why `run_visits` returned
 # Places in the array of counts
@@ -117,53 +125,11 @@ def table_is_full(corners, i, rules):
 
 
 @njit
-def move_mass(alpha, size, kind, slot, away, gamma, maximum):
-    """Change the alphas of one block by a step; returns whether it dropped a corner."""
-    if kind == PAIRWISE:
-        if slot == away:
-            return False  # rounding made a slope of a step that goes nowhere
-        alpha[slot] += gamma
-        alpha[away] = 0.0 if gamma >= maximum else alpha[away] - gamma
-        return gamma >= maximum
-    factor = 1.0 - gamma if kind == FW else 1.0 + gamma
-    for c in range(size):
-        alpha[c] = 0.0 if gamma >= maximum and kind == FW else factor * alpha[c]
-    if kind == FW:
-        alpha[slot] += gamma
-        return gamma >= maximum and size > 1
-    alpha[away] = 0.0 if gamma >= maximum else alpha[away] - gamma
-    return gamma >= maximum
-
-
-@njit
-def considers(step, kind, slope_fw, slope_away, n_active):
-    """Whether a step rule looks at a kind of direction (HYBRID compares all that exist)."""
-    if kind == AWAY and n_active < 2:
-        return False  # alpha / (1 - alpha) is unbounded when one corner holds all the mass
-    if step == AWAY:
-        goes_away = n_active > 1 and slope_away >= slope_fw
-        return kind == AWAY if goes_away else kind == FW
-    return step in (HYBRID, kind)
-
-
-@njit
-def slope_and_limit(kind, slope_fw, slope_away, alpha_away):
-    """Slope of the dual along a direction and the largest step that keeps alpha >= 0."""
-    if kind == FW:
-        return slope_fw, 1.0
-    if kind == PAIRWISE:
-        return slope_fw + slope_away, alpha_away
-    return slope_away, alpha_away / (1.0 - alpha_away)
-
-
-@njit
 def step_length(rules, slope, curvature, limit, visit, n_blocks):
     """Exact line search on a concave parabola, or 2n / (k + 2n); clipped to [0, limit]."""
-    if slope <= 0.0:
-        return 0.0
-    if not rules.line_search:
-        return min(2.0 * n_blocks / (visit - 1.0 + 2.0 * n_blocks), limit)
-    return limit if slope >= limit * curvature else slope / curvature
+    if slope > 0.0 and not rules.line_search:
+        return open_loop_step(visit - 1.0, n_blocks, limit)
+    return short_step(slope, curvature, limit)
 
 
 @njit

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.prox import project_simplex
 from .block_rules import CALLS, DONE, EXACT_STEPS, NO_GAP, REASON, VISITS, pick_block, set_gap
 from .parts import apply_adjoint
 
@@ -62,42 +63,17 @@ def _class_scores(columns, data, start, stop, rows, cost, factor, out):
 
 
 @inner
-def project_simplex(point, ordered, out):
-    """Nearest point of the simplex to ``point``; ``ordered`` is working memory."""
-    n = point.size
-    for k in range(n):  # by insertion: classes are few
-        value, place = point[k], k
-        while place > 0 and ordered[place - 1] < value:
-            ordered[place] = ordered[place - 1]
-            place -= 1
-        ordered[place] = value
-    total, shift = 0.0, 0.0
-    for k in range(n):
-        total += ordered[k]
-        candidate = (total - 1.0) / (k + 1)
-        if ordered[k] <= candidate:
-            break
-        shift = candidate
-    for k in range(n):
-        out[k] = max(point[k] - shift, 0.0)
-
-
-@inner
-def _maximise(scores, best, mass, curvature, point, ordered, target):
+def _maximise(scores, best, mass, curvature, heap, target):
     """The marginals of largest ``<scores, target> - curvature / 2 |target - mass|^2``."""
     if curvature == 0.0:  # a sample without features: its loss alone counts
         for k in range(scores.size):
             target[k] = 0.0
         target[np.argmax(scores)] = 1.0
         return
-    largest = -np.inf
     for k in range(scores.size):
         # Scores relative to the best one: the projection is the same, and rounding smaller.
-        point[k] = mass[k] + (scores[k] - best) / curvature
-        largest = max(largest, point[k])
-    for k in range(scores.size):
-        point[k] -= largest
-    project_simplex(point, ordered, target)
+        target[k] = mass[k] + (scores[k] - best) / curvature
+    project_simplex(target, 1.0, heap)
 
 
 @inner
@@ -131,7 +107,7 @@ def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, posi
     columns, data, indptr = single.columns, parts.data, parts.indptr
     w, v, moments, nodes = dual.w.rows, dual.v.rows, dual.moments.rows, dual.nodes
     n_states = nodes.shape[1]
-    scores, point, ordered = np.empty(n_states), np.empty(n_states), np.empty(n_states)
+    scores, heap = np.empty(n_states), np.empty(n_states)
     target, change = np.empty(n_states), np.empty(n_states)
     changed = np.empty(n_states, np.int64)
     for m in range(position, order.size):
@@ -156,7 +132,7 @@ def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, posi
             continue
 
         mass = nodes[i]
-        _maximise(scores, best, mass, p * single.norms[i] / rules.lam, point, ordered, target)
+        _maximise(scores, best, mass, p * single.norms[i] / rules.lam, heap, target)
         loss, n_changed = 0.0, 0
         for k in range(n_states):
             loss += target[k] * cost[k]

@@ -90,32 +90,39 @@ class Assignment(BaseEstimator):
         ValueError
             When scores are no matrix or hold NaN or +inf, or are not square although ``perfect``.
         """
-        from scipy.optimize import linear_sum_assignment
-
         scores = floats(scores, "scores")
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
         largest = np.abs(scores).max(where=np.isfinite(scores), initial=0.0)
         check_sums(largest, sum(scores.shape))
         matching = np.zeros(scores.shape, np.int8)
-        if check_flag(self.perfect, "perfect"):
-            if scores.shape[0] != scores.shape[1]:
-                raise ValueError(
-                    f"perfect=True needs as many rows as columns, got scores of shape "
-                    f"{scores.shape}: set perfect=False, or add rows or columns for partners that "
-                    f"do not exist"
-                )
-            pairs, error = _perfect(scores)
-            if pairs is None:
-                return matching, -np.inf, -np.inf
-        else:
-            error = 0.0  # all terms are positive, and the value is no less than the largest
-            rows, columns = linear_sum_assignment(np.maximum(scores, 0.0), maximize=True)
-            made = scores[rows, columns] > 0.0
-            pairs = rows[made], columns[made]
+        if check_flag(self.perfect, "perfect") and scores.shape[0] != scores.shape[1]:
+            raise ValueError(
+                f"perfect=True needs as many rows as columns, got scores of shape "
+                f"{scores.shape}: set perfect=False, or add rows or columns for partners that "
+                f"do not exist"
+            )
+        pairs, error = best_pairs(scores, self.perfect)
+        if pairs is None:
+            return matching, -np.inf, -np.inf
         matching[pairs] = 1
         value = float(scores[pairs].sum())
         return matching, value, value + error
+
+
+def best_pairs(scores, perfect):
+    """Rows and columns of a best matching, None if none is allowed; what it may lose.
+
+    A perfect one matches all of the smaller side. This is the only caller of SciPy's solver.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    if perfect:
+        return _perfect(scores)
+    rows, columns = linear_sum_assignment(np.maximum(scores, 0.0), maximize=True)
+    made = scores[rows, columns] > 0.0
+    # Exact: all terms are positive, and the value is no less than the largest.
+    return (rows[made], columns[made]), 0.0
 
 
 def _perfect(scores):
@@ -139,11 +146,13 @@ def _perfect(scores):
         value = scores[best].sum()
         finite = left > -np.inf
         size = np.abs(left).max(where=finite, initial=0.0)
-        error = float(ROUNDING * len(left) * size)
+        error = float(ROUNDING * len(best[0]) * size)
         if is_negligible(error, (left,), value):
             return best, 0.0
         left = left.copy()
         for view in (left, left.T):
+            if len(view) > len(best[0]):  # not all of these are matched
+                continue
             tops = view.max(axis=1)
             room = tops.sum() - value + ROUNDING * (np.abs(tops).sum() + abs(value))
             view[tops[:, None] - view > room] = -np.inf

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._budget import time_left
 from ..._validation import check_integer, check_time_limit
-from .._deadline import time_left
 from .._scores import expect_scores
 from ._adjacency import adjacency
 from ._plans import PlanCache

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._budget import time_left
 from ..._validation import check_integer
-from .._deadline import time_left
 from .._scores import arrays_of, expect_scores
 from ._exact import GibbsInference
 from ._plans import PlanCache

@@ -6,8 +6,8 @@ from time import perf_counter
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._budget import time_left
 from ..._validation import check_not_negative, check_time_limit
-from .._deadline import time_left
 from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._graph_cut import nothing_allowed

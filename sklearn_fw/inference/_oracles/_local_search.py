@@ -5,8 +5,8 @@ import functools
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._validation import check_integer, check_random_state, check_time_limit
-from .._deadline import deadline_after, time_left
+from ..._budget import time_budget, time_left
+from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb
@@ -126,7 +126,7 @@ class IteratedLocalSearch(BaseEstimator):
             return first, -np.inf, np.inf
         climb(problem, labels)
         seed = check_random_state(self.random_state).randint(2**31)
-        with deadline_after(check_time_limit(self.time_limit)):
+        with time_budget(self.time_limit, ends_oracles=True):
             _search(_penalized(problem), labels, n_rounds, np.array([seed], np.uint64))
         value = scores.value(labels)
         if value < first_value:  # by rounding alone

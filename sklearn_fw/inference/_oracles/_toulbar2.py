@@ -6,8 +6,8 @@ import threading
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._budget import time_left
 from ..._validation import check_integer, check_time_limit
-from .._deadline import time_left
 from .._scores import expect_scores
 from ._graph_cut import nothing_allowed, possible_states
 from ._local_polytope import best_guess, dual_bound

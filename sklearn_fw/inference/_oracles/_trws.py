@@ -6,8 +6,8 @@ import functools
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..._budget import time_left
 from ..._validation import check_integer, check_not_negative
-from .._deadline import time_left
 from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
 from ._icm import climb

@@ -1,54 +1,47 @@
-"""Points as convex combinations of the atoms of a domain."""
-
-import math
+"""Points as convex combinations of atoms."""
 
 import numpy as np
 
-__all__ = ["ActiveSet", "atom_key"]
+from ..._kernels.common.step_rules import move_mass, slope_and_limit
+from ..domains._atoms import DenseAtom, as_atom
 
+__all__ = ["ActiveSet"]
 
-def atom_key(atom):
-    """Hashable description by which equal atoms are recognised: places and values of its entries.
-
-    Oracles return the same numbers for the same vertex, so that comparing them exactly is enough.
-    An atom of few nonzero entries has a short key; a zero has no sign.
-    """
-    support = np.flatnonzero(atom != 0.0)
-    return support.tobytes() + atom[support].tobytes()
+SMALL = 1024  # entries of an atom up to which one product for all atoms beats a loop over them
 
 
 class ActiveSet:
     """Atoms with positive weights of sum one, and the steps that methods take on them.
 
     A *slot* is the place of an atom; it is valid until the next step. Steps longer than allowed are
-    cut to the longest one, which removes the atom.
+    cut to the longest one, which removes an atom. Atoms are kept as they come: what has few
+    entries, or a low rank, is never made dense.
 
     Parameters
     ----------
-    atoms : array-like of shape (n_atoms, size)
+    atoms : list of Atom, or array-like of shape (n_atoms, size)
         Where to start; equal atoms are merged.
     weights : array-like of shape (n_atoms,), default=(1.0,)
         Their weights, scaled to sum one; atoms of weight zero are left out.
     """
 
     def __init__(self, atoms, weights=(1.0,)):
-        atoms = np.asarray(atoms, dtype=np.float64)
-        self._atoms = np.empty_like(atoms)
-        self._weights = np.empty(len(atoms))
-        self._slots = {}
-        self._keys = []
+        self._atoms, self._keys, self._slots = [], [], {}
+        self._weights = np.zeros(4)
+        self._rows = _Rows()
         for atom, weight in zip(atoms, weights, strict=True):
             if weight > 0:
-                self._add(atom, weight)
-        self._normalise()
+                slot = self._slot_of(as_atom(atom, None, "a start"))
+                self._weights[slot] += weight  # a new array, if it had to grow
+        self._settle()
 
     def __len__(self):
-        return len(self._keys)
+        return len(self._atoms)
 
     @property
     def atoms(self):
-        """The atoms as the rows of a matrix."""
-        return self._atoms[: len(self)]
+        """The atoms, slot by slot."""
+        return list(self._atoms)
 
     @property
     def weights(self):
@@ -57,82 +50,126 @@ class ActiveSet:
 
     def point(self):
         """The combination itself, free of the rounding errors of earlier steps."""
-        return self.weights @ self.atoms
+        if self._rows is not None:
+            return self._rows.combine(self.weights, self._atoms[0].size)
+        x = np.zeros(self._atoms[0].size)
+        for atom, weight in zip(self._atoms, self.weights.tolist()):
+            atom.add_to(x, weight)
+        return x
+
+    def scores(self, gradient):
+        """Inner products of a vector with the atoms, slot by slot."""
+        if self._rows is not None:
+            return self._rows.scores(gradient, len(self))
+        return np.array([atom.dot(gradient) for atom in self._atoms])
 
     def worst(self, gradient):
         """Slot of the atom of largest inner product; ties go to the first."""
-        return int(np.argmax(self.atoms @ gradient))
+        return int(np.argmax(self.scores(gradient)))
 
     def is_at(self, slot, atom):
         """Whether the atom in a slot is this one."""
-        return self._keys[slot] == atom_key(atom)
+        return self._slots.get(atom.key) == slot
 
-    def longest_away(self, slot):
-        """Longest step away from an atom; infinite if it is the only one."""
-        weight = float(self._weights[slot])
-        others = 1.0 - weight if len(self) > 1 else 0.0
-        return weight / others if others > 0.0 else math.inf
+    def longest(self, kind, slot=-1):
+        """Longest step of a kind, with the atom in a slot as the one that loses weight."""
+        return slope_and_limit(kind, 0.0, 0.0, float(self._weights[slot]))[1]
 
-    def longest_swap(self, slot):
-        """Longest step from an atom to another one."""
-        return float(self._weights[slot])
+    def step(self, kind, gamma, atom=None, away=-1):
+        """Move by a step of a kind.
 
-    def towards(self, atom, step):
-        """Move to ``(1 - step) x + step atom``."""
-        if step >= 1.0:
-            self._slots.clear()
-            self._keys.clear()
-        self.weights[:] *= 1.0 - step
-        self._add(atom, step)
-        self._normalise()
+        Parameters
+        ----------
+        kind : {FW, PAIRWISE, AWAY}
+            To ``(1 - gamma) x + gamma atom``, to ``x + gamma (atom - the one in slot away)``, or to
+            ``x + gamma (x - the one in slot away)``.
+        gamma : float
+            Length, cut to the longest one.
+        atom : Atom, default=None
+            Needed but for AWAY.
+        away : int, default=-1
+            Slot, needed but for FW.
+        """
+        longest = self.longest(kind, away)
+        slot = -1 if atom is None else self._slot_of(atom)
+        move_mass(self._weights, len(self), kind, slot, away, min(gamma, longest), longest)
+        self._settle()
 
-    def away(self, slot, step):
-        """Move to ``x + step (x - atom)``."""
-        if step >= self.longest_away(slot):
-            self._drop(slot)
-        elif len(self) > 1:
-            self.weights[:] *= 1.0 + step
-            self._weights[slot] -= step
-        self._normalise()
+    def include(self, atom):
+        """Take an atom in with weight zero, until the next step; returns its slot."""
+        return self._slot_of(atom)
 
-    def swap(self, slot, atom, step):
-        """Move to ``x + step (atom - atom in the slot)``."""
-        if self.is_at(slot, atom):
-            return
-        step = min(step, self.longest_swap(slot))
-        if step == self.longest_swap(slot):
-            self._drop(slot)
-        else:
-            self._weights[slot] -= step
-        self._add(atom, step)
-        self._normalise()
+    def reweigh(self, weights):
+        """Give the atoms other weights and leave out those of weight zero.
 
-    def _add(self, atom, weight):
-        if weight <= 0.0:
-            return
-        key = atom_key(atom)
+        Returns the former slots of those that stay.
+        """
+        before = dict(self._slots)
+        self.weights[:] = weights
+        self._settle()
+        return [before[key] for key in self._keys]
+
+    def _slot_of(self, atom):
+        """The slot of an atom, which is put into a new one, without weight, where it is missing."""
+        key = atom.key
         slot = self._slots.get(key)
-        if slot is not None:
-            self._weights[slot] += weight
-            return
-        slot = len(self)
-        if slot == len(self._weights):
-            self._atoms = np.concatenate([self._atoms, np.empty_like(self._atoms)])
-            self._weights = np.concatenate([self._weights, np.empty_like(self._weights)])
-        self._atoms[slot], self._weights[slot] = atom, weight
-        self._slots[key] = slot
-        self._keys.append(key)
+        if slot is None:
+            slot = self._slots[key] = len(self)
+            self._atoms.append(atom)
+            self._keys.append(key)
+            if slot == len(self._weights):
+                self._weights = np.concatenate([self._weights, np.zeros(slot)])
+            self._weights[slot] = 0.0
+            if self._rows is not None and not self._rows.put(slot, atom):
+                self._rows = None
+        return slot
 
     def _drop(self, slot):
         """The last atom takes the place of the one that goes."""
         del self._slots[self._keys[slot]]
-        key = self._keys.pop()
+        atom, key = self._atoms.pop(), self._keys.pop()
         if slot < len(self):
-            self._keys[slot], self._slots[key] = key, slot
-            self._atoms[slot] = self._atoms[len(self)]
+            self._atoms[slot], self._keys[slot], self._slots[key] = atom, key, slot
             self._weights[slot] = self._weights[len(self)]
+            if self._rows is not None:
+                self._rows.move(len(self), slot)
 
-    def _normalise(self):
-        for slot in np.flatnonzero(self.weights <= 0.0)[::-1]:  # lost to rounding
+    def _settle(self):
+        for slot in np.flatnonzero(self.weights <= 0.0)[::-1]:
             self._drop(slot)
         self.weights[:] /= self.weights.sum()
+
+
+class _Rows:
+    """Entries of small atoms as rows of two tables, padded with zeros at place 0."""
+
+    def __init__(self):
+        self.places, self.values = np.zeros((4, 1), np.int64), np.zeros((4, 1))
+
+    def put(self, slot, atom):
+        """Write an atom into a row; False if it is not small."""
+        if atom.size > SMALL and type(atom).entries is DenseAtom.entries:
+            return False  # it need not be looked through
+        entries = atom.entries()
+        if entries is None or len(entries[0]) > SMALL:
+            return False
+        n_rows, width = self.places.shape
+        more = max(n_rows, slot + 1 - n_rows) if slot >= n_rows else 0
+        wider = max(len(entries[0]) - width, 0)
+        if more or wider:
+            pads = (0, more), (0, wider)
+            self.places, self.values = np.pad(self.places, pads), np.pad(self.values, pads)
+        self.places[slot], self.values[slot] = 0, 0.0
+        self.places[slot, : len(entries[0])], self.values[slot, : len(entries[0])] = entries
+        return True
+
+    def move(self, source, slot):
+        self.places[slot], self.values[slot] = self.places[source], self.values[source]
+
+    def scores(self, gradient, n):
+        return np.einsum("ij,ij->i", self.values[:n], gradient[self.places[:n]])
+
+    def combine(self, weights, size):
+        n = len(weights)
+        values = weights[:, None] * self.values[:n]
+        return np.bincount(self.places[:n].ravel(), weights=values.ravel(), minlength=size)

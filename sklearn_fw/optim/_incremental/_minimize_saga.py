@@ -1,6 +1,5 @@
 """Regularised linear models as a function call, and what estimators share with it."""
 
-import warnings
 from contextlib import closing
 
 import numpy as np
@@ -8,8 +7,8 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._budget import time_budget
 from ..._loop import drive
-from ..._result import Status
 from ..._threads import count_workers
 from ..._validation import (
     check_array_of_numbers,
@@ -21,8 +20,8 @@ from ..._validation import (
     check_sample_weight,
     check_strength,
     check_table,
-    check_time_limit,
 )
+from ..._warnings import warn
 from ...losses import MultinomialLogLoss, resolve_loss
 from ...penalties import resolve_penalty
 from ._finite_sum import FiniteSum
@@ -126,6 +125,9 @@ def minimize_saga(
 
     Notes
     -----
+    More than 13 parameters: the problem, the method and the budget in one call, where an estimator
+    has a constructor and ``fit``.
+
     An epoch costs O(nnz). Memory beyond X is about 3 n + 6 d numbers for one output; with several
     threads, or more than 260,000 sparse columns, the column indices of X once more, in four bytes.
 
@@ -140,7 +142,16 @@ def minimize_saga(
     >>> result.dual_gap < 1e-9
     True
     """
-    problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
+    with time_budget(time_limit):
+        return _minimize(
+            make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept),
+            resolve_incremental_solver(solver), x0, tol=check_not_negative(tol, "tol"),
+            max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
+            n_workers=count_workers(n_jobs), verbose=check_integer(verbose, "verbose", 0),
+        )  # fmt: skip
+
+
+def _minimize(problem, solver, x0, **settings):
     start = None
     if x0 is not None:
         x0 = check_array_of_numbers(x0, "x0")
@@ -148,21 +159,14 @@ def minimize_saga(
         if x0.shape != problem.shape:
             raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
         start = Start(x0, np.zeros(problem.shape[1:]))
-    run, status, n_iter, history = solve(
-        problem, resolve_incremental_solver(solver), tol=check_not_negative(tol, "tol"),
-        max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
-        n_workers=count_workers(n_jobs), start=start,
-        time_limit=check_time_limit(time_limit), verbose=check_integer(verbose, "verbose", 0),
-    )  # fmt: skip
-    if status is not Status.CONVERGED and tol > 0:
-        warnings.warn(convergence_advice(run, status, n_iter), ConvergenceWarning, stacklevel=2)
+    run, outcome = solve(problem, solver, start=start, **settings)
+    if not outcome.converged and settings["tol"] > 0:
+        warn(convergence_advice(run, outcome), ConvergenceWarning)
     best = run.best
     return OptimizeResult(
         x=best.coef, intercept=best.intercept, fun=best.objective, dual_gap=best.dual_gap,
-        gradient_mapping=best.gradient_mapping, nit=n_iter, n_updates=run.n_updates,
-        success=status is Status.CONVERGED, status=status.name.lower(), message=status.value,
-        memory=best.memory, memory_drift=run.memory_drift,
-        history={name: np.array(values) for name, values in history.items()},
+        gradient_mapping=best.gradient_mapping, n_updates=run.n_updates, memory=best.memory,
+        memory_drift=run.memory_drift, **outcome.fields(),
     )  # fmt: skip
 
 
@@ -227,22 +231,21 @@ def solve(
     rng,
     n_workers=1,
     start=None,
-    time_limit=np.inf,
     begin=None,
     end=None,
     verbose=0,
 ):
-    """Run a solver on a `FiniteSum`: the run, how it ended, its iterations and history."""
+    """Run a solver on a `FiniteSum`: the run and its `Outcome`."""
     run = solver.start(problem, tol=tol, rng=rng, n_workers=n_workers, start=start)
     with closing(run):
-        status, n_iter, history = drive(
-            run, tol=tol, relative_to="objective", max_iter=max_iter, time_limit=time_limit,
-            verbose=verbose, begin=begin, end=None if end is None else lambda: end(run),
+        outcome = drive(
+            run, tol=tol, relative_to="objective", max_iter=max_iter, verbose=verbose,
+            begin=begin, end=None if end is None else lambda: end(run),
         )  # fmt: skip
-    return run, status, n_iter, history
+    return run, outcome
 
 
-def convergence_advice(run, status, n_iter):
+def convergence_advice(run, outcome):
     """Why a run is not as accurate as asked, in numbers, and what to do."""
     name, value, limit = run.shortfall
-    return f"{name} {value:.3g} > {limit:.3g} after {n_iter} epochs: {status.value}"
+    return f"{name} {value:.3g} > {limit:.3g} after {outcome.n_iter} epochs: {outcome.status.value}"

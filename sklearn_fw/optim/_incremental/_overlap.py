@@ -1,10 +1,9 @@
 """What theory says of asynchronous SAGA: steps for threads that overlap."""
 
-import warnings
-
 import numpy as np
 
 from ..._validation import check_flag, check_moderate, check_number
+from ..._warnings import warn
 
 __all__ = ["overlap_step"]
 
@@ -96,12 +95,11 @@ def proven_share(engine, overlap):
     if composite:
         most = min(most, 0.1 / np.sqrt(engine.sparsity))
     if not covered or overlap >= most:
-        warnings.warn(
+        warn(
             f"no theorem covers overlap={overlap} on these rows, where {most:.3g} steps may "
             f"overlap at most; steps of {share:.3g} / L shrink with it all the same. What helps: "
             f"fewer threads, columns that fewer rows touch, or no intercept",
             UserWarning,
-            stacklevel=2,
         )
     return share
 

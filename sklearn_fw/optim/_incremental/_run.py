@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_positive
 from ._bound import suboptimality_bound
 from ._engines import make_engine
@@ -51,7 +52,7 @@ class Solver(BaseEstimator):
 
     @abstractmethod
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        """Begin on a `FiniteSum`: an object for `_loop.drive` with ``best`` and ``close()``.
+        """Begin on a `FiniteSum`: an `IterativeMethod` with ``best`` and ``close()``.
 
         ``tol`` is relative to the objective.
         """
@@ -158,7 +159,7 @@ class IncrementalSolver(Solver):
         return 0
 
 
-class Run:
+class Run(IterativeMethod):
     """What the runs of all methods share: certificates, and the decision when to make one.
 
     Without a dual the certificate is a bound by slopes that are corrected to be feasible, see
@@ -267,7 +268,13 @@ class Run:
         self.engine.move_to(coef, intercept, slopes, total)
         return self.engine.fenchel()
 
+    def solution(self):
+        """The last exact certificate, with its point."""
+        return self.best
+
     def _row(self, row, certified):
+        if "dual_gap" in row:
+            row = row | {"dual_objective": row["objective"] - row["dual_gap"]}
         return {**row, "certified": certified}
 
     @property

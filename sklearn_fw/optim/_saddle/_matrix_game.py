@@ -7,17 +7,18 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from scipy.sparse.linalg import LinearOperator
 
-from ..._loop import drive
+from ..._budget import time_budget
+from ..._loop import IterativeMethod, drive
 from ..._validation import (
     check_choice,
     check_integer,
     check_not_negative,
     check_table,
-    check_time_limit,
 )
-from ..domains import Simplex
-from ..domains._base import check_domain
-from ._saddle_point import ask, check_answer, outcome, split_start, start_of
+from .._frank_wolfe._iterate import check_answer, start_of
+from ..domains import DenseAtom, Simplex
+from ..domains._base import ask, check_domain
+from ._saddle_point import fields_of, split_start
 
 __all__ = ["solve_matrix_game"]
 
@@ -142,29 +143,28 @@ def solve_matrix_game(
         "xy", domains, split_start(start), ("rows", "columns"), shape
     ):
         check_domain(domain, f"domain_{name}")
-        points.append(start_of(domain, name, point))
+        points.append(start_of(domain, name, point).to_array())
         if points[-1].shape != (size,):
             raise ValueError(
                 f"domain_{name} has points of size {points[-1].size}, but payoff has {size} {axis}"
             )
     tol = check_not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
-    status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-        verbose=check_integer(verbose, "verbose", 0),
-        time_limit=check_time_limit(time_limit),
-    )  # fmt: skip
-    (x, pays_y), (y, pays_x) = run.best_x, run.best_y
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0),
+        )  # fmt: skip
+    (x, pays_y), (y, pays_x) = run.solution()
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
         x=x, y=y, fun=float(x @ pays_x), lower=lower, upper=upper, dual_gap=upper - lower,
         x_last=run.sum_x / run.total, y_last=run.sum_y / run.total, lower_last=run.lower,
-        upper_last=run.upper, nit=n_iter, **outcome(status, n_iter, upper - lower, tol),
-        history={name: np.array(values) for name, values in history.items()},
+        upper_last=run.upper, **fields_of(outcome, upper - lower, tol),
     )  # fmt: skip
 
 
-class GameRun:
+class GameRun(IterativeMethod):
     """Sums of what was played, and of what each pure strategy would have paid against it."""
 
     def __init__(self, products, domains, points, growing):
@@ -173,8 +173,9 @@ class GameRun:
         self.growing, self.n_played, self.total = growing, 0, 1.0
         self.sum_x, self.sum_y = points
         # Copies, since an operator may return its own memory, or its argument.
-        self.pays_x = np.array(self.times(self.sum_y), dtype=np.float64)
-        self.pays_y = np.array(self.transposed_times(self.sum_x), dtype=np.float64)
+        start_x, start_y = (DenseAtom(point) for point in points)
+        self.pays_x = np.array(self.times(start_y), dtype=np.float64)
+        self.pays_y = np.array(self.transposed_times(start_x), dtype=np.float64)
         self.replies = self.best_x = self.best_y = None
         self.best_lower, self.best_upper = -np.inf, np.inf
 
@@ -192,19 +193,24 @@ class GameRun:
             self.total = 0.0
             for array in (self.sum_x, self.sum_y, self.pays_x, self.pays_y):
                 array[:] = 0.0
-        self.sum_x += weight * reply_x
-        self.sum_y += weight * reply_y
+        reply_x.add_to(self.sum_x, weight)
+        reply_y.add_to(self.sum_y, weight)
         self.pays_x += weight * self.times(reply_y)
         self.pays_y += weight * self.transposed_times(reply_x)
         self.total += weight
         self.n_played += 1
 
+    def solution(self):
+        """The best strategies of both sides, each with what it makes pure replies pay."""
+        return self.best_x, self.best_y
+
     def bounds(self, pays_x, pays_y):
         """Best replies, and what they would pay."""
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):
             raise ValueError("products with payoff must be finite, got NaN or infinity")
-        reply_x, reply_y = ask(self.domain_x, "x", pays_x), ask(self.domain_y, "y", -pays_y)
-        return (reply_x, reply_y), (float(pays_x @ reply_x), float(pays_y @ reply_y))
+        reply_x = ask(self.domain_x, pays_x, "domain_x")
+        reply_y = ask(self.domain_y, -pays_y, "domain_y")
+        return (reply_x, reply_y), (lowest(reply_x, pays_x), -lowest(reply_y, -pays_y))
 
     def certify(self):
         """Best replies to the averages; the row of the history."""
@@ -221,14 +227,24 @@ class GameRun:
             self.best_lower = self.lower
             self.best_y = self.sum_y / self.total, self.pays_x / self.total
         gap = self.best_upper - self.best_lower
-        return {"dual_gap": gap, "lower": self.lower, "upper": self.upper}
+        return {
+            "objective": self.best_upper, "dual_objective": self.best_lower, "dual_gap": gap,
+            "lower": self.lower, "upper": self.upper,
+        }  # fmt: skip
+
+
+def lowest(reply, pays):
+    """What no reply falls below: what this one has, if it is the best, or its bound."""
+    value = reply.dot(pays)
+    return value if reply.bound is None else min(value, float(reply.bound))
 
 
 def column_products(payoff):
-    """The shape of a payoff, and functions v -> Mv and v -> M'v."""
+    """The shape of a payoff, and functions from atoms: v -> Mv and v -> M'v."""
     if isinstance(payoff, LinearOperator):
         _check_transpose(payoff)
-        return payoff.shape, (payoff.matvec, payoff.rmatvec)
+        products = payoff.matvec, payoff.rmatvec
+        return payoff.shape, [partial(_whole, product) for product in products]
     payoff = check_table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
     if sp.issparse(payoff):
         return payoff.shape, (partial(_sparse, payoff.tocsc()), partial(_sparse, payoff.T))
@@ -248,21 +264,33 @@ def _check_transpose(payoff):
         )
 
 
-def _dense(matrix, v):
+def _whole(product, atom):
+    return product(atom.to_array())
+
+
+def _dense(matrix, atom):
     """``matrix @ v``, reading only the columns that count."""
-    support = np.flatnonzero(v != 0.0)  # faster than on numbers
-    if 4 * support.size > v.size:
-        return matrix @ v
-    return matrix[:, support] @ v[support]
+    support, values = _few(atom)
+    if support is None:
+        return matrix @ values
+    return matrix[:, support] @ values
 
 
-def _sparse(matrix, v):
+def _sparse(matrix, atom):
     """The same for a CSC matrix."""
-    support = np.flatnonzero(v != 0.0)  # faster than on numbers
-    if 4 * support.size > v.size:
-        return matrix @ v
+    support, values = _few(atom)
+    if support is None:
+        return matrix @ values
     first = matrix.indptr[support]
     counts = matrix.indptr[support + 1] - first
     places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    values = matrix.data[places] * np.repeat(v[support], counts)
+    values = matrix.data[places] * np.repeat(values, counts)
     return np.bincount(matrix.indices[places], weights=values, minlength=matrix.shape[0])
+
+
+def _few(atom):
+    """Places and values of an atom of few entries; else None and the array."""
+    entries = atom.entries()
+    if entries is None or 4 * len(entries[0]) > atom.size:
+        return None, atom.to_array()
+    return entries

@@ -1,36 +1,26 @@
 """Saddle points of smooth convex-concave functions over sets known by linear oracles."""
 
-import math
-import warnings
-from numbers import Integral, Real
-
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._budget import time_budget
+from ..._kernels.common.step_rules import FW, open_loop_step
 from ..._loop import drive
 from ..._result import Status
 from ..._validation import (
-    check_array_of_numbers,
     check_choice,
     check_integer,
-    check_magnitude,
     check_not_negative,
     check_random_state,
-    check_time_limit,
 )
-from .._frank_wolfe._active_set import ActiveSet
+from ..._warnings import warn
+from .._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
+from .._frank_wolfe._iterate import Iterate
 from ..domains._base import check_domain
-from ._saddle_steps import StepState, resolve_step_size
+from ._saddle_steps import resolve_step_size
 
-__all__ = [
-    "ask",
-    "check_answer",
-    "outcome",
-    "solve_saddle_point",
-    "split_start",
-    "start_of",
-]
+__all__ = ["fields_of", "solve_saddle_point", "split_start"]
 
 VARIANTS = ("fw", "away", "pairwise", "block")
 
@@ -114,8 +104,9 @@ def solve_saddle_point(
         together; a factor counts as a call), ``n_away``, ``n_drop`` (steps that were cut since
         they used up the weight of a vertex, and left fewer vertices), ``success``, ``status``,
         ``message``, and ``history`` (dict of arrays: the gap, its parts of x and y, the objective,
-        the step that led there, counts). For "away" and "pairwise" the last point is
-        ``weights_x @ atoms_x`` and ``weights_y @ atoms_y``; these are None else.
+        the step that led there, counts). For "away" and "pairwise" the last points are the sums of
+        ``atoms_x`` and ``atoms_y``, lists of `sklearn_fw.optim.domains.Atom`, with ``weights_x``
+        and ``weights_y``; these are None else.
 
     Raises
     ------
@@ -141,7 +132,7 @@ def solve_saddle_point(
     Notes
     -----
     One iteration costs one gradient and both oracles, and with "away" and "pairwise" a product of
-    each gradient with all vertices of the combination, which are kept as dense rows. Results are
+    each gradient with all atoms of the combination, which are kept as they come. Results are
     the same in every run with the same ``random_state``. The gap need not fall from step to step.
     "block" asks the function for all derivatives in every block step.
 
@@ -189,20 +180,21 @@ def solve_saddle_point(
         )
     for domain, name in ((domain_x, "domain_x"), (domain_y, "domain_y")):
         check_domain(domain, name)
-        if variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
-            warnings.warn(
+        if keeps_atoms(variant) and not getattr(domain, "is_polytope", True):
+            warn(
                 f"{name} is no polytope: variant={variant!r} keeps a new point of every step and "
                 f"has no known rate; 'fw' suits it better",
                 RuntimeWarning,
-                stacklevel=2,
             )
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
     tol, rng = check_not_negative(tol, "tol"), check_random_state(random_state)
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
     sides = [
-        Side(domain, name, variant, *begin)
-        for domain, name, begin in zip((domain_x, domain_y), "xy", split_start(start, variant))
+        Iterate(domain, name, start=point, combination=combination, active=keeps_atoms(variant))
+        for domain, name, (point, combination) in zip(
+            (domain_x, domain_y), "xy", split_start(start, variant)
+        )
     ]
     if variant == "block":
         run = BlockRun(function, sides, rng)
@@ -221,87 +213,37 @@ def solve_saddle_point(
             raise TypeError(f"callback must return True, False or None, got {answer!r}")
         return bool(answer)
 
-    status, n_iter, history = drive(
-        run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-        verbose=check_integer(verbose, "verbose", 0),
-        time_limit=check_time_limit(time_limit), end=None if callback is None else end,
-    )  # fmt: skip
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0), end=None if callback is None else end,
+        )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
     return OptimizeResult(
         x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
         x_last=run.x, y_last=run.y, dual_gap_last=run.dual_gap,
-        nit=n_iter, n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
-        n_drop=run.n_drop, **side_x.combination(), **side_y.combination(),
-        **outcome(status, n_iter, best.dual_gap, tol),
-        history={name: np.array(values) for name, values in history.items()},
+        n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
+        n_drop=run.n_drop, **combination_of(side_x), **combination_of(side_y),
+        **fields_of(outcome, best.dual_gap, tol),
     )  # fmt: skip
 
 
-def start_of(domain, name, point=None):
-    """A point to start from, as a new array."""
-    given = point is not None
-    if not (given or hasattr(domain, "start")):
-        raise ValueError(
-            f"domain_{name} has no start(): give start=(x, y), or derive it from Domain"
-        )
-    point = np.array(
-        check_array_of_numbers(point if given else domain.start(), f"the start of {name}")
-    )
-    check_magnitude(point, f"the start of {name}")
-    size = getattr(domain, "size", point.size)
-    if not isinstance(size, Integral) or size < 1:
-        raise ValueError(f"the size of domain_{name} must be a positive integer, got {size!r}")
-    if point.shape != (size,):
-        raise ValueError(
-            f"the start of {name} must be a vector of length {size}, got shape {point.shape}"
-        )
-    if given and _is_outside(domain, point, 1e-6 * max(1.0, np.abs(point).sum())):
-        raise ValueError(f"the start of {name} is not in domain_{name}")
-    return point
+def keeps_atoms(variant):
+    """Whether steps of a variant need to know the atoms of a point."""
+    return KINDS.get(variant, 0) != KINDS["fw"]
 
 
-def _is_outside(domain, point, tol):
-    """Whether a point violates a constraint that is known; factors of a product may have none."""
-    if hasattr(domain, "blocks"):
-        parts = zip(domain.domains, domain.blocks)
-        return any(_is_outside(factor, point[block], tol) for factor, block in parts)
-    return hasattr(domain, "contains") and not domain.contains(point, tol)
-
-
-def ask(domain, name, gradient):
-    """The answer of an oracle, in an array of its own: an oracle may return its own memory."""
-    # A copy goes out, too: an oracle that writes to it must not change the gap.
-    vertex = domain.lmo(gradient.copy())
-    vertex = np.array(check_array_of_numbers(vertex, f"what the lmo of domain_{name} returned"))
-    if vertex.shape != gradient.shape:
-        raise ValueError(
-            f"the lmo of domain_{name} returned shape {vertex.shape}, expected {gradient.shape}"
-        )
-    return vertex
-
-
-def check_answer(vertex, name, gradient, point):
-    """Refuse an answer that is worse than another point of the domain."""
-    loss = gradient @ (vertex - point)
-    if not loss <= 1e-6 * (np.abs(gradient) @ (np.abs(vertex) + np.abs(point))):
-        raise ValueError(
-            f"the lmo of domain_{name} returned a point that is worse than the current one by "
-            f"{loss:.3g}: it must minimise <gradient, v> over a set with all iterates"
-        )
-
-
-def outcome(status, n_iter, dual_gap, tol):
+def fields_of(outcome, dual_gap, tol):
     """Fields of a result that say how a run ended; warns when it was not as asked."""
-    message = status.value
-    if status in (Status.MAX_ITER, Status.TIME_LIMIT):
-        budget = status.name.lower()
-        message = (
-            f"gap {dual_gap:.3g} > {tol:.3g} after {n_iter} iterations: increase {budget} or tol"
+    fields = outcome.fields()
+    if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        fields["message"] = (
+            f"gap {dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "
+            f"{fields['status']} or tol"
         )
         if tol > 0:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    success = status is Status.CONVERGED
-    return {"success": success, "status": status.name.lower(), "message": message}
+            warn(fields["message"], ConvergenceWarning)
+    return fields
 
 
 def split_start(start, variant="fw"):
@@ -322,189 +264,57 @@ def _has_none(pair):
     return any(point is None for point in pair)
 
 
-class Side:
-    """One player: the point, the oracle's answer to the last gradient, and steps.
-
-    All gradients here are those that this player descends, so that of y is -dL/dy.
-    """
-
-    def __init__(self, domain, name, variant, start=None, combination=None):
-        self.domain, self.name, self.n_calls = domain, name, 0
-        self.active = None
-        atoms, weights = combination or ([start], [1.0])
-        atoms = [start_of(domain, name, atom) for atom in atoms]
-        self.point = atoms[0]
-        if variant in ("away", "pairwise"):
-            self.active = ActiveSet(atoms, weights)
-            self.point = self.active.point()
-        self.vertex = self.worst = None
-        self.gap = self.away_gap = self.length = 0.0
-
-    def look(self, gradient):
-        """Ask the oracle, and find the worst atom."""
-        self.vertex = self.ask(self.domain, gradient, self.point)
-        direction = self.point - self.vertex
-        self.gap = float(gradient @ direction)
-        self.length = float(np.linalg.norm(direction))
-        if self.active is not None:
-            self.worst = self.active.worst(gradient)
-            self.away_gap = float(gradient @ (self.active.atoms[self.worst] - self.point))
-
-    def ask(self, domain, gradient, point):
-        """The checked answer of an oracle."""
-        self.n_calls += len(getattr(domain, "blocks", "1"))
-        vertex = ask(domain, self.name, gradient)
-        check_answer(vertex, self.name, gradient, point)
-        return vertex
-
-    def longest(self, kind):
-        """Longest step that this side allows."""
-        if kind == "fw":
-            return 1.0
-        if kind == "away":
-            return self.active.longest_away(self.worst)
-        if self.active.is_at(self.worst, self.vertex):
-            return math.inf  # nothing to move
-        return self.active.longest_swap(self.worst)
-
-    def advance(self, kind, step):
-        """Make the step of the pair of players on this side."""
-        if self.active is None:
-            self.point = (1.0 - step) * self.point + step * self.vertex
-            return
-        if kind == "fw":
-            self.active.towards(self.vertex, step)
-        elif kind == "away":
-            self.active.away(self.worst, step)
-        else:
-            self.active.swap(self.worst, self.vertex, step)
-        self.point = self.active.point()
-
-    def combination(self):
-        """Fields of the result."""
-        active = self.active
-        return {
-            f"atoms_{self.name}": None if active is None else active.atoms.copy(),
-            f"weights_{self.name}": None if active is None else active.weights.copy(),
-        }
+def combination_of(side):
+    """Fields of the result: the atoms of one player, and their weights."""
+    atoms, weights = f"atoms_{side.name}", f"weights_{side.name}"
+    if side.active is None:
+        return {atoms: None, weights: None}
+    return {atoms: side.active.atoms, weights: side.active.weights.copy()}
 
 
-class SaddleRun:
-    """The gap of the current point, and steps; `_loop.drive` calls these in turn."""
+class SaddleRun(FrankWolfe):
+    """Steps of two players; the gradient of y is -dL/dy, so that both descend."""
 
     def __init__(self, function, sides, variant, rule):
-        self.function, self.sides = function, sides
-        self.variant, self.rule = variant, rule
-        self.n_iter = -1  # of steps, so that the first gap is that of step 0
-        self.n_good = self.n_away = self.n_drop = 0
-        self.step_length = 0.0
-        self.value = self.dual_gap = self.best = None
+        super().__init__(sides, variant, rule)
+        self.function, self.best = function, None
 
     @property
     def x(self):
         """The minimising player's point."""
-        return self.sides[0].point
+        return self.iterates[0].point
 
     @property
     def y(self):
         """The maximising player's point."""
-        return self.sides[1].point
-
-    def step(self):
-        """Leave the last point, which was not good enough, and find the gap of the new one."""
-        if self.n_iter >= 0:
-            self.advance()
-        self.n_iter += 1
-        return self.certify()
+        return self.iterates[1].point
 
     def gradients(self):
-        """What each side descends, checked."""
+        """The value, and what each side descends, checked."""
+        wanted = [("gradient_x", self.x), ("gradient_y", self.y)]
         answer = self.function(self.x, self.y)
-        if not (isinstance(answer, (tuple, list)) and len(answer) == 3):
-            raise ValueError(
-                f"function must return (value, gradient_x, gradient_y), got {answer!r}"
-            )
-        value, *gradients = answer
-        gradients = [
-            check_array_of_numbers(gradient, f"gradient_{side.name} of function", finite=None)
-            for gradient, side in zip(gradients, self.sides)
-        ]
-        if isinstance(value, np.ndarray) and value.size == 1:
-            value = value.item()
-        if not isinstance(value, Real):
-            raise ValueError(f"function must return a number as value, got {value!r}")
-        for gradient, side in zip(gradients, self.sides):
-            if gradient.shape != side.point.shape:
-                raise ValueError(
-                    f"function returned a gradient_{side.name} of shape {gradient.shape}, expected "
-                    f"{side.point.shape}"
-                )
-        if not (np.isfinite(value) and all(np.all(np.isfinite(g)) for g in gradients)):
-            raise ValueError(f"function returned NaN or infinity after {max(self.n_iter, 0)} steps")
-        return float(value), (gradients[0], -gradients[1])
+        value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted, self.n_iter)
+        return value, (gradient_x, -gradient_y)
 
-    def certify(self):
-        """Gradients and oracles at the current point; the row of the history."""
+    def look(self):
         self.value, gradients = self.gradients()
-        for side, gradient in zip(self.sides, gradients):
+        for side, gradient in zip(self.iterates, gradients):
             side.look(gradient)
-        gap_x, gap_y = (side.gap for side in self.sides)
-        self.dual_gap = gap_x + gap_y
+
+    def row(self):
         if self.best is None or self.dual_gap < self.best.dual_gap:
             self.best = OptimizeResult(
                 x=self.x.copy(), y=self.y.copy(), fun=self.value, dual_gap=self.dual_gap
             )
-        row = {
-            "dual_gap": self.dual_gap,
-            "gap_x": gap_x,
-            "gap_y": gap_y,
-            "objective": self.value,
-            "step_size": self.step_length,
-        }
-        if self.sides[0].active is not None:
-            row["pairwise_gap"] = self.dual_gap + sum(side.away_gap for side in self.sides)
-            row |= {name: getattr(self, name) for name in ("n_good", "n_away", "n_drop")}
-            row |= {f"n_atoms_{side.name}": len(side.active) for side in self.sides}
+        row = super().row()
+        row |= {f"gap_{side.name}": side.gap + side.slack for side in self.iterates}
+        if "pairwise_gap" in row:
+            row |= {f"n_atoms_{side.name}": side.n_atoms for side in self.iterates}
         return row
 
-    def n_atoms(self):
-        """Number of atoms of both combinations."""
-        return sum(0 if side.active is None else len(side.active) for side in self.sides)
-
-    def advance(self):
-        """One step of both sides, of common length."""
-        kind, away_gap = self.variant, sum(side.away_gap for side in self.sides)
-        if kind == "away" and self.dual_gap >= away_gap:
-            kind = "fw"
-        longest = min(side.longest(kind) for side in self.sides)
-        gaps = {"fw": self.dual_gap, "away": away_gap, "pairwise": self.dual_gap + away_gap}
-        wanted = self.rule(StepState(
-            n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
-            pairwise_gap=None if self.variant == "fw" else gaps["pairwise"],
-            direction_gap=gaps[kind], max_step=longest,
-            length_x=self.sides[0].length, length_y=self.sides[1].length,
-        ))  # fmt: skip
-        if not isinstance(wanted, Real):
-            raise TypeError(f"step_size must give numbers, got {wanted!r} in step {self.n_iter}")
-        try:
-            wanted = float(wanted)
-        except OverflowError:  # a large integer
-            wanted = math.inf
-        self.step_length = min(wanted, longest)
-        if not 0.0 <= self.step_length < math.inf:
-            raise ValueError(
-                f"step_size must give finite numbers that are not negative, got {wanted} in step "
-                f"{self.n_iter}"
-            )
-        n_atoms = self.n_atoms()
-        for side in self.sides:
-            side.advance(kind, self.step_length)
-        # A full step towards vertices is no drop, which would hold k at zero. Neither is a cut that
-        # exchanges one vertex for another: these can follow each other without end.
-        dropped = wanted > longest and kind != "fw" and self.n_atoms() < n_atoms
-        self.n_drop += dropped
-        self.n_good += not dropped
-        self.n_away += kind == "away"
+    def solution(self):
+        """The point of smallest gap."""
+        return self.best
 
 
 class BlockRun(SaddleRun):
@@ -516,15 +326,15 @@ class BlockRun(SaddleRun):
 
     def advance(self):
         """A pass of as many steps as there are factors."""
-        n, (side_x, side_y) = len(self.product.domains), self.sides
+        n, (side_x, side_y) = len(self.product.domains), self.iterates
         for i in self.rng.randint(n, size=n):
             _, (descent_x, descent_y) = self.gradients()
             block, factor = self.product.blocks[i], self.product.domains[i]
-            vertex = side_y.ask(factor, descent_y[block], side_y.point[block])
-            side_x.vertex = side_x.ask(side_x.domain, descent_x, side_x.point)
-            self.step_length = 2.0 * n / (2.0 * n + self.n_good)
-            side_x.advance("fw", self.step_length)
-            y = side_y.point.copy()
-            y[block] = (1.0 - self.step_length) * y[block] + self.step_length * vertex
-            side_y.point = y
+            atom = side_y.ask(factor, descent_y[block], side_y.point[block])
+            side_x.atom = side_x.ask(side_x.domain, descent_x, side_x.point)
+            self.step_length = open_loop_step(self.n_good, n, 1.0)
+            side_x.advance(FW, self.step_length)
+            side_y.point = side_y.point.copy()
+            side_y.point[block] *= 1.0 - self.step_length
+            atom.add_to(side_y.point[block], self.step_length)
             self.n_good += 1

@@ -3,26 +3,13 @@
 import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import NamedTuple
 
-from ..._validation import check_choice, check_flag, check_not_negative, check_positive
+from ..._validation import check_choice, check_flag, check_not_negative
+from .._frank_wolfe._steps import named_rule
 
-__all__ = ["SaddleConstants", "StepState", "resolve_step_size"]
+__all__ = ["SaddleConstants", "resolve_step_size"]
 
 RULES = ("universal", "fictitious", "adaptive", "heuristic", "strongly_convex_set")
-
-
-class StepState(NamedTuple):
-    """What a step size may depend on; see the Notes of `solve_saddle_point`."""
-
-    n_iter: int
-    n_good: int
-    dual_gap: float
-    pairwise_gap: float | None
-    direction_gap: float
-    max_step: float
-    length_x: float
-    length_y: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,16 +190,11 @@ def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
         )
     if variant == "block" and not (isinstance(step_size, str) and step_size == "universal"):
         raise ValueError(f"variant='block' has step_size='universal' only, got {step_size!r}")
-    if callable(step_size):
-        return step_size
-    if isinstance(step_size, Real) and not isinstance(step_size, bool):
-        constant = check_positive(step_size, "step_size")
-        return lambda state: constant
+    if callable(step_size) or (isinstance(step_size, Real) and not isinstance(step_size, bool)):
+        return named_rule(step_size)
     check_choice(step_size, "step_size", RULES)
-    if step_size == "universal":
-        return lambda state: 2.0 / (2.0 + state.n_good)
-    if step_size == "fictitious":
-        return lambda state: 1.0 / (1.0 + state.n_good)
+    if step_size in ("universal", "fictitious"):
+        return named_rule(step_size)
     if not isinstance(constants, SaddleConstants):
         raise ValueError(
             f"step_size={step_size!r} needs constants, a SaddleConstants; got {constants!r}"

@@ -2,23 +2,27 @@
 
 A domain is any object with the method
 
-    ``lmo(gradient) -> vertex``
+    ``lmo(gradient) -> atom``
 
-a linear minimisation oracle: both are arrays of shape (size,), and no point v of the set has a
-smaller ``<gradient, v>`` than the vertex. It must not change the gradient nor depend on its length,
-and must return equal numbers whenever it returns the same vertex. So this is a complete domain,
-though solvers will ask where they shall start::
+a linear minimisation oracle: for an array ``gradient`` of shape (size,) it returns a vertex v, and
+no point of the set has a smaller ``<gradient, v>``. It must not change the gradient nor depend on
+its length, and must return equal numbers whenever it returns the same vertex. So this is a complete
+domain, though solvers will ask where they shall start::
 
     class Segment:
         def lmo(self, gradient):
             ends = np.array([[0.0, 1.0], [2.0, 0.0]])
             return ends[np.argmin(ends @ gradient)]
 
+An atom is a plain array, as here, or an `Atom`: a point in the form in which it is short, such as
+the places of few ones, which is never made dense. An oracle that may miss the lowest vertex answers
+with an atom that has a ``bound``, below which no point falls; certificates then count with it.
+
 Derive from `Domain`, and set ``size``, to be asked nothing more. The domains below have, besides,
 
 - ``start()``, a vertex, the same in every call;
-- ``contains(x, tol)``, whether the constraints hold up to ``tol``;
-- ``diameter``, the largest Euclidean distance of two points;
+- ``contains(x, tol)``, whether the constraints hold up to ``tol``, where these can be checked;
+- ``diameter``, the largest Euclidean distance of two points, where it is known;
 - ``is_polytope``, whether there are finitely many vertices;
 - ``strong_convexity``, the largest b for which the set is strongly convex: the ball of radius
   ``b ||x - y||^2 / 8`` around the middle of two of its points lies in it; zero for polytopes;
@@ -28,18 +32,29 @@ Where several vertices are lowest the answer is the same in every call: the firs
 equals if nothing else is said.
 """
 
+from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
 from ._base import Domain
+from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, PerfectMatchings
-from ._sets import Atoms, Box, L1Ball, L2Ball, Product, Simplex
+from ._sets import Box, ConvexHull, L1Ball, L2Ball, Product, Simplex
+from ._trees import SpanningTrees
 
 __all__ = [
-    "Atoms",
+    "Atom",
     "BipartiteMatchings",
     "Box",
+    "ConvexHull",
+    "DenseAtom",
     "Domain",
     "L1Ball",
     "L2Ball",
+    "LocalPolytope",
+    "MarginalPolytope",
     "PerfectMatchings",
     "Product",
+    "RankOneAtom",
     "Simplex",
+    "SpanningTrees",
+    "SparseAtom",
+    "UnitAtom",
 ]

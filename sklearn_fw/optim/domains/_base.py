@@ -5,10 +5,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ..._validation import check_array_of_numbers
+from ._atoms import as_atom, is_ours
 
 
 class Domain(ABC):
     """Base class of domains; derive from it, set ``size`` and write ``lmo`` to have your own.
+
+    Your ``lmo`` may answer with an `Atom` or with a plain array, which methods turn into one.
 
     Attributes
     ----------
@@ -21,7 +24,7 @@ class Domain(ABC):
 
     See Also
     --------
-    Atoms : The convex hull of a list of points.
+    ConvexHull : That of a list of points.
 
     Examples
     --------
@@ -34,11 +37,11 @@ class Domain(ABC):
     ...         self.size, self.k = size, k
     ...     def lmo(self, gradient):
     ...         chosen = np.argsort(gradient, kind="stable")[: self.k]
-    ...         return np.bincount(chosen, minlength=self.size).astype(float)
-    >>> Choices(4, 2).lmo(np.array([3.0, -1.0, 0.0, 2.0]))
+    ...         return domains.SparseAtom(self.size, chosen)
+    >>> Choices(4, 2).lmo(np.array([3.0, -1.0, 0.0, 2.0])).to_array()
     array([0., 1., 1., 0.])
-    >>> Choices(4, 2).start()
-    array([1., 1., 0., 0.])
+    >>> Choices(4, 2).start().places
+    array([0, 1])
     """
 
     is_polytope = True
@@ -55,7 +58,7 @@ class Domain(ABC):
 
         Returns
         -------
-        ndarray of shape (size,)
+        Atom
             The vertex.
         """
 
@@ -64,7 +67,7 @@ class Domain(ABC):
 
         Returns
         -------
-        ndarray of shape (size,)
+        Atom
             The vertex.
         """
         return self.lmo(np.zeros(self.size))
@@ -130,3 +133,30 @@ def check_domain(domain, name):
         raise ValueError(
             f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
         )
+
+
+def ask(domain, gradient, who):
+    """The checked answer of an oracle: the one border between domains of users and methods."""
+    if is_ours(domain) and "lmo" not in vars(domain):
+        return domain.lmo(gradient)
+    # A copy goes out: an oracle that writes to it must not change the gap.
+    atom = as_atom(domain.lmo(gradient.copy()), gradient.size, f"the lmo of {who}")
+    for name in ("value", "bound"):
+        number = getattr(atom, name)
+        if number is not None and not number <= np.inf:
+            raise ValueError(f"the lmo of {who} returned an atom with {name} {number!r}")
+    return atom if is_ours(atom) else _checked(atom, gradient, who)
+
+
+def _checked(atom, gradient, who):
+    """Refuse an atom of the user with an inner product that is not that of its array."""
+    product, x = atom.dot(gradient.copy()), np.zeros(atom.size)
+    atom.add_to(x)
+    size = np.abs(gradient) @ np.abs(x)
+    if not abs(product - gradient @ x) <= 1e-6 * size:
+        raise ValueError(
+            f"the lmo of {who} returned a {type(atom).__name__} with dot(gradient) == "
+            f"{product!r}, but what its add_to adds has {gradient @ x:.6g}"
+        )
+    hash(atom.key)
+    return atom

@@ -5,6 +5,9 @@ import math
 import numpy as np
 
 from ..._validation import check_flag, check_integer, check_not_negative
+from ...inference._oracles._assignment import best_pairs
+from ...projections._vectors import BEYOND
+from ._atoms import SparseAtom
 from ._base import Described
 
 
@@ -33,13 +36,15 @@ class BipartiteMatchings(Described):
 
     Notes
     -----
-    The oracle is `scipy.optimize.linear_sum_assignment`, O(n^3), which also decides among equals.
-    With ``perfect=False`` no pair is matched that does not lower the value.
+    The oracle is that of `sklearn_fw.inference.Assignment`, O(n^3), where SciPy decides among
+    equals. With ``perfect=False`` no pair is matched that does not lower the value. An atom is the
+    list of its pairs, and has a ``bound`` where rounding leaves open which matching is the best.
 
     Examples
     --------
     >>> from sklearn_fw.optim import domains
-    >>> domains.BipartiteMatchings((2, 3)).lmo([5.0, 1.0, 2.0, 4.0, 0.0, 9.0]).reshape(2, 3)
+    >>> both = domains.BipartiteMatchings((2, 3))
+    >>> both.lmo([5.0, 1.0, 2.0, 4.0, 0.0, 9.0]).to_array().reshape(2, 3)
     array([[0., 0., 1.],
            [0., 1., 0.]])
     """
@@ -59,14 +64,15 @@ class BipartiteMatchings(Described):
             return 0.0 if self.perfect else 1.0
         return math.sqrt(2.0 * min(self.shape))
 
+    @np.errstate(**BEYOND)
     def lmo(self, gradient):
-        from scipy.optimize import linear_sum_assignment
-
-        cost = self._vector(gradient, "gradient").reshape(self.shape)
-        rows, columns = linear_sum_assignment(cost if self.perfect else np.minimum(cost, 0.0))
-        vertex = np.zeros(self.shape)
-        vertex[rows, columns] = 1.0 if self.perfect else cost[rows, columns] < 0.0
-        return vertex.ravel()
+        scores = -self._vector(gradient, "gradient").reshape(self.shape)
+        (rows, columns), error = best_pairs(scores, self.perfect)
+        atom = SparseAtom(self.size, rows * self.shape[1] + columns)
+        if error:
+            atom.value = -float(scores[rows, columns].sum())
+            atom.bound = atom.value - error
+        return atom
 
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x").reshape(self.shape), check_not_negative(tol, "tol")
@@ -117,7 +123,7 @@ class PerfectMatchings(Described):
     --------
     >>> from sklearn_fw.optim import domains
     >>> group = domains.PerfectMatchings(4)
-    >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]) > 0]
+    >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]).places]
     array([[0, 2],
            [1, 3]])
     """
@@ -139,9 +145,7 @@ class PerfectMatchings(Described):
         graph = self._graph(-self._vector(gradient, "gradient"))
         matching = np.sort(list(nx.max_weight_matching(graph, maxcardinality=True)), axis=1)
         i, j = matching[:, 0], matching[:, 1]
-        vertex = np.zeros(self.size)
-        vertex[i * self.n_nodes - i * (i + 1) // 2 + j - i - 1] = 1.0
-        return vertex
+        return SparseAtom(self.size, i * self.n_nodes - i * (i + 1) // 2 + j - i - 1)
 
     def _graph(self, weights):
         import networkx as nx

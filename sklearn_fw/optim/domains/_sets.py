@@ -13,7 +13,8 @@ from ..._validation import (
 )
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ...projections._vectors import BEYOND
-from ._base import Described, Projectable, is_domain
+from ._atoms import DenseAtom, ProductAtom, UnitAtom, as_atom
+from ._base import Described, Projectable, ask, is_domain
 
 
 class Simplex(Projectable):
@@ -41,7 +42,7 @@ class Simplex(Projectable):
     Examples
     --------
     >>> from sklearn_fw.optim import domains
-    >>> domains.Simplex(3).lmo([0.5, -1.0, 0.0])
+    >>> domains.Simplex(3).lmo([0.5, -1.0, 0.0]).to_array()
     array([0., 1., 0.])
     """
 
@@ -54,9 +55,8 @@ class Simplex(Projectable):
         return self.radius * math.sqrt(2.0) if self.size > 1 else 0.0
 
     def lmo(self, gradient):
-        vertex = np.zeros(self.size)
-        vertex[np.argmin(self._vector(gradient, "gradient"))] = self.radius
-        return vertex
+        lowest = int(np.argmin(self._vector(gradient, "gradient")))
+        return UnitAtom(self.size, lowest, self.radius)
 
     @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
@@ -91,7 +91,7 @@ class L1Ball(Projectable):
     Examples
     --------
     >>> from sklearn_fw.optim import domains
-    >>> domains.L1Ball(3, radius=2.0).lmo([0.5, 3.0, -1.0])
+    >>> domains.L1Ball(3, radius=2.0).lmo([0.5, 3.0, -1.0]).to_array()
     array([ 0., -2.,  0.])
     """
 
@@ -105,10 +105,9 @@ class L1Ball(Projectable):
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        vertex = np.zeros(self.size)
-        largest = np.argmax(np.abs(gradient))
-        vertex[largest] = -self.radius if gradient[largest] > 0.0 else self.radius
-        return vertex
+        largest = int(np.argmax(np.abs(gradient)))
+        height = -self.radius if gradient[largest] > 0.0 else self.radius
+        return UnitAtom(self.size, largest, height)
 
     @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
@@ -147,7 +146,7 @@ class L2Ball(Projectable):
     Examples
     --------
     >>> from sklearn_fw.optim import domains
-    >>> domains.L2Ball(2, radius=5.0).lmo([3.0, -4.0])
+    >>> domains.L2Ball(2, radius=5.0).lmo([3.0, -4.0]).to_array()
     array([-3.,  4.])
     """
 
@@ -169,9 +168,9 @@ class L2Ball(Projectable):
         gradient = self._vector(gradient, "gradient")
         largest = np.abs(gradient).max()
         if largest == 0.0:
-            return self.radius * (np.arange(self.size) == 0)
+            return UnitAtom(self.size, 0, self.radius)
         gradient = gradient / largest  # squares neither overflow nor vanish
-        return gradient * (-self.radius / np.linalg.norm(gradient))
+        return DenseAtom(gradient * (-self.radius / np.linalg.norm(gradient)))
 
     @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
@@ -206,7 +205,7 @@ class Box(Projectable):
     Examples
     --------
     >>> from sklearn_fw.optim import domains
-    >>> domains.Box(-1.0, 2.0, size=3).lmo([0.5, -3.0, 0.0])
+    >>> domains.Box(-1.0, 2.0, size=3).lmo([0.5, -3.0, 0.0]).to_array()
     array([-1.,  2., -1.])
     """
 
@@ -237,7 +236,8 @@ class Box(Projectable):
         return float(np.linalg.norm(self.upper - self.lower))
 
     def lmo(self, gradient):
-        return np.where(self._vector(gradient, "gradient") >= 0.0, self.lower, self.upper)
+        falls = self._vector(gradient, "gradient") >= 0.0
+        return DenseAtom(np.where(falls, self.lower, self.upper))
 
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
@@ -247,56 +247,58 @@ class Box(Projectable):
         return project_box(self._vector(x, "x"), self.lower, self.upper)
 
 
-class Atoms(Described):
+class ConvexHull(Described):
     """Convex hull of a list of points.
 
     Of equally good points the oracle takes the first.
 
     Parameters
     ----------
-    atoms : array-like of shape (n_atoms, size)
+    points : array-like of shape (n_points, size)
         The points; some may lie between others.
 
     Attributes
     ----------
     diameter : float
-        Largest distance of two atoms; takes n_atoms^2 distances each time it is read.
+        Largest distance of two points; takes n_points^2 distances each time it is read.
 
     Examples
     --------
     >>> from sklearn_fw.optim import domains
-    >>> triangle = domains.Atoms([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-    >>> triangle.lmo([-1.0, -3.0])
+    >>> triangle = domains.ConvexHull([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    >>> triangle.lmo([-1.0, -3.0]).to_array()
     array([0., 1.])
     >>> triangle.contains([1.0, 0.5]), triangle.contains([1.0, 0.6])
     (True, False)
     """
 
-    def __init__(self, atoms):
-        atoms = np.array(check_array_of_numbers(atoms, "atoms"))
-        if atoms.ndim != 2 or atoms.size == 0:
-            raise ValueError(f"atoms must have shape (n_atoms, size), got {atoms.shape}")
-        self.atoms = atoms
-        self.size = atoms.shape[1]
+    def __init__(self, points):
+        points = np.array(check_array_of_numbers(points, "points"))
+        if points.ndim != 2 or points.size == 0:
+            raise ValueError(f"points must have shape (n_points, size), got {points.shape}")
+        self.points = points
+        self.size = points.shape[1]
 
     @property
     def diameter(self):
-        return float(max(np.linalg.norm(self.atoms - atom, axis=1).max() for atom in self.atoms))
+        return max(float(np.linalg.norm(self.points - x, axis=1).max()) for x in self.points)
 
     def lmo(self, gradient):
-        return self.atoms[np.argmin(self.atoms @ self._vector(gradient, "gradient"))].copy()
+        lowest = np.argmin(self.points @ self._vector(gradient, "gradient"))
+        return as_atom(self.points[lowest], self.size, repr(self))
 
     def contains(self, x, tol=1e-9):
         from scipy.optimize import nnls
 
         tol = check_not_negative(tol, "tol")
-        differences = self.atoms - self._vector(x, "x")
-        if not np.all(np.any(differences, axis=1)):  # exactly an atom
+        differences = self.points - self._vector(x, "x")
+        if not np.all(np.any(differences, axis=1)):  # exactly one of them
             return True
         # The nearest point of the hull, by its weights; their sum comes out a little below one.
-        equations = np.vstack([differences.T / np.abs(differences).max(), np.ones(len(self.atoms))])
+        ones = np.ones(len(self.points))
+        equations = np.vstack([differences.T / np.abs(differences).max(), ones])
         target = np.append(np.zeros(self.size), 1.0)
-        weights = nnls(equations, target, maxiter=100 * (len(self.atoms) + 1))[0]
+        weights = nnls(equations, target, maxiter=100 * (len(self.points) + 1))[0]
         return bool(np.abs(weights / weights.sum() @ differences).max() <= tol)
 
 
@@ -323,7 +325,7 @@ class Product(Projectable):
     >>> both = domains.Product(domains.Simplex(2), domains.Box(0.0, 1.0, size=2))
     >>> both
     Product(Simplex(size=2), Box(size=2))
-    >>> both.lmo([1.0, 0.5, -1.0, 2.0])
+    >>> both.lmo([1.0, 0.5, -1.0, 2.0]).to_array()
     array([0., 1., 1., 0.])
     """
 
@@ -347,7 +349,9 @@ class Product(Projectable):
         return math.hypot(*(domain.diameter for domain in self.domains))
 
     def lmo(self, gradient):
-        return self._join("lmo", self._vector(gradient, "gradient"))
+        gradient = self._vector(gradient, "gradient")
+        parts = zip(self.domains, self.blocks)
+        return ProductAtom([ask(domain, gradient[block], repr(domain)) for domain, block in parts])
 
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
@@ -355,27 +359,16 @@ class Product(Projectable):
         return all(domain.contains(x[block].copy(), tol) for domain, block in parts)
 
     def project(self, x):
-        return self._join("project", self._vector(x, "x"))
+        x, nearest = self._vector(x, "x"), np.empty(self.size)
+        for domain, block in zip(self.domains, self.blocks):
+            # A copy, since a domain of the user may write to what it gets.
+            answer = as_atom(domain.project(x[block].copy()), domain.size, f"project of {domain!r}")
+            nearest[block] = answer.to_array()
+        return nearest
 
     def start(self):
-        return np.concatenate([domain.start() for domain in self.domains])
-
-    def _join(self, method, x):
-        parts = zip(self.domains, self.blocks)
-        # Copies, since a domain of the user may write to what it gets.
-        answers = [
-            check_array_of_numbers(
-                getattr(domain, method)(x[block].copy()), f"{method} of {domain!r}"
-            )
-            for domain, block in parts
-        ]
-        for answer, domain in zip(answers, self.domains, strict=True):
-            if answer.shape != (domain.size,):
-                raise ValueError(
-                    f"{method} of {domain!r} returned shape {answer.shape}, expected "
-                    f"({domain.size},)"
-                )
-        return np.concatenate(answers)
+        parts = [as_atom(d.start(), d.size, f"start of {d!r}") for d in self.domains]
+        return ProductAtom(parts)
 
     def __repr__(self):
         return f"Product({', '.join(map(repr, self.domains))})"

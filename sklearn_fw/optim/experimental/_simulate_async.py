@@ -4,7 +4,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 
-from ..._result import Status
 from ..._validation import check_integer, check_not_negative, check_random_state
 from .._incremental._engines import SeparableEngine
 from .._incremental._minimize_saga import make_problem, solve
@@ -27,7 +26,7 @@ def simulate_async(
     sample_weight=None,
     fit_intercept=False,
     delay=0,
-    n_epochs=30,
+    max_iter=30,
     tol=0.0,
     step_size="auto",
     sampling="shuffle",
@@ -60,7 +59,7 @@ def simulate_async(
         Whether there is an intercept, which every step reads and changes.
     delay : int, default=0
         Longest delay, in steps; 0 is the method on one thread, and 1 differs by rounding only.
-    n_epochs : int, default=30
+    max_iter : int, default=30
         Largest number of epochs (steps on n_samples rows).
     tol : float, default=0.0
         Stop when the certificate is at most ``tol`` times what it is at zero coefficients, as
@@ -94,6 +93,8 @@ def simulate_async(
 
     Notes
     -----
+    More than 13 parameters: the problem, the method and the budget in one call, as `minimize_saga`.
+
     Every change has arrived by the end of an epoch, where threads meet as well.
 
     References
@@ -106,7 +107,7 @@ def simulate_async(
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from sklearn_fw.optim import simulate_async
+    >>> from sklearn_fw.optim.experimental import simulate_async
     >>> rng = np.random.default_rng(0)
     >>> X = sp.random(1000, 30, density=0.5, format="csr", random_state=rng)
     >>> y = np.where(X @ rng.standard_normal(30) > 0, 1.0, -1.0)
@@ -125,19 +126,19 @@ def simulate_async(
     solver = DelayedSaga(
         delay=check_integer(delay, "delay", 0), step_size=step_size, sampling=sampling
     )
-    run, status, n_iter, history = solve(
+    run, outcome = solve(
         problem, solver, tol=check_not_negative(tol, "tol"),
-        max_iter=check_integer(n_epochs, "n_epochs", 1), rng=check_random_state(random_state),
+        max_iter=check_integer(max_iter, "max_iter", 1), rng=check_random_state(random_state),
         end=lambda run: run.diverged,
     )  # fmt: skip
     best = run.best
-    message = "diverged: shorten step_size or delay" if run.diverged else status.value
+    fields = outcome.fields()
+    if run.diverged:
+        fields |= {"status": "diverged", "message": "diverged: shorten step_size or delay"}
     return OptimizeResult(
         x=best.coef, intercept=best.intercept, fun=best.objective, dual_gap=best.dual_gap,
-        gradient_mapping=best.gradient_mapping, nit=n_iter, success=status is Status.CONVERGED,
-        status="diverged" if run.diverged else status.name.lower(), message=message,
-        step_size=run.step_size, sparsity=run.engine.sparsity,
-        history={name: np.array(values) for name, values in history.items()},
+        gradient_mapping=best.gradient_mapping, step_size=run.step_size,
+        sparsity=run.engine.sparsity, **fields,
     )  # fmt: skip
 
 

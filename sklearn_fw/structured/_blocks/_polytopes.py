@@ -10,16 +10,17 @@ samples alike, *potentials* ``F_i' w + s c_i``, which one pair (w, s) describes.
 """
 
 from abc import ABC, abstractmethod
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from ...optim._frank_wolfe._min_norm_point import HullProjection
+from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._black_box import BlackBoxBlocks
 from ._checked_model import CheckedPolytopes
-from ._hull_projection import project_on_hull
 
 __all__ = ["Entropy", "Euclidean", "ModelPolytopes", "PartPolytopes", "polytopes_of"]
 
@@ -247,7 +248,7 @@ class PartPolytopes:
         one_hot = parts.edge_table[:, None] == np.arange(parts.n_tables)
         total = np.pad(np.cumsum(one_hot, axis=0, dtype=np.float64), ((1, 0), (0, 0)))
         self._n_pairs = total[parts.edge_stop] - total[parts.edge_start]  # (n, n_tables)
-        self._atoms = [None] * len(parts.weight)
+        self._hulls = [HullProjection(_Corners(self, i)) for i in range(len(parts.weight))]
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
@@ -383,29 +384,38 @@ class PartPolytopes:
             for i, (start, length) in enumerate(zip(self._parts.node_start, self._lengths)):
                 here = slice(start, start + length)
                 target = np.concatenate([nodes[here].ravel(), tables[i]])
-                best, self._atoms[i], n_calls = project_on_hull(
-                    target, partial(self._best_corner, i), self._atoms[i], accuracy
-                )
+                best, n_calls = self._hulls[i].project(target, accuracy)
                 self.n_calls += n_calls
                 z_nodes[here] = best[: length * n_states].reshape(-1, n_states)
                 z_tables[i] = best[length * n_states :]
         return z
 
-    def _best_corner(self, i, s):
-        """z(y) of the labelling of sample i with the largest ``<s, z(y)>``."""
+    def best_corner(self, i, s):
+        """z(y) of the labelling of sample i with the largest ``<s, z(y)>``, as an atom."""
         parts, n_states, length = self._parts, self._parts.cost.shape[1], self._lengths[i]
         cut = length * n_states
         tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
         first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
         labels = np.asarray(self._argmax(scores)[0])
-        corner = np.zeros_like(s)
-        corner[np.arange(length) * n_states + labels] = 1.0
         edges = parts.edges[first : first + n_edges]
         kinds = parts.edge_table[first : first + n_edges]
         pairs = (kinds * n_states + labels[edges[:, 0]]) * n_states + labels[edges[:, 1]]
-        np.add.at(corner, cut + pairs, 1.0)
-        return corner
+        places, counts = np.unique(cut + pairs, return_counts=True)
+        ones = np.arange(length) * n_states + labels
+        values = np.append(np.ones(length), counts)
+        return SparseAtom(s.size, np.append(ones, places), values)
+
+
+class _Corners:
+    """The polytope of one sample as a domain."""
+
+    def __init__(self, polytopes, i):
+        self.polytopes, self.i = polytopes, i
+
+    def lmo(self, gradient):
+        """The corner of smallest inner product."""
+        return self.polytopes.best_corner(self.i, -gradient)
 
 
 def set_marginals(parts, dual, z):
@@ -542,11 +552,16 @@ class ModelPolytopes:
         model, order = self._model, 2 if norm == "l2" else np.inf
         radii = np.zeros(len(self.weight))
         for i, sample in enumerate(self._samples):
-            units = np.eye(self._start[i + 1] - self._start[i])
-            if len(units):
-                columns = np.array([model.apply(sample, unit) for unit in units])
-                mass = np.sum(model.lmo(sample, np.ones(len(units))))
-                radii[i] = np.sqrt(mass) * np.linalg.norm(columns, order, axis=1).max()
+            size = self._start[i + 1] - self._start[i]
+            if size:
+                unit, largest = np.zeros(size), 0.0
+                for place in range(size):  # one column of F_i at a time: all are a huge matrix
+                    unit[place] = 1.0
+                    column = model.apply(sample, unit.copy())
+                    unit[place] = 0.0
+                    largest = max(largest, np.linalg.norm(column, order))
+                mass = np.sum(model.lmo(sample, np.ones(size)))
+                radii[i] = np.sqrt(mass) * largest
         return radii
 
     # ---- Euclidean -------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.utils import check_array
 
 from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
+from ...optim.domains import SpanningTrees
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._rows import Rows
@@ -203,7 +203,5 @@ def _chow_liu_tree(y):
     joint = (counts + 0.5) / (n + 2.0)  # smoothed: labels that never vary still get an edge
     marginal_a, marginal_b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
     information = (joint * np.log(joint / (marginal_a * marginal_b))).sum(axis=(0, 1))
-    # csgraph reads zeros as missing edges and minimises: shift to strictly negative weights.
-    weight = np.triu(-(information - information.min() + 1.0), 1)
-    tree = minimum_spanning_tree(weight).tocoo()
-    return np.stack([tree.row, tree.col], axis=1).astype(np.int64)
+    pairs = np.stack(np.triu_indices(n_labels, 1), axis=1)
+    return pairs[SpanningTrees(pairs, n_labels).lmo(-information[tuple(pairs.T)]).places]

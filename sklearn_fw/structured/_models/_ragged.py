@@ -1,6 +1,5 @@
 """Checks of ragged inputs: stacking the items of a list, and the labels of their nodes."""
 
-import warnings
 from collections.abc import Mapping
 from itertools import repeat
 from numbers import Real
@@ -11,6 +10,7 @@ from sklearn.utils import assert_all_finite
 
 from ..._packed import Packed
 from ..._validation import check_list, check_magnitude, check_not_negative, check_sparse
+from ..._warnings import warn
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
 NEEDS_NUMBERS = (
@@ -207,11 +207,10 @@ def encode_labels(flat, classes, allow_unseen=False):
             raise ValueError(
                 f"y contains the label {label!r}, which was not seen in fit; known labels: {known}"
             )
-        warnings.warn(
+        warn(
             f"y contains {len(unseen)} labels that were not seen in fit, such as {label!r}: "
             f"no prediction can match them, and each costs 1",
             UserWarning,
-            stacklevel=2,
         )
     return states
 

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +13,6 @@ from ..._validation import (
     check_integer,
     check_random_state,
     check_strength,
-    check_time_limit,
 )
 from ...model_selection import RegularizationPath
 from .._solvers import BlockFrankWolfe, begin, resolve_solver
@@ -23,8 +21,6 @@ from ._path_walk import Walk, on_path
 
 __all__ = ["StructuredPath", "structured_path"]
 
-# Frames from `structured_path` to who called `regularization_path`.
-CALLER = 4
 # Accuracy where none is given, as a share of the mean largest loss.
 EPS = 0.1
 # Fraction of it to which breakpoints are solved; the rest is for the mixtures between them.
@@ -100,6 +96,8 @@ class StructuredPath(RegularizationPath):
     >>> path.coef_at([0.001, 0.01, 0.1]).shape == (3, path.coefs_.shape[1])
     True
     """
+
+    of_sum = True
 
     def __init__(
         self, estimator, solved, *, hinge_at_zero, eps, terminated_by, n_oracle_calls, certified
@@ -241,7 +239,6 @@ def structured_path(
     C_max=None,
     mode="exact",
     max_breakpoints=None,
-    time_limit=None,
 ):
     """See `regularization_path`.
 
@@ -253,7 +250,6 @@ def structured_path(
         eps, KAPPA[mode] if kappa is None else kappa, ("C_min", C_min), ("C_max", C_max),
         max_breakpoints,
     )  # fmt: skip
-    deadline = time.perf_counter() + check_time_limit(time_limit)
     solver = resolve_solver(estimator.solver)
     if not isinstance(solver, BlockFrankWolfe):
         raise ValueError(
@@ -286,10 +282,10 @@ def structured_path(
     walk = Walk(
         _Trusting(method) if mode == "heuristic" else method, eps, Piece,
         ends=(lam_start, min(lam_min, lam_start)), at_end="C_max", max_iter=max_iter,
-        max_breakpoints=max_breakpoints, deadline=deadline, verbose=estimator.verbose,
+        max_breakpoints=max_breakpoints, verbose=estimator.verbose,
     )  # fmt: skip
     walk.run()
-    walk.warn_if_short("C", 1.0 / (walk.solved[-1].lam * scale), CALLER)
+    walk.warn_if_short("C", 1.0 / (walk.solved[-1].lam * scale))
     from ..._kernels.structured.block_rules import CALLS
 
     return StructuredPath(

@@ -1,14 +1,13 @@
 """How a path finds its breakpoints, whatever its parameter is."""
 
 import math
-import time
-import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._budget import budget_now
 from ..._loop import drive
-from ..._result import Status
+from ..._warnings import warn
 
 # Log ratios of the parameter from one breakpoint to the next: the first, and the largest. Where
 # mixtures would allow more, a warm start from afar costs more passes than a breakpoint between.
@@ -37,18 +36,18 @@ class Walk:
         Where the path begins and where it ends at the latest.
     at_end : str
         Why the path ends there.
-    max_iter, max_breakpoints, deadline, verbose : object
-        Budgets, and whether to log.
+    max_iter, max_breakpoints, verbose : object
+        Budgets besides the time, and whether to log.
     """
 
     def __init__(
-        self, method, eps, make_piece, *, ends, at_end, max_iter, max_breakpoints, deadline, verbose
+        self, method, eps, make_piece, *, ends, at_end, max_iter, max_breakpoints, verbose
     ):
         self.method, self.eps, self.make_piece = method, eps, make_piece
         (self.start, self.end), self.at_end = ends, at_end
         self.sign = 1.0 if self.start < self.end else -1.0
         self.max_iter, self.verbose = max_iter, verbose
-        self.max_breakpoints, self.deadline = max_breakpoints, deadline
+        self.max_breakpoints = max_breakpoints
         self.solved, self.n_solved, self.stride = [], 0, FIRST_STRIDE
 
     def run(self):
@@ -72,21 +71,21 @@ class Walk:
                     ahead += [goal, self._solve(at)]
         except _Ended as reason:
             if not self.solved:
-                raise RuntimeError("no breakpoint was reached: increase max_iter or eps") from None
+                budget = "time_limit" if str(reason) == "time_limit" else "max_iter"
+                raise RuntimeError(f"no breakpoint was reached: increase {budget} or eps") from None
             self.ended = str(reason)
 
-    def warn_if_short(self, name, last, stacklevel):
+    def warn_if_short(self, name, last):
         """Warn of a path that ends because a breakpoint could not be solved."""
         if self.ended not in ("max_iter", "rounding"):
             return
         passes = self.ended == "max_iter"
-        warnings.warn(
+        warn(
             f"the path ends at {name} = {last:.3g}: "
             f"{f'{self.max_iter} passes' if passes else 'steps as short as rounding'} missed a gap "
             f"of kappa * eps = {self.method.tol:.3g} at the next {name}; increase "
             f"{'max_iter or ' if passes else ''}eps",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
         )
 
     def _next(self, here):
@@ -107,14 +106,14 @@ class Walk:
     def _solve(self, at):
         if self.max_breakpoints is not None and self.n_solved >= self.max_breakpoints:
             raise _Ended("max_breakpoints")
-        if self.n_solved and time.perf_counter() > self.deadline:
+        if self.n_solved and budget_now().is_spent:
             raise _Ended("time_limit")
         self.n_solved += 1
         method = self.method
         method.move_to(at)
-        status, _, _ = drive(method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose)
-        if status is not Status.CONVERGED:
-            raise _Ended("max_iter")
+        outcome = drive(method, tol=method.tol, max_iter=self.max_iter, verbose=self.verbose)
+        if not outcome.converged:
+            raise _Ended(outcome.status.name.lower())
         return method.breakpoint()
 
     def _adapt_stride(self, piece, gap):

@@ -1,16 +1,15 @@
 """The path of a structured SVM over the radius of a ball, with a guarantee at every radius."""
 
 import copy
-import time
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..._validation import check_array_of_numbers, check_positive, check_time_limit
+from ..._validation import check_array_of_numbers, check_positive
 from ...model_selection import RegularizationPath
 from .._solvers import begin
-from ._path import CALLER, EPS, KAPPA, TOUCH, check_walk
+from ._path import EPS, KAPPA, TOUCH, check_walk
 from ._path_walk import Walk, on_path
 from ._radius_pieces import BallPiece, Lines
 
@@ -116,6 +115,11 @@ class RadiusPath(RegularizationPath):
         self.radius_start_ = 0.0 if worst <= eps * (1 + TOUCH) else float(self.radii_[0])
         self.radius_end_ = max(lines.fall_to(self._hinges[-1] - eps), float(self.radii_[-1]))
 
+    def _params_at(self, value):
+        """For ``set_params`` of the estimator, to pose the problem of a radius."""
+        value = check_positive(value, "value")
+        return {"solver": clone(self.estimator.solver_).set_params(radius=value)}
+
     @property
     def end_(self):
         """Where the guarantee ends."""
@@ -185,10 +189,8 @@ class RadiusPath(RegularizationPath):
         estimator : StructuredSVM
             Ready to predict; its ``dual_gap_`` is the guarantee of the path at this radius.
         """
-        value = check_positive(value, "value")
         fitted = copy.copy(self.estimator)
-        fitted.solver_ = clone(fitted.solver_).set_params(radius=value)
-        fitted.solver = fitted.solver_
+        fitted.solver = fitted.solver_ = self._params_at(value)["solver"]
         fitted.coef_ = self.coef_at(value)
         fitted.dual_gap_ = self.gap_at(value)
         return fitted
@@ -209,7 +211,6 @@ def radius_path(
     radius_min=None,
     radius_max=None,
     max_breakpoints=None,
-    time_limit=None,
 ):
     """See `regularization_path`.
 
@@ -220,7 +221,6 @@ def radius_path(
         eps, KAPPA["exact"] if kappa is None else kappa, ("radius_min", radius_min),
         ("radius_max", radius_max), max_breakpoints,
     )  # fmt: skip
-    deadline = time.perf_counter() + check_time_limit(time_limit)
     fitted = clone(estimator)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     max_iter = fitted._most_passes(blocks)
@@ -239,10 +239,10 @@ def radius_path(
     walk = Walk(
         method, eps, lambda left, right: BallPiece(left, right, method.lines),
         ends=(min(start, end), end), at_end="radius_max", max_iter=max_iter,
-        max_breakpoints=max_breakpoints, deadline=deadline, verbose=estimator.verbose,
+        max_breakpoints=max_breakpoints, verbose=estimator.verbose,
     )  # fmt: skip
     walk.run()
-    walk.warn_if_short("radius", walk.solved[-1].radius, CALLER)
+    walk.warn_if_short("radius", walk.solved[-1].radius)
     from ..._kernels.structured.block_rules import CALLS
 
     return RadiusPath(

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 SOLVERS = {
-    "auto": lambda: BlockFrankWolfe("fw", sampling="perm", averaging="auto"),
+    "auto": lambda: BlockFrankWolfe("fw", sampling="shuffle", averaging="auto"),
     "bcfw": lambda: BlockFrankWolfe("fw"),
     "bcafw": lambda: BlockFrankWolfe("away"),
     "bchybrid": lambda: BlockFrankWolfe("hybrid"),

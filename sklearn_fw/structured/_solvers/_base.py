@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, clone
 from ..._validation import check_array_of_numbers
 
 __all__ = [
-    "Solution", "Solver", "begin", "check_bounds", "has_radius", "with_bounds_of",
+    "STEP_SIZES", "Solution", "Solver", "begin", "check_bounds", "has_radius", "numbers",
+    "with_bounds_of",
 ]  # fmt: skip
 
+STEP_SIZES = ("line_search", "universal")
 NEEDED = ("step", "certify", "weights")
 
 
@@ -248,3 +250,16 @@ def with_bounds_of(solver, model):
     if solver.lower_bounds is not None or solver.upper_bounds is not None:
         return solver
     return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)
+
+
+def numbers(certificate, blocks, estimate):
+    """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
+    from ..._kernels.structured.block_rules import CALLS
+
+    return {
+        "n_oracle_calls": int(blocks.counts[CALLS]),
+        "objective": certificate.primal,
+        "dual_objective": certificate.dual,
+        "dual_gap": certificate.gap,
+        "estimated_gap": estimate if np.isfinite(estimate) else certificate.gap,
+    }

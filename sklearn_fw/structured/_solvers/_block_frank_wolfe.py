@@ -1,10 +1,10 @@
 """Block-coordinate Frank-Wolfe: BCFW and its pairwise, away and hybrid variants."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
 
+from ..._loop import IterativeMethod
 from ..._validation import (
     check_choice,
     check_flag,
@@ -12,13 +12,15 @@ from ..._validation import (
     check_not_negative,
     check_positive,
 )
-from ._base import Solution, Solver, check_bounds
+from ..._warnings import warn
+from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
+from ._batch_steps import batch_step
 
 __all__ = ["BlockFrankWolfe"]
 
 # In the order of the codes of block_rules.
-STEPS = ("fw", "pairwise", "away", "hybrid", "exact")
-SAMPLINGS = ("uniform", "perm", "gap", "max_gap", "active")
+VARIANTS = ("fw", "pairwise", "away", "hybrid", "exact")
+SAMPLINGS = ("uniform", "shuffle", "gap", "max_gap", "active")
 # "active" asks for a certificate when the known gaps are this share of the last certified ones.
 ACTIVE_SHARE = 0.1
 ACTIVE_REPEATS = 10
@@ -31,16 +33,16 @@ class BlockFrankWolfe(Solver):
     Each visit asks the oracle for one sample and makes an exact line search on its block of dual
     variables. `StructuredSVM` knows the usual settings by name: "bcfw", "bcpfw" (pairwise),
     "bcafw" (away), "bchybrid", "cached" (pairwise with a cache, ``cache_f=0.1`` and
-    ``gap_check=15``) and, for classes, "sdm" (``step="exact"`` with ``sampling="active"``).
+    ``gap_check=15``) and, for classes, "sdm" (``variant="exact"`` with ``sampling="active"``).
 
     Parameters
     ----------
-    step : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
+    variant : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
         Direction: towards the oracle's corner; from the worst active corner to it; the better of
         towards and away by slope; the best of the three by dual increase. "exact" is no direction
         but the maximiser over all dual variables of the sample [3]_, where an output is one class.
         All but "fw" keep explicit dual variables.
-    sampling : {"gap", "uniform", "perm", "max_gap", "active"}, default="gap"
+    sampling : {"gap", "uniform", "shuffle", "max_gap", "active"}, default="gap"
         Next sample: with probability proportional to its last known gap, uniform, in a fresh
         permutation each pass, or the one of largest gap (stale gaps can mislead it). "active", for
         exact steps, permutes those that still had a gap when last visited; its pass goes on until
@@ -56,7 +58,7 @@ class BlockFrankWolfe(Solver):
         gap of the sample and ``cache_nu / n`` times the last total gap.
     cache_size : int, default=50
         Corners per sample. When full, unused ones are evicted; if all are in use the table grows,
-        except for ``step="fw"``, which evicts the worst and then has no ``dual_coef_``.
+        except for ``variant="fw"``, which evicts the worst and then has no ``dual_coef_``.
     gap_check : int, default=10
         Passes between exact gap passes, which refresh all gaps and give the certificate.
     early_exit : float, default=0.8
@@ -65,9 +67,9 @@ class BlockFrankWolfe(Solver):
         Return the average of the iterates, with weights proportional to their number, and its
         own certificate. Predicts better long before the optimum is reached. "auto" returns the
         average or the last iterate, whichever has the lower objective, with the best lower bound
-        that either gave; ``step="fw"`` only, as the average has no ``dual_coef_``.
-    line_search : bool, default=True
-        False takes steps of 2n / (k + 2n), for ``step="fw"`` only.
+        that either gave; ``variant="fw"`` only, as the average has no ``dual_coef_``.
+    step_size : {"line_search", "universal"}, default="line_search"
+        "universal" takes steps of 2n / (k + 2n), for ``variant="fw"`` only.
     batch_step : bool, default=False
         Use the corners of every gap pass for one common step of all blocks.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
@@ -83,6 +85,9 @@ class BlockFrankWolfe(Solver):
 
     Notes
     -----
+    More than 13 parameters: four say what the cache is, two are the sides of a box, and each is a
+    grid key of its own.
+
     A pass makes n visits and costs n oracle calls minus cache hits; a gap pass costs n more. The
     expected gap falls as O(1/k). Memory: one number per part of every sample, plus
     ``cache_size`` labellings per sample when corners are kept.
@@ -105,14 +110,14 @@ class BlockFrankWolfe(Solver):
     Examples
     --------
     >>> from sklearn_fw.structured import BlockFrankWolfe, StructuredSVM
-    >>> svm = StructuredSVM(solver=BlockFrankWolfe(step="pairwise", sampling="uniform"))
+    >>> svm = StructuredSVM(solver=BlockFrankWolfe(variant="pairwise", sampling="uniform"))
     >>> svm.set_params(solver__sampling="gap").solver.sampling
     'gap'
     """
 
     def __init__(
         self,
-        step="fw",
+        variant="fw",
         *,
         sampling="gap",
         gap_degree=1.0,
@@ -123,13 +128,13 @@ class BlockFrankWolfe(Solver):
         gap_check=10,
         early_exit=0.8,
         averaging=False,
-        line_search=True,
+        step_size="line_search",
         batch_step=False,
         lower_bounds=None,
         upper_bounds=None,
         warm_start_type="keep_primal",
     ):
-        self.step = step
+        self.variant = variant
         self.sampling = sampling
         self.gap_degree = gap_degree
         self.cache = cache
@@ -139,14 +144,14 @@ class BlockFrankWolfe(Solver):
         self.gap_check = gap_check
         self.early_exit = early_exit
         self.averaging = averaging
-        self.line_search = line_search
+        self.step_size = step_size
         self.batch_step = batch_step
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
         self.warm_start_type = warm_start_type
 
     def _check(self):
-        check_choice(self.step, "step", STEPS)
+        check_choice(self.variant, "variant", VARIANTS)
         check_choice(self.sampling, "sampling", SAMPLINGS)
         check_choice(self.warm_start_type, "warm_start_type", {"keep_primal", "keep_dual", "none"})
         check_positive(self.gap_degree, "gap_degree")
@@ -159,27 +164,29 @@ class BlockFrankWolfe(Solver):
             if not value >= 0:
                 raise ValueError(f"{name} must not be negative, got {value}")
             check_not_negative(value, name)
-        check_flag(self.line_search, "line_search")
+        check_choice(self.step_size, "step_size", STEP_SIZES)
         check_flag(self.batch_step, "batch_step")
-        if not self.line_search and self.step != "fw":
-            raise ValueError(f"line_search=False is defined for step='fw' only, got {self.step!r}")
+        if self.step_size != "line_search" and self.variant != "fw":
+            raise ValueError(
+                f"step_size='universal' is defined for variant='fw' only, got {self.variant!r}"
+            )
         if not _is_flag_or_auto(self.averaging):
             raise ValueError(f"averaging must be True, False or 'auto', got {self.averaging!r}")
-        if self.averaging == "auto" and self.step != "fw":
+        if self.averaging == "auto" and self.variant != "fw":
             raise ValueError(
-                f"averaging='auto' is defined for step='fw' only, got {self.step!r}: set "
+                f"averaging='auto' is defined for variant='fw' only, got {self.variant!r}: set "
                 f"averaging to True or False"
             )
         if not _is_flag_or_auto(self.cache):
             raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
-        if self.cache is True and self.step == "exact":
-            raise ValueError("step='exact' keeps no corners: set cache=False")
-        if self.sampling == "active" and self.step != "exact":
+        if self.cache is True and self.variant == "exact":
+            raise ValueError("variant='exact' keeps no corners: set cache=False")
+        if self.sampling == "active" and self.variant != "exact":
             raise ValueError(
-                f"sampling='active' is defined for step='exact' only, got {self.step!r}: visits "
-                f"with other steps leave a gap, take sampling='gap'"
+                f"sampling='active' is defined for variant='exact' only, got {self.variant!r}: "
+                f"visits with other steps leave a gap, take sampling='gap'"
             )
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
@@ -204,10 +211,10 @@ class BlockFrankWolfe(Solver):
             For the loop driver.
         """
         self._check()
-        if self.step == "exact" and not blocks.single:
+        if self.variant == "exact" and not blocks.single:
             raise ValueError(
-                "step='exact' (solver 'sdm') needs outputs of one class each and oracle='auto', as "
-                "MulticlassModel has: take step='pairwise' (solver 'bcpfw')"
+                "variant='exact' (solver 'sdm') needs outputs of one class each and oracle='auto', "
+                "as MulticlassModel has: take variant='pairwise' (solver 'bcpfw')"
             )
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
@@ -216,7 +223,7 @@ def _is_flag_or_auto(value):
     return isinstance(value, bool) or (isinstance(value, str) and value == "auto")
 
 
-class _BlockMethod:
+class _BlockMethod(IterativeMethod):
     """The state of one run; `_loop.drive` calls `step` for every pass."""
 
     def __init__(self, settings, blocks, lam, tol, rng, warm):
@@ -224,11 +231,11 @@ class _BlockMethod:
 
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        explicit = use_cache or settings.step not in ("fw", "exact")
+        explicit = use_cache or settings.variant not in ("fw", "exact")
         self.rules = Rules(
             lam=lam,
-            step=STEPS.index(settings.step),
-            line_search=bool(settings.line_search),
+            step=VARIANTS.index(settings.variant),
+            line_search=settings.step_size == "line_search",
             explicit=explicit,
             use_cache=use_cache,
             cache_f=float(settings.cache_f),
@@ -388,7 +395,7 @@ class _BlockMethod:
         uniforms = rng.random_sample(n) if sampling == "gap" else np.zeros(n)
         if sampling == "uniform":
             return rng.randint(n, size=n), uniforms
-        if sampling == "perm":
+        if sampling == "shuffle":
             return rng.permutation(n), uniforms
         # Blocks without a gap yet come first, in random order: uniform among the infinite ones.
         unseen = np.flatnonzero(np.isinf(self.blocks.gaps.value))
@@ -424,11 +431,10 @@ class _BlockMethod:
         if self.warned or self.blocks.n_unbounded or certificate.gap >= small:
             return
         self.warned = True
-        warnings.warn(
+        warn(
             f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
             f"no certificates",
             RuntimeWarning,
-            stacklevel=3,
         )
 
     def _passes_to_go(self, gap):
@@ -461,39 +467,3 @@ class _BlockMethod:
             self.certify()
         point = self.last
         return Solution(point.w.copy(), point.primal, point.dual, point.gap, self.blocks.gaps.value)
-
-
-def numbers(certificate, blocks, estimate):
-    """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
-    from ..._kernels.structured.block_rules import CALLS
-
-    return {
-        "n_oracle_calls": int(blocks.counts[CALLS]),
-        "objective": certificate.primal,
-        "dual_objective": certificate.dual,
-        "dual_gap": certificate.gap,
-        "estimated_gap": estimate if np.isfinite(estimate) else certificate.gap,
-    }
-
-
-def batch_step(blocks, certificate):
-    """One exact line search towards the corner that all answers of a sweep form together."""
-    lam, v, w = blocks.lam, blocks.v, blocks.w
-    v_s, l_s = blocks.corner_of(certificate.sweep.answers)
-    slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
-    curvature = lam * ((v - v_s) @ (v - v_s))
-    if slope <= 0.0:
-        return 0.0
-    gamma = 1.0 if slope >= curvature else slope / curvature
-    before, loss_before = v.copy(), blocks.loss.sum()
-    blocks.step_towards(certificate.sweep.answers, gamma)
-    blocks.refresh()
-    if blocks.moments.size:
-        from ..._kernels.structured.block_rules import VISITS
-
-        # The step counts as one more iterate of the average.
-        blocks.counts[VISITS] += 1
-        visit = float(blocks.counts[VISITS])
-        blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
-        blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
-    return gamma

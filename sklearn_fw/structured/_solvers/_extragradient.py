@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._loop import IterativeMethod
 from ..._validation import (
     check_choice,
     check_flag,
@@ -13,8 +14,7 @@ from ..._validation import (
     check_positive,
     check_strength,
 )
-from ._base import Solution, Solver, check_bounds
-from ._block_frank_wolfe import numbers
+from ._base import Solution, Solver, check_bounds, numbers
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
 __all__ = ["Extragradient"]
@@ -289,7 +289,7 @@ class _Average:
         self.values = [a + rho * (b - a) for a, b in zip(old, values)]
 
 
-class _Method:
+class _Method(IterativeMethod):
     """The state of one run; `_loop.drive` calls `step` for every iteration.
 
     Names are those of the literature: v is the prox point of all steps so far, u of one more.

@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from ..._validation import check_flag
-from ._base import Solution, Solver, check_bounds
-from ._block_frank_wolfe import batch_step, numbers
+from ..._validation import check_choice
+from ...optim._frank_wolfe import _core as core
+from ...optim._frank_wolfe._steps import universal
+from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
+from ._batch_steps import batch_line_search
 
 __all__ = ["FrankWolfe"]
 
@@ -18,8 +20,8 @@ class FrankWolfe(Solver):
 
     Parameters
     ----------
-    line_search : bool, default=True
-        False takes steps of 2 / (k + 2).
+    step_size : {"line_search", "universal"}, default="line_search"
+        "universal" takes steps of 2 / (k + 2).
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
         Box for the weights; None takes what ``model.bounds()`` says, if anything.
 
@@ -35,12 +37,12 @@ class FrankWolfe(Solver):
     Examples
     --------
     >>> from sklearn_fw.structured import FrankWolfe, StructuredSVM
-    >>> StructuredSVM(solver=FrankWolfe(line_search=False)).get_params()["solver__line_search"]
-    False
+    >>> StructuredSVM(solver=FrankWolfe(step_size="universal")).get_params()["solver__step_size"]
+    'universal'
     """
 
-    def __init__(self, *, line_search=True, lower_bounds=None, upper_bounds=None):
-        self.line_search = line_search
+    def __init__(self, *, step_size="line_search", lower_bounds=None, upper_bounds=None):
+        self.step_size = step_size
         self.lower_bounds = lower_bounds
         self.upper_bounds = upper_bounds
 
@@ -65,45 +67,58 @@ class FrankWolfe(Solver):
         method : object
             For the loop driver.
         """
-        check_flag(self.line_search, "line_search")
+        check_choice(self.step_size, "step_size", STEP_SIZES)
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
         blocks.reset(lam, bounds=bounds)
         if warm is not None:
             blocks.restore(warm)
-        return _BatchMethod(blocks, tol, self.line_search)
+        return _BatchMethod(blocks, self.step_size == "line_search")
 
 
-class _BatchMethod:
-    def __init__(self, blocks, tol, line_search):
-        self.blocks, self.tol, self.line_search = blocks, tol, line_search
-        self.n_steps = 0
-        self.last = None
+class _Corners:
+    """All blocks as one iterate: its oracle is a sweep, whose answers together are a corner."""
 
-    def step(self):
-        """The gap of the current point, then a step unless it is small enough."""
-        if self.last is not None:  # the point certified last was not the end: leave it
-            self._advance()
-        return self.certify()
+    slack = away_gap = length = 0.0
+    active, n_atoms = None, 0
 
-    def _advance(self):
-        if self.line_search:
-            batch_step(self.blocks, self.last)
-        else:
-            self.blocks.step_towards(self.last.sweep.answers, 2.0 / (self.n_steps + 2.0))
+    def __init__(self, blocks):
+        self.blocks, self.certificate, self.gap = blocks, None, np.inf
+
+    def look(self):
+        """n oracle calls at the current point."""
+        self.certificate = self.blocks.certify()
+        self.gap = self.certificate.gap
+
+    def longest(self, kind):
+        return 1.0
+
+    def advance(self, kind, step):
+        if step > 0.0:
+            self.blocks.step_towards(self.certificate.sweep.answers, step)
             self.blocks.refresh()
-        self.n_steps += 1
+
+
+class _BatchMethod(core.FrankWolfe):
+    def __init__(self, blocks, line_search):
+        self.blocks, self.corners = blocks, _Corners(blocks)
+        super().__init__([self.corners], "fw", self._best_step if line_search else universal)
+
+    def _best_step(self, state):
+        return batch_line_search(self.blocks, self.corners.certificate.sweep.answers)
+
+    def look(self):
+        self.corners.look()
+        self.value = self.corners.certificate.primal
+
+    def row(self):
+        return numbers(self.corners.certificate, self.blocks, self.gap)
 
     def weights(self):
         """The point of the moment."""
         return self.blocks.w
 
-    def certify(self):
-        """n oracle calls at the current point."""
-        self.last = self.blocks.certify()
-        return numbers(self.last, self.blocks, self.last.gap)
-
     def solution(self):
         """The point last certified."""
-        point, sweep = self.last, self.last.sweep
+        point, sweep = self.corners.certificate, self.corners.certificate.sweep
         gaps = np.maximum(self.blocks.weight * (sweep.hinge - sweep.current), 0.0)
         return Solution(point.w.copy(), point.primal, point.dual, point.gap, gaps)

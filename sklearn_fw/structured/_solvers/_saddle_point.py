@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_flag, check_integer, check_strength
 from ._accelerators import accelerated
-from ._base import Solution, Solver
-from ._block_frank_wolfe import numbers
+from ._base import Solution, Solver, numbers
 
 __all__ = ["SaddlePointFrankWolfe", "saddle_visits"]
 
@@ -160,7 +160,7 @@ def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
         mean += 2.0 / (k + 2.0) * (w - mean)
 
 
-class _Method:
+class _Method(IterativeMethod):
     """Weights, the best bounds from both sides, and what the loop wants to know."""
 
     def __init__(self, settings, blocks, warm):

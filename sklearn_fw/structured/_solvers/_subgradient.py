@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._loop import IterativeMethod
 from ..._validation import check_flag
 from ._accelerators import accelerated
 from ._base import Solution, Solver
@@ -39,7 +40,7 @@ def subgradient_visits(blocks, order, visits, lam, target, moments):
         blocks.add_to(i, answer, factor * visit, moments)
 
 
-class _PrimalMethod:
+class _PrimalMethod(IterativeMethod):
     """Passes of steps on a single weight vector; no dual variables, hence no certificate."""
 
     def __init__(self, blocks, lam, rng, *, subgradient, averaging):

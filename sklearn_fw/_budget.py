@@ -1,0 +1,115 @@
+"""The seconds of a fit, which everything that happens within it shares."""
+
+import math
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from ._validation import check_time_limit
+
+__all__ = ["Budget", "budget_now", "shared", "time_budget", "time_left"]
+
+
+class Budget(NamedTuple):
+    """When a fit began and when it has to end, in seconds of `time.perf_counter`."""
+
+    started: float
+    deadline: float = math.inf
+    oracle_deadline: float = math.inf  # when oracles are to end calls that they are in
+
+    @property
+    def elapsed(self):
+        """Seconds since the fit began."""
+        return time.perf_counter() - self.started
+
+    @property
+    def left(self):
+        """Seconds until it has to end; negative when that has passed."""
+        return self.deadline - time.perf_counter()
+
+    def share(self, share):
+        """The limit of a part of the fit that may take so much of what is left."""
+        # What is over already leaves the least that is a limit.
+        return None if self.deadline == math.inf else max(share * self.left, 1e-9)
+
+    @property
+    def is_spent(self):
+        """Whether nothing more should be begun."""
+        return self.deadline < math.inf and self.left <= 0.0
+
+
+_budget = ContextVar("budget", default=None)
+
+
+def budget_now():
+    """The budget of the fit that is under way; one without a limit that begins now if none is."""
+    return _budget.get() or Budget(time.perf_counter())
+
+
+@contextmanager
+def time_budget(time_limit=None, *, ends_oracles=False):
+    """A fit, or a part of it, with a limit of its own that goes no further than that around it.
+
+    Loops and path walks within read the limit by themselves. With ``ends_oracles`` oracles do, too,
+    and end calls that take too long: for methods that can do with what they have then.
+    """
+    seconds, outer = check_time_limit(time_limit), _budget.get()
+    started = time.perf_counter()
+    deadline, oracle_deadline = started + seconds, math.inf
+    if outer is not None:
+        deadline = min(deadline, outer.deadline)
+        oracle_deadline = outer.oracle_deadline
+    if ends_oracles:
+        oracle_deadline = min(oracle_deadline, started + seconds)
+    budget = Budget(started, deadline, oracle_deadline)
+    token = _budget.set(budget)
+    try:
+        yield budget
+    finally:
+        _budget.reset(token)
+
+
+def shared(function):
+    """The function with the budget of the moment, wherever joblib may run it."""
+    left = budget_now().left
+    return _Shared(function, None if left == math.inf else time.time() + left)
+
+
+class _Shared:
+    """A function that can be sent to another thread or process, and until when it may run."""
+
+    __slots__ = ("_ends", "_function")  # no dictionary: wrappers would copy it into their own
+
+    def __init__(self, function, ends):
+        self._function, self._ends = function, ends
+
+    def __call__(self, *args, **kwargs):
+        # The clock of all processes; what is over already gets the least that is a limit.
+        left = None if self._ends is None else max(self._ends - time.time(), 1e-9)
+        with time_budget(left):
+            return self._function(*args, **kwargs)
+
+
+def time_left():
+    """Seconds that the caller of an oracle still gives it, for oracles that can end early.
+
+    `TRWMarginals` and `PairwiseMRF.map` set the limit before they call an oracle, each thread its
+    own. An oracle with a good answer at any time returns what it has when no time is left; one that
+    has nothing until its end raises a `TimeoutError`.
+
+    Returns
+    -------
+    seconds : float
+        inf without a limit; negative when it has passed.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import time_left
+    >>> time_left()
+    inf
+    """
+    budget = _budget.get()
+    if budget is None or budget.oracle_deadline == math.inf:
+        return math.inf
+    return budget.oracle_deadline - time.perf_counter()

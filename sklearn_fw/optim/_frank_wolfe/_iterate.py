@@ -1,0 +1,165 @@
+"""A point of a domain, what its oracle answers there, and steps from it."""
+
+import math
+from numbers import Integral
+
+import numpy as np
+
+from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
+from ..._validation import check_array_of_numbers, check_magnitude
+from ..domains._atoms import Atom, as_atom
+from ..domains._base import ask
+from ._active_set import ActiveSet
+
+__all__ = ["Iterate", "check_answer", "start_of"]
+
+
+class Iterate:
+    """The part of a method that knows one domain: all gradients here are those to descend.
+
+    Parameters
+    ----------
+    domain : domain object
+        The set.
+    name : str or None, default=None
+        The variable, for errors: "x" speaks of domain_x.
+    start : array-like of shape (size,) or Atom, default=None
+        Where to start; None asks the domain.
+    combination : (atoms, weights), default=None
+        Where to start instead, as a combination.
+    active : bool, default=False
+        Whether to keep the point as a combination, for steps away from its atoms.
+    known : bool, default=False
+        Whether the start is known to be in the domain, which can be costly to find out.
+
+    Attributes
+    ----------
+    gap, slack : float
+        What the oracle's answer promises, and what it may miss by its bound: the certificate is
+        their sum.
+    away_gap : float
+        What leaving the worst atom promises.
+    length : float
+        Distance from the point to the answer.
+    """
+
+    def __init__(
+        self, domain, name=None, *, start=None, combination=None, active=False, known=False
+    ):
+        self.domain, self.name, self.n_calls = domain, name, 0
+        self.active = None
+        atoms, weights = combination or ([start], [1.0])
+        atoms = [start_of(domain, name, atom, known) for atom in atoms]
+        if active:
+            self.active = ActiveSet(atoms, weights)
+            self.point = self.active.point()
+        else:
+            self.point = atoms[0].to_array()
+        self.atom = self.worst = None
+        self.gap = self.slack = self.away_gap = self.length = 0.0
+
+    def look(self, gradient):
+        """Ask the oracle, and find the worst atom."""
+        self.atom = self.ask(self.domain, gradient, self.point)
+        direction = self.point.copy()
+        self.atom.add_to(direction, -1.0)
+        self.gap = float(gradient @ direction)
+        self.length = float(np.linalg.norm(direction))
+        self.slack = 0.0
+        if self.atom.bound is not None:
+            self.slack = max(self.atom.dot(gradient) - self.atom.bound, 0.0)
+        if self.active is not None:
+            self.worst = self.active.worst(gradient)
+            self.away_gap = float(gradient @ self._from_worst())
+
+    def _from_worst(self):
+        direction = -self.point
+        self.active.atoms[self.worst].add_to(direction)
+        return direction
+
+    def ask(self, domain, gradient, point):
+        """The checked answer of an oracle."""
+        self.n_calls += len(getattr(domain, "blocks", "1"))
+        atom = ask(domain, gradient, _of(self.name))
+        check_answer(atom, self.name, gradient, point)
+        return atom
+
+    def direction(self, kind):
+        """The array by which a step of length one moves the point."""
+        if kind == AWAY:
+            return -self._from_worst()
+        direction = -self.point if kind == FW else -self.active.atoms[self.worst].to_array()
+        self.atom.add_to(direction)
+        return direction
+
+    def longest(self, kind):
+        """Longest step that the domain and the combination allow."""
+        if kind == FW:
+            return 1.0
+        if kind == PAIRWISE and self.active.is_at(self.worst, self.atom):
+            return math.inf  # nothing to move
+        return self.active.longest(kind, self.worst)
+
+    @property
+    def n_atoms(self):
+        """Number of atoms of the combination."""
+        return 0 if self.active is None else len(self.active)
+
+    def advance(self, kind, step):
+        """Make a step."""
+        if self.active is None:
+            # A new array each time: a user's function may keep the one that it was given.
+            self.point = (1.0 - step) * self.point
+            self.atom.add_to(self.point, step)
+            return
+        self.active.step(kind, step, None if kind == AWAY else self.atom, self.worst)
+        self.point = self.active.point()
+
+
+def start_of(domain, name, point=None, known=False):
+    """A checked atom to start from."""
+    which, given = f"the start of {name}" if name else "the start", point is not None
+    if not (given or hasattr(domain, "start")):
+        raise ValueError(f"{_of(name)} has no start(): give start=(x, y), or derive it from Domain")
+    atom = point if given else domain.start()
+    if not isinstance(atom, Atom):
+        atom = check_array_of_numbers(atom, which)
+        check_magnitude(atom, which)
+    size = getattr(domain, "size", atom.size)
+    if not isinstance(size, Integral) or size < (0 if known else 1):
+        raise ValueError(f"the size of {_of(name)} must be a positive integer, got {size!r}")
+    shape = atom.shape if isinstance(atom, np.ndarray) else (atom.size,)
+    if shape != (size,):
+        raise ValueError(f"{which} must be a vector of length {size}, got shape {shape}")
+    atom = as_atom(atom, size, which)
+    if given and not known:
+        x = atom.to_array()
+        if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
+            raise ValueError(f"{which} is not in {_of(name)}")
+    return atom
+
+
+def _of(name):
+    return f"domain_{name}" if name else "domain"
+
+
+def _is_outside(domain, point, tol):
+    """Whether a point violates a constraint that is known; factors of a product may have none."""
+    if hasattr(domain, "blocks"):
+        parts = zip(domain.domains, domain.blocks)
+        return any(_is_outside(factor, point[block], tol) for factor, block in parts)
+    return hasattr(domain, "contains") and not domain.contains(point, tol)
+
+
+def check_answer(atom, name, gradient, point):
+    """Refuse an answer that is worse than another point of the domain by more than it admits."""
+    lowest = atom.dot(gradient) if atom.bound is None else atom.bound
+    loss = lowest - gradient @ point
+    if loss <= 0.0:
+        return
+    size = np.abs(gradient) @ (np.abs(atom.to_array()) + np.abs(point))
+    if not loss <= 1e-6 * size:
+        raise ValueError(
+            f"the lmo of {_of(name)} returned a point that is worse than the current one by "
+            f"{loss:.3g}: it must minimise <gradient, v> over a set with all iterates"
+        )

@@ -1,0 +1,201 @@
+"""How far Frank-Wolfe methods step: functions of the state of the method."""
+
+import math
+from functools import cached_property
+from numbers import Real
+from typing import NamedTuple
+
+from ..._kernels.common.step_rules import open_loop_step, short_step
+from ..._validation import check_choice, check_positive
+
+__all__ = ["Backtracking", "StepState", "named_rule", "take"]
+
+MOST_TRIALS = 60  # of one line search or one backtracking
+FLAT = 1e-12  # share of the first slope at which a line search ends
+
+
+class StepState(NamedTuple):
+    """What a step size may depend on; see the Notes of `solve_saddle_point`."""
+
+    n_iter: int
+    n_good: int
+    dual_gap: float
+    pairwise_gap: float | None
+    direction_gap: float
+    max_step: float
+    length_x: float = 0.0
+    length_y: float = 0.0
+    line: object = None  # a `Line`, where the objective can be asked along the direction
+
+
+class Line:
+    """The objective along the direction of a step.
+
+    Parameters
+    ----------
+    objective : callable
+        ``objective(x) -> (value, gradient)``, maybe with a method ``curvature(direction)``.
+    x : ndarray of shape (size,)
+        The point.
+    value : float
+        The objective there.
+    make_direction : callable
+        Makes the array by which step one moves the point, for the rules that want it.
+    """
+
+    def __init__(self, objective, x, value, make_direction):
+        self.objective, self.x, self.value = objective, x, value
+        self._make_direction = make_direction
+
+    @cached_property
+    def direction(self):
+        """Where the step leads."""
+        return self._make_direction()
+
+    def at(self, step):
+        """Value and slope at a step."""
+        value, gradient = self.objective(self.x + step * self.direction)
+        return value, float(gradient @ self.direction)
+
+    def curvature(self):
+        """Second derivative along the direction."""
+        return float(self.objective.curvature(self.direction))
+
+    def square(self):
+        """Squared length of the direction."""
+        return float(self.direction @ self.direction)
+
+
+def named_rule(step_size, *, lipschitz=None):
+    """A function `StepState` -> step, from a name, a number or a function.
+
+    "universal" is 2 / (2 + k) and "fictitious" 1 / (1 + k), with k the number of steps that did not
+    drop an atom; "short" minimises the parabola whose curvature is ``lipschitz`` times the squared
+    length of the direction, "exact" the one of the objective's own ``curvature``; "line_search"
+    finds a root of the slope, and "backtracking" learns the constant of "short".
+    """
+    if callable(step_size):
+        return step_size
+    if isinstance(step_size, Real) and not isinstance(step_size, bool):
+        constant = check_positive(step_size, "step_size")
+        return lambda state: constant
+    check_choice(step_size, "step_size", RULES)
+    if step_size == "short":
+        constant = check_positive(lipschitz, "lipschitz")
+        return lambda state: _parabola(state, constant * state.line.square())
+    if step_size == "backtracking":
+        return Backtracking()
+    return RULES[step_size]
+
+
+def universal(state):
+    """2 / (2 + k)."""
+    return open_loop_step(state.n_good, 1.0, math.inf)
+
+
+def fictitious(state):
+    """1 / (1 + k)."""
+    return 1.0 / (1.0 + state.n_good)
+
+
+def exact(state):
+    """The minimum along the direction, where the objective is quadratic."""
+    return _parabola(state, state.line.curvature())
+
+
+def line_search(state):
+    """The minimum along the direction: a root of the slope by false position and halving."""
+    low, slope_low, high = 0.0, -state.direction_gap, state.max_step
+    if slope_low >= 0.0:
+        return 0.0
+    if high == math.inf:
+        high = 1.0
+        while state.line.at(high)[1] < 0.0 and high < 2.0**MOST_TRIALS:
+            low, high = high, 2.0 * high
+    slope_high = state.line.at(high)[1]
+    if slope_high <= 0.0:
+        return high
+    limit, kept = FLAT * state.direction_gap, 0
+    for _ in range(MOST_TRIALS):
+        step = low + (high - low) * slope_low / (slope_low - slope_high)
+        if not low < step < high:
+            break
+        slope = state.line.at(step)[1]
+        if abs(slope) <= limit:
+            return step
+        # Illinois: the end that stays twice counts half, so that both ends move.
+        if slope < 0.0:
+            low, slope_low = step, slope
+            slope_high *= 0.5 if kept == 1 else 1.0
+            kept = 1
+        else:
+            high, slope_high = step, slope
+            slope_low *= 0.5 if kept == -1 else 1.0
+            kept = -1
+    return low if low > 0.0 else 0.5 * (low + high)
+
+
+class Backtracking:
+    """Short steps with a constant that is doubled until the parabola is above the objective.
+
+    References
+    ----------
+    .. [1] F. Pedregosa, G. Negiar, A. Askari, M. Jaggi, "Linearly convergent Frank-Wolfe with
+       backtracking line-search", AISTATS 2020.
+    """
+
+    grow, shrink = 2.0, 0.9
+
+    def __init__(self):
+        self.lipschitz = None
+
+    def __call__(self, state):
+        line, square = state.line, state.line.square()
+        if square == 0.0 or state.direction_gap <= 0.0:
+            return 0.0
+        if self.lipschitz is None:  # from the change of the slope over a short way
+            probe = min(1e-3, state.max_step)
+            bent = (line.at(probe)[1] + state.direction_gap) / (probe * square)
+            self.lipschitz = max(abs(bent), 1e-12 * state.direction_gap / square)
+        self.lipschitz *= self.shrink
+        for _ in range(MOST_TRIALS):
+            step = _parabola(state, self.lipschitz * square)
+            promised = step * state.direction_gap - 0.5 * step * step * self.lipschitz * square
+            found = line.value - line.at(step)[0]
+            if found >= promised - 1e-14 * abs(line.value):
+                break
+            self.lipschitz *= self.grow
+        return step
+
+
+def _parabola(state, curvature):
+    step = short_step(state.direction_gap, curvature, state.max_step)
+    return step if step < math.inf else 0.0  # nothing moves: a slope of rounding errors
+
+
+RULES = {
+    "universal": universal,
+    "fictitious": fictitious,
+    "exact": exact,
+    "line_search": line_search,
+    "short": None,
+    "backtracking": None,
+}
+
+
+def take(rule, state):
+    """The step that a rule wants, cut to what is possible, and whether it was cut."""
+    wanted = rule(state)
+    if not isinstance(wanted, Real):
+        raise TypeError(f"step_size must give numbers, got {wanted!r} in step {state.n_iter}")
+    try:
+        wanted = float(wanted)
+    except OverflowError:  # a large integer
+        wanted = math.inf
+    step = min(wanted, state.max_step)
+    if not 0.0 <= step < math.inf:
+        raise ValueError(
+            f"step_size must give finite numbers that are not negative, got {wanted} in step "
+            f"{state.n_iter}"
+        )
+    return step, wanted > state.max_step

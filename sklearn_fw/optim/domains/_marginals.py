@@ -1,0 +1,230 @@
+"""Polytopes of marginals of a graph: where an oracle, which maximises, becomes a domain.
+
+This is the one place where the sign turns: scores are the negative gradient.
+"""
+
+import numpy as np
+
+from ..._validation import check_array_of_numbers
+from ...inference._layout import FlatParts, check_edges
+from ...inference._oracles._best_of import BestOf
+from ...inference._oracles._checked import can_be_asked, checked
+from ...inference._oracles._elimination import Elimination
+from ...inference._oracles._linear_programs import LPRelaxation
+from ...inference._oracles._resolve import trusted_oracle
+from ...inference._oracles._tree import TreeMaxProduct
+from ...inference._scores import is_forest
+from ._atoms import SparseAtom
+from ._base import Domain
+
+ROUNDING = 1e-12  # of a sum of scores, relative
+MOST = 2.0**28  # numbers of a point
+
+
+class LabellingAtom(SparseAtom):
+    """A vertex of a polytope of marginals.
+
+    Parameters
+    ----------
+    size : int
+        Length of the point.
+    places : array-like of shape (n_parts,), integer
+        States and pairs of states that are switched on.
+    values : float or array-like of shape (n_parts,)
+        By how much: 1 for labellings, shares for vertices of the local polytope.
+    labels : ndarray of shape (n_nodes,)
+        The labelling, or the nearest one.
+
+    See Also
+    --------
+    MarginalPolytope, LocalPolytope : Answer with these.
+    """
+
+    def __init__(self, size, places, values, labels):
+        super().__init__(size, places, values)
+        self.labels = labels
+
+
+class _Marginals(Domain):
+    """What the two polytopes have in common."""
+
+    def __init__(self, n_states, edges):
+        given = check_array_of_numbers(n_states, "n_states")
+        if given.ndim != 1 or not given.size or np.any(given < 1) or np.any(given != given // 1):
+            raise ValueError(
+                f"n_states must hold a positive integer for each node, got {n_states!r:.80}"
+            )
+        if given.sum() > MOST:
+            raise ValueError(f"n_states must sum to at most {MOST:g}, got {given.sum():.3g}")
+        self.n_states = given.astype(np.int64)
+        self.edges = check_edges(edges, len(given), "nodes")
+        if (given[self.edges].prod(axis=1)).sum() > MOST:
+            raise ValueError(f"n_states and edges make tables of more than {MOST:g} numbers")
+        self.parts = FlatParts(self.n_states, self.edges)
+        self.size = self.parts.size
+
+    @property
+    def diameter(self):
+        choices = self.n_states > 1
+        return float(np.sqrt(2.0 * (choices.sum() + choices[self.edges].any(axis=1).sum())))
+
+    def _scores(self, gradient):
+        """The negative gradient as `PairwiseScores`."""
+        return self.parts.scores(0.0 - self._vector(gradient, "gradient"))
+
+
+class MarginalPolytope(_Marginals):
+    """Marginals of all distributions over the labellings of a graph, by an oracle.
+
+    Points hold the probabilities of the states of all nodes and then, table by table, those of the
+    pairs of states of all edges; a vertex is a labelling and has ones at its states and pairs.
+    Chains, trees, grids and any other graph are such sets: the oracle makes the difference.
+
+    Parameters
+    ----------
+    n_states : array-like of shape (n_nodes,), integer
+        States of each node.
+    edges : array-like of shape (n_edges, 2), integer
+        Nodes joined by each edge, whose table has a row for each state of the first.
+    oracle : str, object or callable, default="auto"
+        Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+        without cycles and elimination on others.
+
+    Attributes
+    ----------
+    parts : object
+        Where the numbers of each part lie in a point.
+    diameter : float
+        Root of twice the number of nodes and edges that have a choice.
+
+    See Also
+    --------
+    LocalPolytope : The larger set of locally consistent marginals, by linear programs.
+    sklearn_fw.random_fields.TRWMarginals : Maximises an entropy over this set.
+
+    Notes
+    -----
+    An atom has the attribute ``labels``. Its ``bound`` is that of the oracle: where this is not
+    exact, certificates use the bound, and there is none without. An oracle that a time limit
+    interrupts with nothing in hand gives its place to local search for that call.
+
+    Examples
+    --------
+    A chain of three nodes of two states that prefers equal neighbours:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> chain = domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2)])
+    >>> gradient = np.concatenate([[0.0, -1.0, 0.0, 0.0, -0.5, 0.0], *2 * [-np.eye(2).ravel()]])
+    >>> atom = chain.lmo(gradient)
+    >>> atom.labels, atom.value
+    (array([1, 1, 1], dtype=int32), -3.0)
+    """
+
+    def __init__(self, n_states, edges, oracle="auto"):
+        super().__init__(n_states, edges)
+        if isinstance(oracle, str) and oracle == "auto":
+            forest = is_forest(self.edges, len(self.n_states))
+            oracle = TreeMaxProduct() if forest else Elimination()
+        # An object that is in use stays the same one: it may keep plans for graphs it has seen.
+        self.oracle = checked(oracle) if can_be_asked(oracle) else trusted_oracle(oracle)
+
+    def lmo(self, gradient, start=None):
+        """The labelling that the oracle finds.
+
+        Parameters
+        ----------
+        gradient : array-like of shape (size,)
+            Direction.
+        start : array-like of shape (n_nodes,), integer, default=None
+            A first guess, for oracles that take one.
+
+        Returns
+        -------
+        SparseAtom
+            The vertex, with ``labels``, ``value`` and ``bound``.
+        """
+        scores = self._scores(gradient)
+        try:
+            labels, _, upper = self.oracle.argmax(scores, start)
+        except TimeoutError:
+            # An exact oracle has nothing before its end; one round of these takes little time.
+            labels, _, upper = BestOf().argmax(scores, start)
+        atom = self._atom(labels)
+        terms = np.asarray(gradient)[atom.places]
+        atom.value, atom.bound = float(terms.sum()), -float(upper)
+        # Exact oracles may sum up in another order; what else they say of the value is not used.
+        if atom.bound >= atom.value - ROUNDING * np.abs(terms).sum():
+            atom.bound = atom.value
+        return atom
+
+    def _atom(self, labels):
+        """The vertex that a labelling is."""
+        labels = np.asarray(labels)
+        return LabellingAtom(self.size, self.parts.places(labels[None])[0], 1.0, labels)
+
+
+class LocalPolytope(_Marginals):
+    """Locally consistent marginals of a graph: a larger set than `MarginalPolytope`.
+
+    Points are those of `MarginalPolytope` and fractional ones besides, where each table of an edge
+    agrees with the states of its two nodes, but no distribution over labellings need have them.
+
+    Parameters
+    ----------
+    n_states : array-like of shape (n_nodes,), integer
+        States of each node.
+    edges : array-like of shape (n_edges, 2), integer
+        Nodes joined by each edge, whose table has a row for each state of the first.
+
+    Attributes
+    ----------
+    parts : object
+        Where the numbers of each part lie in a point.
+
+    See Also
+    --------
+    MarginalPolytope : The labellings alone.
+
+    Notes
+    -----
+    The oracle is the linear program of `sklearn_fw.inference.LPRelaxation`.
+
+    Examples
+    --------
+    Three nodes that all want to differ from each other get halves:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> triangle = domains.LocalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)])
+    >>> atom = triangle.lmo(np.concatenate([np.zeros(6), np.tile(np.eye(2).ravel(), 3)]))
+    >>> atom.to_array()[:6]
+    array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+
+    def __init__(self, n_states, edges):
+        super().__init__(n_states, edges)
+        self._program = LPRelaxation()
+
+    def lmo(self, gradient, start=None):
+        """The optimal vertex of the linear program.
+
+        Parameters
+        ----------
+        gradient : array-like of shape (size,)
+            Direction.
+        start : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        SparseAtom
+            The vertex, with ``labels``, ``value`` and ``bound``.
+        """
+        node, edge, _, upper = self._program.vertex(self._scores(gradient), start)
+        flat = self.parts.flatten(node, edge)
+        places = np.flatnonzero(flat)
+        atom = LabellingAtom(self.size, places, flat[places], node.argmax(axis=1))
+        atom.value = atom.dot(np.asarray(gradient, dtype=np.float64))
+        atom.bound = min(-float(upper), atom.value)
+        return atom

@@ -1,0 +1,210 @@
+"""One display of the way of any method: it draws what the history holds."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_fw import AsagaClassifier
+from sklearn_fw.datasets import make_ising_clique
+from sklearn_fw.displays import ConvergenceDisplay
+from sklearn_fw.optim import solve_matrix_game
+from sklearn_fw.random_fields import LoopyBPMarginals, MRFLearner, TRBPMarginals, TRWMarginals
+from sklearn_fw.structured import StructuredSVM
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]]
+Y = [[0, 1, 1], [1, 0], [1, 1, 0, 0]]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def svm():
+    return StructuredSVM(solver="bcpfw", tol=1e-3, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("x", "column", "label"),
+    [
+        ("auto", "n_oracle_calls", "Oracle calls"),
+        ("n_oracle_calls", "n_oracle_calls", "Oracle calls"),
+        ("time", "time", "Seconds"),
+        ("n_iter", "n_iter", "Iterations"),
+    ],
+)
+def test_gap_curve_is_the_history(svm, x, column, label):
+    display = ConvergenceDisplay.from_estimator(svm, x=x, color="red")
+    (line,) = display.lines_
+    np.testing.assert_array_equal(line.get_xdata(), svm.history_[column])
+    np.testing.assert_array_equal(line.get_ydata(), svm.history_["dual_gap"])
+    assert line.get_ydata()[-1] == svm.dual_gap_
+    assert line.get_color() == "red"
+    assert display.bound_lines_ == []
+    assert display.ax_.get_xlabel() == label
+    assert display.ax_.get_ylabel() == "Duality gap"
+    assert display.ax_.get_yscale() == "log"
+    assert display.ax_.figure is display.figure_
+    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == ["StructuredSVM"]
+
+
+def test_objectives_enclose_the_optimum(svm):
+    display = ConvergenceDisplay.from_estimator(svm, kind="objectives", name="chain")
+    (line,), (bound,) = display.lines_, display.bound_lines_
+    np.testing.assert_array_equal(line.get_ydata(), svm.history_["objective"])
+    np.testing.assert_array_equal(bound.get_ydata(), svm.history_["dual_objective"])
+    assert bound.get_color() == line.get_color()
+    assert display.ax_.get_yscale() == "linear"
+    assert len(display.ax_.collections) == 1  # the shade between them
+    texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
+    assert texts == ["chain, objective", "chain, bound"]
+
+
+def test_far_beginnings_are_cut_off():
+    objective = np.r_[1e6, 1e3, np.linspace(2.0, 1.0, 20)]
+    history = {
+        "n_iter": np.arange(22),
+        "objective": objective,
+        "dual_objective": 0.9 + 0 * objective,
+    }
+    display = ConvergenceDisplay(history).plot(kind="objectives")
+    low, high = display.ax_.get_ylim()
+    assert 0.8 < low < 0.9
+    assert 1.7 < high < 3.0
+    ax = plt.subplots()[1]
+    ConvergenceDisplay(history).plot(ax, kind="objectives")  # axes of others are left as they are
+    assert ax.get_ylim()[1] > 1e5
+
+
+def test_two_fits_share_an_axis(svm):
+    first = ConvergenceDisplay.from_estimator(svm, name="a")
+    second = ConvergenceDisplay.from_estimator(svm, name="b", ax=first.ax_)
+    assert second.ax_ is first.ax_
+    assert len(first.ax_.lines) == 2
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_display_can_be_drawn_again(svm):
+    display = ConvergenceDisplay.from_estimator(svm)
+    old = display.ax_
+    assert display.plot(name="again") is display
+    assert display.ax_ is not old
+    assert display.lines_[0].get_label() == "again"
+
+
+def test_no_name_no_legend():
+    display = ConvergenceDisplay({"n_iter": [1, 2], "dual_gap": [0.5, 0.0]}).plot()
+    assert display.ax_.get_legend() is None
+    display.figure_.canvas.draw()  # a gap of zero is left out, not an error
+
+
+def test_gap_of_zero_alone():
+    display = ConvergenceDisplay({"n_iter": [1], "dual_gap": [0.0]}).plot()
+    display.figure_.canvas.draw()
+    assert display.ax_.get_yscale() == "linear"
+
+
+def test_solvers_without_certificate():
+    svm = StructuredSVM(solver="perceptron", max_iter=3, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="no certificate; kind='objectives' draws"):
+        ConvergenceDisplay.from_estimator(svm, kind="gap")
+    display = ConvergenceDisplay.from_estimator(svm)
+    assert display.bound_lines_ == []
+    assert display.lines_[0].get_ydata() == [svm.objective_]
+    assert display.lines_[0].get_marker() == "."  # one point needs a marker to be seen
+
+
+def test_each_output_has_a_curve_and_dots_where_it_is_exact(rng):
+    table, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    model = AsagaClassifier(multi_class="ovr", random_state=0).fit(table, y)
+    display = ConvergenceDisplay.from_estimator(model, name="one")
+    assert [line.get_label() for line in display.lines_] == [f"one, output {k}" for k in range(3)]
+    history = model.history_
+    for k, line in enumerate(display.lines_):
+        rows = history["output"] == k
+        np.testing.assert_array_equal(line.get_ydata(), history["dual_gap"][rows])
+        exact = np.flatnonzero(history["certified"][rows])
+        np.testing.assert_array_equal(line.get_markevery(), exact)
+    assert display.ax_.get_ylabel() == "Duality gap (dots: certified)"
+
+
+def test_fields_are_drawn_by_what_they_have():
+    mrf = make_ising_clique(5, coupling=2.0, random_state=0)
+    trw = TRWMarginals("elimination", tol=0.1).fit(mrf)
+    display = ConvergenceDisplay.from_estimator(trw, kind="objectives")
+    assert np.all(display.bound_lines_[0].get_ydata() >= display.lines_[0].get_ydata())
+    for estimator in (TRBPMarginals(), LoopyBPMarginals(max_iter=10_000)):
+        display = ConvergenceDisplay.from_estimator(estimator.fit(mrf))
+        assert display.ax_.get_ylabel() == "Distance of messages from rest (nats)"
+        assert len(display.lines_[0].get_xdata()) == estimator.n_iter_
+    with pytest.raises(ValueError, match="history is empty: the answer was found without iter"):
+        ConvergenceDisplay.from_estimator(TRWMarginals().fit(mrf))
+
+
+def test_learning_is_drawn(rng):
+    X = rng.integers(0, 2, (30, 3)).astype(float)
+    X[::4, 0] = np.nan
+    learned = MRFLearner().learn(X)
+    display = ConvergenceDisplay.from_estimator(learned)
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), learned.history["objective"])
+    assert display.lines_[0].get_label() == "LearnedMRF"
+    complete = MRFLearner().learn(np.nan_to_num(X))
+    with pytest.raises(ValueError, match="history is empty"):
+        ConvergenceDisplay.from_estimator(complete)
+
+
+def test_results_of_functions_are_drawn():
+    result = solve_matrix_game(np.eye(3), max_iter=50, tol=0.0)
+    display = ConvergenceDisplay.from_estimator(result)
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), result.history["dual_gap"])
+    assert display.ax_.get_xlabel() == "Iterations"
+    assert display.lines_[0].get_label() == "OptimizeResult"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"x": "calls"}, "x must be one of 'auto', 'n_iter', 'n_oracle_calls', 'time'; got"),
+        ({"kind": "both"}, "kind must be one of 'auto', 'gap', 'objectives'; got 'both'"),
+    ],
+)
+def test_unknown_options(svm, options, message):
+    with pytest.raises(ValueError, match=message):
+        ConvergenceDisplay.from_estimator(svm, **options)
+
+
+@pytest.mark.parametrize(
+    ("history", "options", "message"),
+    [
+        ({"n_iter": [1], "dual_gap": [1.0]}, {"kind": "objectives"}, "kind needs 'objective' in"),
+        ({"n_iter": [1], "dual_gap": [1.0]}, {"x": "time"}, "x needs 'time' in the history, which"),
+        ({"n_iter": [1, 2], "dual_gap": [1.0]}, {}, r"must hold arrays of shape \(n_rows,\), got"),
+        ({"n_iter": [1], "dual_gap": ["a"]}, {}, r"history\['dual_gap'\] must hold real numbers"),
+        ({}, {}, "history is empty"),
+    ],
+)
+def test_broken_histories(history, options, message):
+    with pytest.raises(ValueError, match=message):
+        ConvergenceDisplay(history).plot(**options)
+
+
+def test_history_must_be_a_dict():
+    with pytest.raises(TypeError, match="history must be a dict of arrays, got list"):
+        ConvergenceDisplay([1.0]).plot()
+
+
+def test_unfitted_estimator():
+    with pytest.raises(NotFittedError):
+        ConvergenceDisplay.from_estimator(StructuredSVM())
+
+
+def test_estimator_without_history():
+    search = GridSearchCV(StructuredSVM("chain", random_state=0), {"C": [0.01]}, cv=3).fit(X, Y)
+    with pytest.raises(TypeError, match=r"GridSearchCV has no history_: .* of a search best_estim"):
+        ConvergenceDisplay.from_estimator(search)
+    ConvergenceDisplay.from_estimator(search.best_estimator_)

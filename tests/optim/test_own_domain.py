@@ -1,0 +1,99 @@
+"""A domain of a user, with sparse atoms in a million dimensions: all of it is in this file."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from sklearn_fw.optim import domains, solve_matrix_game, solve_saddle_point
+
+
+class Choices(domains.Domain):
+    """Lists of k ones among zeros, and what lies between them."""
+
+    def __init__(self, size, k):
+        self.size, self.k = size, k
+
+    def lmo(self, gradient):
+        lowest = np.argpartition(gradient, self.k)[: self.k]
+        return domains.SparseAtom(self.size, lowest)
+
+
+class Window(domains.Atom):
+    """A run of ones: a kind of atom of the user, described by where it begins."""
+
+    def __init__(self, size, begin, length):
+        self.size, self.begin, self.length = size, begin, length
+        self.key = begin, length
+
+    def dot(self, vector):
+        return float(vector[self.begin : self.begin + self.length].sum())
+
+    def add_to(self, x, scale=1.0):
+        x[self.begin : self.begin + self.length] += scale
+
+
+class Windows(domains.Domain):
+    def __init__(self, size, length):
+        self.size, self.length = size, length
+
+    def lmo(self, gradient):
+        sums = np.concatenate([[0.0], np.cumsum(gradient)])
+        sums = sums[self.length :] - sums[: -self.length]
+        return Window(self.size, int(np.argmin(sums)), self.length)
+
+
+SIZE, N_STEPS = 10**6, 60
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+@pytest.mark.parametrize("kind", ["choices", "windows"])
+def test_atoms_are_never_made_dense(kind, variant, rng):
+    domain = Choices(SIZE, 100) if kind == "choices" else Windows(SIZE, 1000)
+    targets = np.sort(rng.choice(SIZE, 5 * 10**4, replace=False))
+    center = np.zeros(SIZE)
+    center[targets] = rng.random(len(targets))
+    largest = 0
+
+    def function(x, y):
+        nonlocal largest
+        largest = max(largest, np.count_nonzero(x))
+        difference = x - center
+        return 0.5 * difference @ difference + y[0], difference, np.ones(1)
+
+    tracemalloc.start()
+    try:
+        result = solve_saddle_point(
+            function, domain, domains.Box(0.0, 1.0, size=1), variant=variant, tol=0,
+            step_size=lambda state: 1.0 / (2.0 + state.n_iter), max_iter=N_STEPS,
+        )  # fmt: skip
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    vectors = peak / (8 * SIZE)
+    assert vectors < 15, f"{vectors:.1f} vectors of the size of the iterate"
+    assert largest <= (1 + N_STEPS) * (100 if kind == "choices" else 1000)
+    assert np.all(np.diff(result.history["n_atoms_x"]) <= 1) if variant != "fw" else True
+    if variant == "pairwise":
+        assert len(result.atoms_x) > 10
+        x = np.zeros(SIZE)
+        for atom, weight in zip(result.atoms_x, result.weights_x):
+            atom.add_to(x, weight)
+        np.testing.assert_allclose(x, result.x_last, rtol=0, atol=1e-12)
+
+
+def test_it_finds_what_the_listed_vertices_have(rng):
+    """In small dimensions, against the hull of all vertices."""
+    size, length = 8, 3
+    vertices = np.array([Window(size, i, length).to_array() for i in range(size - length + 1)])
+    M = rng.normal(size=(size, size))
+    options = {"tol": 1e-3, "max_iter": 100_000, "step_size": "universal"}
+    own = solve_matrix_game(M, domain_x=Windows(size, length), domain_y=Windows(size, length),
+                            **options)  # fmt: skip
+    hull = domains.ConvexHull(vertices)
+    listed = solve_matrix_game(M, domain_x=hull, domain_y=hull, **options)
+    assert own.success
+    assert listed.success
+    assert own.lower <= listed.upper + 1e-12
+    assert listed.lower <= own.upper + 1e-12

@@ -1,0 +1,106 @@
+"""The decisions that all Frank-Wolfe methods share, compiled or not."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_fw._kernels.common import compiled_rules, step_rules
+from sklearn_fw._kernels.common.step_rules import AWAY, FW, HYBRID, PAIRWISE
+from sklearn_fw._kernels.graphs import trw
+from sklearn_fw._kernels.structured import block_rules, blocks
+
+SLOPES = st.floats(-2.0, 10.0) | st.sampled_from([0.0, 1.0])
+SHARES = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0])
+
+
+@settings(deadline=None, max_examples=200)
+@given(data=st.data(), slopes=st.tuples(SLOPES, SLOPES), share=SHARES)
+def test_compiled_decisions_are_the_plain_ones(data, slopes, share):
+    step = data.draw(st.sampled_from([FW, PAIRWISE, AWAY, HYBRID]))
+    kind, n_active = data.draw(st.sampled_from([FW, PAIRWISE, AWAY])), data.draw(st.integers(1, 3))
+    calls = [
+        ("considers", (step, kind, *slopes, n_active)),
+        ("slope_and_limit", (kind, *slopes, share)),
+        ("short_step", (slopes[0], data.draw(st.floats(0.0, 5.0)), max(share, 0.1))),
+        ("open_loop_step", (float(data.draw(st.integers(0, 99))), 3.0, max(share, 0.1))),
+    ]
+    for name, arguments in calls:
+        plain = getattr(step_rules, name)(*arguments)
+        assert getattr(compiled_rules, name)(*arguments) == plain, name
+    alpha = np.array(data.draw(st.lists(SHARES, min_size=3, max_size=3))) + 0.1
+    alpha /= alpha.sum()
+    slot, away = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))
+    limit = step_rules.slope_and_limit(kind, 0.0, 0.0, alpha[away])[1]
+    arguments = 3, kind, slot, away, min(share, 1.0) * limit, limit
+    one, other = alpha.copy(), alpha.copy()
+    dropped = step_rules.move_mass(one, *arguments)
+    assert compiled_rules.move_mass(other, *arguments) == dropped
+    np.testing.assert_array_equal(one, other)
+    assert one.min() >= -1e-15
+    assert one.sum() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_compiled_loops_use_these_and_no_others():
+    for module in (block_rules, blocks, trw):
+        for name in ("considers", "move_mass", "slope_and_limit"):
+            assert getattr(module, name) is getattr(compiled_rules, name)
+    assert block_rules.short_step is compiled_rules.short_step
+
+
+def test_ties_and_ends():
+    assert step_rules.considers(AWAY, FW, 1.0, 1.0, 2)  # of equal ones, towards
+    assert not step_rules.considers(AWAY, AWAY, 1.0, 1.0, 2)
+    assert step_rules.considers(AWAY, AWAY, 0.0, 1.0, 2)
+    assert not step_rules.considers(AWAY, AWAY, 0.0, 1.0, 1)  # one atom cannot be left
+    assert [step_rules.considers(HYBRID, kind, 0.0, 0.0, 2) for kind in range(3)] == [True] * 3
+    assert step_rules.slope_and_limit(AWAY, 1.0, 2.0, 1.0) == (2.0, math.inf)
+    assert step_rules.slope_and_limit(PAIRWISE, 1.0, 2.0, 0.25) == (3.0, 0.25)
+    assert step_rules.short_step(-1.0, 1.0, 1.0) == 0.0
+    assert step_rules.short_step(1.0, 0.0, 1.0) == 1.0
+    assert step_rules.short_step(1.0, 0.0, math.inf) == math.inf
+    assert step_rules.short_step(1.0, 4.0, 1.0) == 0.25
+    alpha = np.array([0.5, 0.5])
+    assert not step_rules.move_mass(alpha, 2, PAIRWISE, 1, 1, 0.5, 0.5)  # nothing to move
+    np.testing.assert_array_equal(alpha, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("kind", [FW, AWAY, PAIRWISE])
+def test_corrections_take_the_steps_of_the_rules(kind, rng):
+    """One step of TRW's compiled correction, and the same step made of the rules."""
+    n_atoms, size = 5, 6
+    energy = trw.Energy(rng.normal(size=size), np.ones(size), np.full(size, 0.5), 0.0)
+    labels = rng.integers(2, size=(n_atoms - 1, size // 2))
+    places = 2 * np.arange(size // 2) + labels
+    atoms = trw.Atoms(
+        np.concatenate([[0], size + (size // 2) * np.arange(n_atoms)]),
+        np.concatenate([np.arange(size), places.ravel()]).astype(np.int32),
+        np.array([0] + [-1] * (n_atoms - 1)), energy.uniform.copy(),
+    )  # fmt: skip
+    table = np.zeros((n_atoms, size))
+    table[0] = energy.uniform
+    np.put_along_axis(table[1:], places, 1.0, axis=1)
+    delta, seen = 0.05, set()
+    for _ in range(30):
+        alpha = rng.dirichlet(np.full(n_atoms, 0.5))
+        contracted = (1 - delta) * table + delta * energy.uniform
+        mu, expected = alpha @ contracted, alpha.copy()
+        scores = table @ (energy.theta - energy.entropy * (1.0 + np.log(mu)))
+        best, worst, mean = np.argmax(scores), np.argmin(scores), alpha @ scores
+        gap, away_gap = (1 - delta) * (scores[best] - mean), (1 - delta) * (mean - scores[worst])
+        chosen = kind
+        if kind == AWAY and not step_rules.considers(AWAY, AWAY, gap, away_gap, n_atoms):
+            chosen = FW
+        seen.add(chosen)
+        ends = {
+            FW: (contracted[best], mu), AWAY: (mu, contracted[worst]),
+            PAIRWISE: (contracted[best], contracted[worst]),
+        }  # fmt: skip
+        limit = step_rules.slope_and_limit(chosen, gap, away_gap, alpha[worst])[1]
+        gamma = trw.search(energy, mu, ends[chosen][0] - ends[chosen][1], limit)
+        step_rules.move_mass(expected, n_atoms, chosen, best, worst, gamma, limit)
+        trw.correct(energy, atoms, alpha, delta, mu, kind, 0.0, 1)
+        np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-10)
+    assert seen == ({FW, AWAY} if kind == AWAY else {kind})
