@@ -21,6 +21,7 @@ from sklearn_fw.inference import BestOf, Elimination, Enumeration, TreeMaxProduc
 from sklearn_fw.structured import ChainModel, PartModel
 from sklearn_fw.structured._blocks._parts import PartBlocks
 from sklearn_fw.structured._solvers._visits import visit_blocks
+from sklearn_fw.task_losses import MatrixLoss
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -320,6 +321,32 @@ def test_a_line_is_a_chain(rng):
         for one, other in marginals:
             np.testing.assert_allclose(one, other, **CLOSE)
         assert own.score(inputs, y) == chain.score(inputs, y)
+
+
+def test_costs_of_each_kind_of_node(rng):
+    """A matrix of costs per kind trains and judges."""
+    _, X, y = make_kinds(rng)
+    of_tags = np.array([[0.0, 1.0, 4.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    of_labels = np.array([[0.0, 3.0], [1.0, 0.0]])
+    problem = Listed(Kinds(), X, y)
+    losses = [
+        np.array([
+            of_tags[list(truth[:-1]), list(states[:-1])].sum() + of_labels[truth[-1], states[-1]]
+            for states in outputs
+        ])
+        for truth, outputs in zip(y, problem.outputs)
+    ]  # fmt: skip
+    value = solve_structured_svm(problem.psi, losses, problem.weight, problem.lam)[1]
+    svm = StructuredSVM(
+        Kinds(MatrixLoss([of_tags, of_labels])), solver="bcpfw", C=1.0, tol=1e-3, max_iter=5000
+    ).fit(X, y)
+    assert svm.converged_
+    assert svm.dual_objective_ <= value <= svm.objective_ <= value * 1.001
+    judged = [
+        own[outputs.index(tuple(predicted.tolist()))]
+        for own, outputs, predicted in zip(losses, problem.outputs, svm.predict(X))
+    ]
+    np.testing.assert_allclose(svm.loss(X, y), judged, rtol=1e-12)
 
 
 @budget_may_end

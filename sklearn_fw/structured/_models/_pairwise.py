@@ -82,12 +82,13 @@ class PairwiseModel(StructuredModel):
         """Whether the loss of the training is a sum over nodes."""
         return self._training_loss.decomposes
 
-    def _truth_of(self, states, node_start):
+    def _truth_of(self, states, node_start, X=None):
+        """What losses see of true outputs; inputs know of which kinds nodes are."""
         return Truth(states, node_start, (self._state_labels,))
 
-    def _costs(self, states, node_start):
+    def _costs(self, states, node_start, X=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
-        costs = costs_of(self._training_loss, self._truth_of(states, node_start))
+        costs = costs_of(self._training_loss, self._truth_of(states, node_start, X))
         if self.class_weight is None:
             return costs
         weights = np.append(self.class_weight_, 1.0)  # the last is of unknown labels
@@ -165,7 +166,7 @@ class PairwiseModel(StructuredModel):
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
-        costs = self._costs(states, rows.node_start)
+        costs = self._costs(states, rows.node_start, X)
         parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -269,13 +270,13 @@ class PairwiseModel(StructuredModel):
             values.append(found)
         return outputs, values
 
-    def _losses(self, y_true, y, training=False):
+    def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
-        states, truth = self._encode(y, node_start), self._truth_of(true, node_start)
+        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, X)
         if training:
-            return self._costs(true, node_start).losses(truth, states)
+            return self._costs(true, node_start, X).losses(truth, states)
         if self._judging_loss._has_value:
             return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
@@ -433,7 +434,7 @@ class PairwiseModel(StructuredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start)
+        costs = self._costs(states, node_start, [x])
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)

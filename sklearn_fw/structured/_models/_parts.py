@@ -231,8 +231,12 @@ class PartModel(PairwiseModel):
     def _state_labels(self):
         return np.arange(self.n_states_)
 
-    def _truth_of(self, states, node_start):
-        return Truth(states, node_start, (self._state_labels,))
+    def _truth_of(self, states, node_start, X=None):
+        if X is None or len(self.states_) == 1:
+            return Truth(states, node_start, (self._state_labels,))
+        counts = [[rows.shape[0] for rows in sample.nodes] for sample in self._read_all(X)]
+        kind = np.repeat(np.tile(np.arange(len(self.states_)), len(counts)), np.ravel(counts))
+        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind)
 
     def unpack(self, w):
         """Name the parts of a weight vector.
