@@ -95,7 +95,7 @@ def test_known_optima(name, variant, rng):
     domain = DOMAINS[name]
     vertices = vertices_of(domain, rng)
     for center in (vertices.mean(axis=0), rng.normal(size=domain.size)):
-        best, tol = nearest_value(vertices, center), 1e-2 if variant == "fw" else 1e-7
+        best, tol = nearest_value(vertices, center), 5e-2 if variant == "fw" else 1e-7
         method, status, _, history = run(Distance(center), domain, tol=tol, variant=variant)
         assert status is Status.CONVERGED
         errors = np.array(history["objective"]) - best
@@ -249,7 +249,7 @@ def test_the_min_norm_point_asks_far_less(rng):
 
 
 class Careless(Simplex):
-    """Answers with the second best vertex, and knows by how much it may fail."""
+    """Answers with the second best vertex, and knows something that none falls below."""
 
     def __init__(self, size, bounded=True):
         super().__init__(size)
@@ -259,23 +259,40 @@ class Careless(Simplex):
         places = np.argsort(gradient, kind="stable")
         atom = DenseAtom(np.eye(self.size)[places[1]])
         atom.value = float(gradient[places[1]])
-        atom.bound = atom.value - 0.3 if self.bounded else -np.inf
+        atom.bound = float(gradient[places[0]]) - 0.1 if self.bounded else -np.inf
         return atom
 
 
 def test_certificates_of_inexact_oracles_count_their_bounds(rng):
     center = rng.normal(size=5)
     best = 0.5 * np.sum((Simplex(5).project(center) - center) ** 2)
-    # Its answers are worse than its own iterates in the end, so that it is not asked for long.
-    method, _, _, history = run(Distance(center), Careless(5), tol=0.0, max_iter=2, variant="fw")
-    gaps, estimates = np.array(history["dual_gap"]), np.array(history["estimated_gap"])
-    np.testing.assert_allclose(gaps - estimates, 0.3, rtol=1e-12)
-    assert method.value - best <= gaps[-1]
     *_, history = run(
-        Distance(center), Careless(5, bounded=False), tol=0.0, max_iter=2, variant="fw"
+        Distance(center), Careless(5), tol=0.0, max_iter=20, variant="fw", step="universal"
+    )
+    gaps, estimates = history["dual_gap"], history["estimated_gap"]
+    errors = history["objective"] - best
+    assert np.all(gaps >= np.maximum(estimates, errors) + 0.1 - 1e-12)
+    assert np.any(estimates < errors)  # which without the bound would be taken for a certificate
+    *_, history = run(
+        Distance(center), Careless(5, bounded=False), tol=0.0, max_iter=20, variant="fw"
     )
     assert "dual_gap" not in history
-    assert len(history["estimated_gap"]) == 2
+    assert len(history["estimated_gap"]) == 20
+
+
+def test_bounds_of_approximate_oracles_certify(rng):
+    """Local search has no bound, messages have one that may be loose."""
+    edges = list(itertools.combinations(range(5), 2))
+    exact = MarginalPolytope([2] * 5, edges)
+    center = rng.normal(size=exact.size)
+    _, status, _, history = run(Distance(center), exact, tol=1e-6)
+    assert status is Status.CONVERGED
+    best = history["objective"][-1]
+    rough = MarginalPolytope([2] * 5, edges, "trws")
+    *_, history = run(Distance(center), rough, tol=0.0, max_iter=40, variant="pairwise")
+    known = np.isfinite(history["dual_gap"])
+    assert known.any()
+    assert np.all((history["objective"] - best <= history["dual_gap"] + 1e-6)[known])
 
 
 def test_rank_one_atoms_are_stepped_on(rng):
@@ -292,10 +309,10 @@ def test_rank_one_atoms_are_stepped_on(rng):
     U, s, V = np.linalg.svd(center.reshape(3, 4), full_matrices=False)
     nearest = U * L1Ball(3).project(s) @ V
     start = RankOneAtom([1.0, 0, 0], [1.0, 0, 0, 0])
-    method, status, _, _ = run(Distance(center), NuclearBall(), tol=1e-5, start=start)
+    method, status, _, _ = run(Distance(center), NuclearBall(), tol=1e-3, start=start)
     assert status is Status.CONVERGED
     assert all(isinstance(atom, RankOneAtom) for atom in method.iterate.active.atoms)
-    np.testing.assert_allclose(method.iterate.point, nearest.ravel(), rtol=0, atol=5e-3)
+    np.testing.assert_allclose(method.iterate.point, nearest.ravel(), rtol=0, atol=5e-2)
 
 
 def test_objectives_of_users_are_checked():
@@ -311,7 +328,7 @@ def test_objectives_of_users_are_checked():
         run(Distance(np.zeros(3)), Simplex(3), tol=0.0, start=[1.0, 1.0, 0.0])
     backwards = type("Backwards", (Simplex,), {"lmo": lambda s, g: Simplex(3).lmo(-g)})(3)
     with pytest.raises(ValueError, match="worse than the current one"):
-        run(Distance([0.0, 1.0, 2.0]), backwards, tol=0.0, start=[0.0, 1.0, 0.0])
+        run(Distance([0.0, 1.0, 2.0]), backwards, tol=0.0, start=[0.0, 0.0, 1.0])
     ball = L2Ball(3)
     method, status, *_ = run(Distance(np.full(3, 2.0)), ball, tol=1e-3, variant="fw")
     assert status is Status.CONVERGED

@@ -152,8 +152,9 @@ def _is_outside(domain, point, tol):
 
 
 def check_answer(atom, name, gradient, point):
-    """Refuse an answer that is worse than another point of the domain."""
-    loss = atom.dot(gradient) - gradient @ point
+    """Refuse an answer that is worse than another point of the domain by more than it admits."""
+    lowest = atom.dot(gradient) if atom.bound is None else atom.bound
+    loss = lowest - gradient @ point
     if loss <= 0.0:
         return
     size = np.abs(gradient) @ (np.abs(atom.to_array()) + np.abs(point))
