@@ -160,7 +160,7 @@ def test_function_and_estimators_are_one():
         (thin.values_, thin.scores_, thin.C_),
         (search.values_, search.scores_, search.best_value_),
     ):
-        np.testing.assert_array_equal(values, found.values)
+        np.testing.assert_array_equal(values, found.param_values)
         np.testing.assert_array_equal(scores, found.scores)
         assert best == found.best_value == found.best_estimator.C
     assert found.scores.shape == (3, 4)
