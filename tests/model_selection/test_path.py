@@ -73,12 +73,8 @@ def test_error_names_every_estimator_with_a_path():
             assert name.rpartition(".")[2] in str(caught.value)
 
 
-def test_one_function_at_all_doors():
-    from sklearn_fw import model_selection, structured
-
-    for name in ("regularization_path", "RegularizationPath", "RegularizationPathDisplay"):
-        assert getattr(structured, name) is getattr(model_selection, name)
-    assert sklearn_fw.regularization_path is model_selection.regularization_path
+def test_the_front_door_has_the_same_function():
+    assert sklearn_fw.regularization_path is regularization_path
 
 
 def test_all_paths_have_one_interface():
