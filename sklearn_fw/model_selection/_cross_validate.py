@@ -70,8 +70,8 @@ def cross_validate_path(
     -------
     result : Bunch
         ``param_values`` that were judged, from strong to weak regularization; their ``scores`` on
-        the held-out parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest mean
-        score: the most regularized run of equal ones, and of it the one in the middle;
+        the held-out parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest
+        mean score: the most regularized run of equal ones, and of it the one in the middle;
         ``best_estimator``, fitted on all data; ``paths`` of the folds, and None, or None and the
         ``path`` on all data, for a grid.
 
