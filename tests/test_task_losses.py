@@ -226,7 +226,9 @@ def test_links(seed, n_rows, n_columns, normalize, false, missed):
         most = missed * true.sum() + false * min(true.shape)
         value = (missed * missing + false * wrong) / (most if normalize and most else 1.0)
         np.testing.assert_allclose(loss.value(true, made), value, rtol=1e-12)
-        np.testing.assert_allclose(costs.losses(truth, made.ravel())[0], value, rtol=1e-12)
+        np.testing.assert_allclose(
+            costs.losses(truth, made.ravel().astype(int))[0], value, rtol=1e-12
+        )
         np.testing.assert_allclose(np.sum(pairs * made) + constant, value, rtol=1e-9, atol=1e-12)
         values.append(value)
     assert max(values) <= loss.largest(truth)[0] * (1 + 1e-12)

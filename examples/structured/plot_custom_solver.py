@@ -22,6 +22,7 @@ import numpy as np
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_digit_words
+from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import BlockFrankWolfe, Solver
 
 
@@ -95,7 +96,12 @@ axes.legend()
 plt.show()
 
 # %%
-# The same class trains any other model and oracle: here matchings, and chains whose oracle is a
-# function.
+# The same class trains with any other oracle, here a function, and any other model, here one label
+# per sample.
 
-print(StructuredSVM(solver=PlainSubgradient(), C=1.0, max_iter=5).fit(np.eye(3), [0, 1, 2]).coef_)
+settings = {"solver": PlainSubgradient(), "max_iter": 5, "random_state": 0}
+by_function = StructuredSVM("chain", oracle=Viterbi().argmax, C=0.05, **settings)
+letters, labels = np.concatenate(X[:50]), np.concatenate(y[:50])
+by_letter = StructuredSVM("multiclass", C=0.05, **settings)
+print(f"words {by_function.fit(X[:50], y[:50]).score(words.X_test, words.y_test):.3f}", end=", ")
+print(f"letters {by_letter.fit(letters, labels).score(letters, labels):.3f}")

@@ -8,9 +8,8 @@ import numpy as np
 
 from .._budget import time_budget
 from ..inference._oracles import BestOf, TreeMaxProduct
-from ..inference._oracles._elimination import Elimination
+from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
-from ..inference._scores import is_forest
 from ._estimator import Inference
 
 __all__ = ["Choice", "choose", "choose_oracle", "exact_inference", "require_allowed"]
@@ -34,14 +33,13 @@ def choose(mrf, time_limit=math.inf):
     method that asks for best labellings is content with so few: so where it is possible to
     eliminate at all, and in time, sums are taken.
     """
-    if is_forest(mrf.edges, mrf.n_variables):
-        return Choice(TreeMaxProduct(), True, "exact by message passing: the graph has no cycles")
-    elimination = Elimination()  # keeps the plan that it makes to answer
     scores = mrf.scores()
-    seconds = elimination.cost(scores)
-    size = f"tables of up to {elimination.largest_table(scores):,} numbers"
+    oracle, seconds = exact_oracle(scores)
+    if isinstance(oracle, TreeMaxProduct):
+        return Choice(oracle, True, "exact by message passing: the graph has no cycles")
+    size = f"tables of up to {oracle.largest_table(scores):,} numbers"
     if seconds <= min(time_limit, sys.float_info.max):
-        return Choice(elimination, True, f"exact by elimination: {size}, about {seconds:.2g} s")
+        return Choice(oracle, True, f"exact by elimination: {size}, about {seconds:.2g} s")
     if math.isfinite(seconds):
         why = f"elimination needs about {seconds:.2g} s, time_limit is {time_limit:.2g}"
     else:

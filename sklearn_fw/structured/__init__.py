@@ -6,6 +6,7 @@ from ._models import (
     MatchingModel,
     MulticlassModel,
     MultilabelModel,
+    PartModel,
     ScoredModel,
     StructuredModel,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",
+    "PartModel",
     "Perceptron",
     "RadiusPath",
     "SaddlePointFrankWolfe",

@@ -166,7 +166,8 @@ def _fit_without(model, oracle, fold, C, rng):
     method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
     outcome = drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
     gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]
-    losses = model._losses(fold.y, model._predict(fold.X, method.weights(), oracle)[0])
+    predicted = model._predict(fold.X, method.weights(), oracle)[0]
+    losses = model._losses(fold.y, predicted, X=fold.X)
     return losses, gap / objective if objective > 0.0 else 0.0
 
 

@@ -118,7 +118,7 @@ class Predictions:
                 f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"
             )
         if has_parts(self.model_):
-            return self.model_._losses(y, predicted)
+            return self.model_._losses(y, predicted, X=X)
         pairs = enumerate(zip(y, predicted, strict=True))
         model = CheckedModel(self.model_)
         return np.array([model.loss_between(i, a, b) for i, (a, b) in pairs])

@@ -59,8 +59,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         Sequences and sets of labels are trained by the number of wrong labels and judged by their
         share, if nothing else is said.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
-        Inference on part scores, see `sklearn_fw.inference`. "auto" takes the model's own. A model
-        without part scores brings its own inference and needs "auto".
+        Inference on the scores of the model, see `sklearn_fw.inference`. "auto" takes the model's
+        own. A model that is neither a `PartModel` nor a `ScoredModel` nor built in brings its own
+        inference and needs "auto".
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",

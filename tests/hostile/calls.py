@@ -202,6 +202,7 @@ UNCALLED = {
         "abstract; a class of the user stands for it in the solvers"
     ),
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
+    r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",
     r"structured\.ScoredModel(\.\w+)?": "abstract; MatchingModel has its methods",
     r"structured\.StructuredModel(\.\w+)?": "abstract; `Ranking` stands for it in StructuredSVM",
     r"task_losses\.TaskLoss(\.\w+)?": "abstract; `distance` stands for it in FunctionLoss",

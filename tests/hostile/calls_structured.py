@@ -374,7 +374,6 @@ def of_models():
                 "output_key": {"y": truth}, "project": {"x": x, "p": z, **tol},
                 "z_diameter": {"x": x, "geometry": "euclidean"}, "z_size": {"x": x},
             }  # fmt: skip
-            arguments.pop("default_oracle")
         arguments = {name: a for name, a in arguments.items() if hasattr(model, name)}
         found += methods(
             model, functools.partial(copy.deepcopy, made), arguments,

@@ -6,7 +6,7 @@ n_states^2,), of any two points of a block.
 
 from .._jit import inner, njit
 from .blocks import values_of_block
-from .parts import add_to_weights, apply_adjoint, labels_value, take_step
+from .parts import add_pairs, add_to_weights, apply_adjoint, labels_value, take_step
 
 
 @njit
@@ -15,6 +15,14 @@ def values(parts, dual, corners, i, scratch):
     current = values_of_block(parts, dual, corners, i, scratch)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
     return current, labels_value(parts, dual.w, i, truth, scratch)
+
+
+@njit
+def corner(parts, i, labels, nodes, tables):
+    """Marginals of a labelling, into arrays of zeros."""
+    for t in range(labels.size):
+        nodes[t, labels[t]] = 1.0
+    add_pairs(parts.mix, parts, i, labels, 1.0, tables)
 
 
 @inner

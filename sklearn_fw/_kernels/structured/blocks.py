@@ -35,6 +35,7 @@ from .block_rules import (
     table_is_full,
 )
 from .parts import (
+    add_pairs,
     add_to_weights,
     apply_adjoint,
     block_argmax,
@@ -44,6 +45,7 @@ from .parts import (
     labels_loss,
     labels_value,
     move_marginals,
+    tables_of,
     take_step,
 )
 
@@ -111,9 +113,11 @@ def values_of_block(parts, dual, corners, i, scratch):
     for t in range(parts.node_start[i + 1] - start):
         for c in range(size):
             values[c] += scratch.scores[t, corners.labels[start + t, c]]
-    for e in range(parts.edge_start[i], parts.edge_stop[i]):
-        table = dual.w.tables[parts.edge_table[e]]
-        child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
+    edge_table, tables = tables_of(parts.mix, parts, dual.w, i, scratch)
+    first = parts.edge_start[i]
+    for e in range(edge_table.size):
+        table = tables[edge_table[e]]
+        child, parent = start + parts.edges[first + e, 0], start + parts.edges[first + e, 1]
         for c in range(size):
             values[c] += table[corners.labels[child, c], corners.labels[parent, c]]
     return current
@@ -332,15 +336,11 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
 @njit
 def set_to_truth(parts, dual):
     """All mass of every block on its true output."""
-    n_states = parts.cost.shape[1]
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
             dual.nodes[t, parts.truth[t]] = 1.0
-        for e in range(parts.edge_start[i], parts.edge_stop[i]):
-            child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
-            row = parts.edge_table[e] * n_states + parts.truth[child]
-            dual.tables[i, row * n_states + parts.truth[parent]] += 1.0
+        add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, dual.tables[i])
 
 
 @njit
@@ -355,13 +355,10 @@ def scale_to_truth(parts, dual, factor):
             dual.nodes[t, k] *= factor
         dual.nodes[t, true] += 1.0 - factor
     for i in range(parts.weight.size):
-        start = parts.node_start[i]
+        truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
         for a in range(dual.tables.shape[1]):
             dual.tables[i, a] *= factor
-        for e in range(parts.edge_start[i], parts.edge_stop[i]):
-            child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
-            row = parts.edge_table[e] * n_states + parts.truth[child]
-            dual.tables[i, row * n_states + parts.truth[parent]] += 1.0 - factor
+        add_pairs(parts.mix, parts, i, truth, 1.0 - factor, dual.tables[i])
         dual.loss[i] *= factor
 
 
@@ -396,7 +393,6 @@ def losses_of(parts, labels):
 @njit
 def marginals_of_corners(parts, dual, corners):
     """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
-    n_states = parts.cost.shape[1]
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         size = corners.size[i]
@@ -411,10 +407,8 @@ def marginals_of_corners(parts, dual, corners):
             dual.loss[i] += parts.weight[i] * alpha * corners.loss[i, c]
             for t in range(start, stop):
                 dual.nodes[t, corners.labels[t, c]] += alpha
-            for e in range(parts.edge_start[i], parts.edge_stop[i]):
-                child, parent = start + parts.edges[e, 0], start + parts.edges[e, 1]
-                row = parts.edge_table[e] * n_states + corners.labels[child, c]
-                dual.tables[i, row * n_states + corners.labels[parent, c]] += alpha
+            labels = corners.labels[start:stop, c]
+            add_pairs(parts.mix, parts, i, labels, alpha, dual.tables[i])
 
 
 # ---- primal baselines --------------------------------------------------------------------------

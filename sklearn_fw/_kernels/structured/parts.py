@@ -18,6 +18,11 @@ from .._jit import inner, njit
 from ..common.vectors import dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
+from .edge_mix import add_mixed_pair, mix_tables
+
+# Score of a state that a node lacks: finite, because its mass of zero is multiplied with it, and
+# so low that no sum of other scores makes up for it.
+LACKING = -1e300
 
 
 class Parts(NamedTuple):
@@ -34,6 +39,8 @@ class Parts(NamedTuple):
     edge_stop: np.ndarray  # (n,)
     edges: np.ndarray  # (n_edges, 2) int64: child, parent within the sample, as in tree.py
     edge_table: np.ndarray  # (n_edges,) int64
+    mix: object  # `EdgeMix` of all edges in place of edge_table; None where none is needed
+    n_own: object  # (n_nodes,) states that a node has; None where all have n_states
     exhaustive: bool  # the oracle tries all labellings (small graphs with cycles)
     truth: np.ndarray  # (n_nodes,) int32
     node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
@@ -85,6 +92,8 @@ class Scratch(NamedTuple):
     touched: np.ndarray  # (most attributes,) attributes with a nonzero row
     clock: np.ndarray  # (2,) clock, number of touched attributes
     values: np.ndarray  # (capacity,) H_i of each corner
+    edge_numbers: np.ndarray  # (most edges,) 0, 1, 2, ...; empty without a mix
+    edge_tables: np.ndarray  # (most edges, n_states, n_states) tables of a mix
 
 
 # ---- scores and values -------------------------------------------------------------------------
@@ -114,6 +123,49 @@ def block_scores(parts, w, i, loss_weight, scratch):
             for k in range(n_states):
                 out[k] += factor * cost[k]
 
+    _score_edges(parts.mix, parts, w, i, scratch)
+    _leave_out(parts.n_own, parts, i, scratch)
+
+
+@inner
+def _score_edges(mix, parts, w, i, scratch):
+    """Tables of all edges, where they are sums."""
+    if mix is None:
+        return
+    mix_tables(mix, parts.edge_start[i], parts.edge_stop[i], w.tables, scratch.edge_tables)
+
+
+@inner
+def _leave_out(n_own, parts, i, scratch):
+    """Scores of the states that nodes lack."""
+    if n_own is None:
+        return
+    start = parts.node_start[i]
+    for t in range(parts.node_start[i + 1] - start):
+        for k in range(n_own[start + t], parts.cost.shape[1]):
+            scratch.scores[t, k] = LACKING
+
+
+@inner
+def tables_of(mix, parts, w, i, scratch):
+    """Number of the table of each edge of block i, and the tables, after `block_scores`."""
+    if mix is None:
+        return parts.edge_table[parts.edge_start[i] : parts.edge_stop[i]], w.tables
+    n_edges = parts.edge_stop[i] - parts.edge_start[i]
+    return scratch.edge_numbers[:n_edges], scratch.edge_tables
+
+
+@inner
+def add_pairs(mix, parts, i, labels, factor, out):
+    """``out += factor`` times the pairs of a labelling, summed into flat tables."""
+    n_states = parts.cost.shape[1]
+    for e in range(parts.edge_start[i], parts.edge_stop[i]):
+        a, b = labels[parts.edges[e, 0]], labels[parts.edges[e, 1]]
+        if mix is None:
+            out[(parts.edge_table[e] * n_states + a) * n_states + b] += factor
+        else:
+            add_mixed_pair(mix, e, a, b, factor, n_states, out)
+
 
 @njit
 def labels_value(parts, w, i, labels, scratch):
@@ -124,9 +176,11 @@ def labels_value(parts, w, i, labels, scratch):
     for t in range(parts.node_start[i + 1] - start):
         value += scratch.scores[t, labels[t]]
         differs = differs or labels[t] != parts.truth[start + t]
-    for e in range(parts.edge_start[i], parts.edge_stop[i]):
-        child, parent = parts.edges[e, 0], parts.edges[e, 1]
-        value += w.tables[parts.edge_table[e], labels[child], labels[parent]]
+    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
+    first = parts.edge_start[i]
+    for e in range(edge_table.size):
+        child, parent = parts.edges[first + e, 0], parts.edges[first + e, 1]
+        value += tables[edge_table[e], labels[child], labels[parent]]
     return value + parts.whole_cost if differs else value
 
 
@@ -163,12 +217,12 @@ def block_argmax(parts, w, i, whole_cost, scratch):
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     n_nodes = stop - start
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table = parts.edge_table[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
     scores, labels = scratch.scores[:n_nodes], scratch.labels[:n_nodes]
     if parts.exhaustive:
-        value = enumerate_argmax(scores, edges, edge_table, w.tables, labels)
+        value = enumerate_argmax(scores, edges, edge_table, tables, labels)
     else:
-        value = tree_argmax(scores, edges, edge_table, w.tables, labels, scratch.messages)
+        value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
     if whole_cost == 0.0:
         return value
     truth = parts.truth[start:stop]
@@ -180,9 +234,9 @@ def block_argmax(parts, w, i, whole_cost, scratch):
         number = 0
         for t in range(n_nodes):
             number = number * scores.shape[1] + truth[t]
-        loss = value - enumerate_argmax(scores, edges, edge_table, w.tables, labels, number)
+        loss = value - enumerate_argmax(scores, edges, edge_table, tables, labels, number)
     else:
-        loss = tree_runner_up(scores, edges, edge_table, w.tables, labels, scratch.messages)
+        loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
     if loss < whole_cost:
         return value - loss + whole_cost
     labels[:] = truth
@@ -224,13 +278,10 @@ def build_direction(parts, dual, i, kind, plus, minus, scratch):
     delta, mass = scratch.delta_tables, dual.tables[i]
     for a in range(delta.size):
         delta[a] = sign * mass[a]
-    for e in range(parts.edge_start[i], parts.edge_stop[i]):
-        child, parent = parts.edges[e, 0], parts.edges[e, 1]
-        table = parts.edge_table[e] * n_states
-        if kind != AWAY:
-            delta[(table + plus[child]) * n_states + plus[parent]] += 1.0
-        if kind != FW:
-            delta[(table + minus[child]) * n_states + minus[parent]] -= 1.0
+    if kind != AWAY:
+        add_pairs(parts.mix, parts, i, plus, 1.0, delta)
+    if kind != FW:
+        add_pairs(parts.mix, parts, i, minus, -1.0, delta)
 
 
 @inner

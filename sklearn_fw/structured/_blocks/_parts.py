@@ -17,14 +17,15 @@ from ..._kernels.structured.parts import (
 from ..._threads import chunks, n_threads, parallel
 from ...inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ...inference._oracles._checked import name_of
+from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
-from .._models._part_scores import Graph, pairwise_scores
+from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
+from ._stored_corners import StoredCorners
 
-# Oracles whose loop is inside the compiled pass; any other object is called from Python.
+# Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
+# object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)
-# Enumeration too, while it costs less than the way through Python.
-FEW_LABELINGS = 4096
 
 
 class PartBlocks(Blocks):
@@ -41,9 +42,13 @@ class PartBlocks(Blocks):
     """
 
     def __init__(self, parts, oracle, n_jobs=None):
-        largest = parts.node_cost * parts.cost.max(axis=1)[parts.cost_row]
-        losses = np.add.reduceat(largest, parts.node_start[:-1]) + parts.whole_cost
         n_states = parts.cost.shape[1]
+        largest = parts.cost.max(axis=1)[parts.cost_row]
+        if parts.n_own is not None:
+            is_own = np.arange(n_states) < parts.n_own[:, None]
+            largest = np.where(is_own, parts.cost[parts.cost_row], 0.0).max(axis=1)
+        starts = parts.node_start[:-1]
+        losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.whole_cost
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = _mean_square(parts)
@@ -51,17 +56,22 @@ class PartBlocks(Blocks):
         self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
         self._n_jobs = n_jobs
         self.singles = None  # what exact steps want to know, once they are asked for
-        self._graph = Graph(parts.edges, parts.edge_table, parts.edge_stop)
+        self._graph = Graph(
+            parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
+        )
         self.oracle = oracle
         self.is_compiled = type(oracle) in COMPILED or self._parts.exhaustive
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
-        self.single = of_one_node and self.is_compiled and parts.whole_cost == 0.0
+        plain = of_one_node and parts.n_own is None and parts.whole_cost == 0.0
+        self.single = plain and self.is_compiled
         self.exact = bool(getattr(oracle, "exact", False))
         # A chain oracle on another graph is refused here, not by a wrong answer later.
-        nothing = np.zeros((parts.node_start[1], n_states))
         tables = np.zeros((parts.n_tables, n_states, n_states))
-        if not isinstance(oracle, CallableOracle):
-            oracle.argmax(pairwise_scores(nothing, tables, self._graph, parts.edge_stop[0]))
+        own_graphs = type(oracle) in COMPILED and np.any(parts.edge_start)
+        for i in range(self.n_blocks if own_graphs else 1):
+            nothing = np.zeros((np.diff(parts.node_start[i : i + 2])[0], n_states))
+            if not isinstance(oracle, CallableOracle):
+                oracle.argmax(self._graph.scores(i, nothing, tables))
 
     # ---- state -----------------------------------------------------------------------------------
 
@@ -106,6 +116,8 @@ class PartBlocks(Blocks):
         n_nodes = np.diff(parts.node_start).max()
         n_rows = np.diff(parts.row_start).max()
         n_attributes = np.diff(parts.attribute_start).max(initial=0)
+        mixed = parts.mix is not None
+        n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
         return Scratch(
             scores=scores,
@@ -122,6 +134,8 @@ class PartBlocks(Blocks):
             touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
             values=np.zeros(self._corners.alpha.shape[1] if self.explicit else 0),
+            edge_numbers=np.arange(n_edges),
+            edge_tables=np.zeros((n_edges, n_states, n_states)),
         )
 
     def grow(self):
@@ -148,6 +162,7 @@ class PartBlocks(Blocks):
         """One oracle call; see `Blocks.answer`."""
         self.counts[CALLS] += 1
         here, view = self._nodes_of(i), self._view(np.ascontiguousarray(w))
+        loss_weight = float(loss_weight)
         parts = self._with_loss(loss_weight)
         if self.is_compiled:
             hinge, current, labels = self._answers
@@ -182,11 +197,10 @@ class PartBlocks(Blocks):
                 scores.unary / temperature, scores.pairwise / temperature, scores.edges
             )
         )
-        tables = np.zeros_like(view.tables)
-        np.add.at(tables, self._graph.table[: len(edges)], edges)
         costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
         value = temperature * log_partition - true_value
-        return Mixture((nodes, tables.ravel()), float(np.sum(costs * nodes)), value)
+        return Mixture(point, float(np.sum(costs * nodes)), value)
 
     def add_to(self, i, end, factor, out):
         """``out += factor psi_i``; see `Blocks.add_to`."""
@@ -204,7 +218,7 @@ class PartBlocks(Blocks):
 
     def corners(self, i):
         """The labellings that block i keeps."""
-        return _StoredCorners(self, i)
+        return StoredCorners(self._corners, i, self._nodes_of(i))
 
     def direction(self, i, head, tail=None):
         """The `Direction` from ``tail`` to ``head``."""
@@ -229,9 +243,10 @@ class PartBlocks(Blocks):
 
     def _loss_of(self, i, labels):
         """L_i of a labelling."""
-        parts, here = self._parts, self._nodes_of(i)
+        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
+        here = self._nodes_of(i)
         loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
-        return float(loss + parts.whole_cost * np.any(labels != parts.truth[here]))
+        return float(loss + parts.whole_cost * np.any(labels != truth))
 
     def _end(self, i, end):
         """Marginals of a point of block i, and its loss."""
@@ -246,14 +261,11 @@ class PartBlocks(Blocks):
         return self._marginals_of_labels(i, labels), self._corners.loss[i, end]
 
     def _marginals_of_labels(self, i, labels):
-        parts = self._parts
-        edges = slice(parts.edge_start[i], parts.edge_stop[i])
-        ends, n_states = labels[parts.edges[edges]], parts.cost.shape[1]
-        nodes = np.zeros((len(labels), n_states))
-        nodes[np.arange(len(labels)), labels] = 1.0
-        tables = np.zeros((parts.n_tables, n_states, n_states))
-        np.add.at(tables, (parts.edge_table[edges], ends[:, 0], ends[:, 1]), 1.0)
-        return nodes, tables.ravel()
+        parts, n_states = self._parts, self._parts.cost.shape[1]
+        nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self._tables.shape[1])
+        labels = np.ascontiguousarray(labels, dtype=np.int32)
+        primitives.corner(parts, i, labels, nodes, tables)
+        return nodes, tables
 
     def _question(self, parts, view, i, loss_weight):
         """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
@@ -267,10 +279,11 @@ class PartBlocks(Blocks):
         return self._scores_at_hand(i, view), true_value, current
 
     def _scores_at_hand(self, i, view):
-        n_nodes = self._parts.node_start[i + 1] - self._parts.node_start[i]
-        return pairwise_scores(
-            self._scratch.scores[:n_nodes], view.tables, self._graph, self._graph.n_edges[i]
-        )
+        here, n_own = self._nodes_of(i), self._parts.n_own
+        unary = self._scratch.scores[: here.stop - here.start]
+        if n_own is not None:  # forbidden is what compiled passes give a very low score
+            unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
+        return self._graph.scores(i, unary, view.tables)
 
     def ask_at_scores(self, i):
         """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
@@ -407,13 +420,14 @@ class PartBlocks(Blocks):
         parts = self._parts
         return (
             parts.truth, parts.node_start, parts.node_cost, parts.cost_row, parts.cost,
-            np.array(parts.whole_cost), parts.edges, parts.edge_table,
+            np.array(parts.whole_cost), parts.edges, parts.edge_start, parts.edge_table,
+            *(parts.mix or ()),
         )  # fmt: skip
 
     def restore(self, exported):
         """Take over exported marginals; alphas only where both sides keep them."""
-        pairs = zip(exported.get("meaning", (None,)), self._meaning())
-        if not all(np.array_equal(old, new) for old, new in pairs):
+        old, new = exported.get("meaning", ()), self._meaning()
+        if len(old) != len(new) or not all(map(np.array_equal, old, new)):
             raise ValueError(
                 "warm_start=True needs the outputs and the losses of the previous fit, in the same "
                 "order: fit a clone, or set warm_start=False"
@@ -448,38 +462,6 @@ class PartBlocks(Blocks):
     def _dual_coef_of_classes(self):
         """Marginals of single nodes are alphas."""
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self._nodes]
-
-
-class _StoredCorners:
-    """The corners of one block; see `Blocks.corners`."""
-
-    def __init__(self, blocks, i):
-        self._table, self._i, self._nodes = blocks._corners, i, blocks._nodes_of(i)
-        self.alpha, self.loss = self._table.alpha[i], self._table.loss[i]
-
-    @property
-    def size(self):
-        """Number of corners."""
-        return self._table.size[self._i]
-
-    def find(self, answer):
-        """Slot of a labelling, -1 if it is not kept."""
-        kept = self._table.labels[self._nodes, : self.size]
-        same = np.flatnonzero(np.all(kept == answer.corner[:, None], axis=0))
-        return int(same[0]) if len(same) else -1
-
-    def put(self, slot, answer):
-        """Put a labelling into a slot: the first free one, or that of another."""
-        self._table.size[self._i] = max(self.size, slot + 1)
-        self._table.labels[self._nodes, slot] = answer.corner
-        self.alpha[slot], self.loss[slot] = 0.0, answer.loss
-
-    def remove(self, slot):
-        """Forget a corner; the last one takes its slot."""
-        last = self._table.size[self._i] = self.size - 1
-        self._table.labels[self._nodes, slot] = self._table.labels[self._nodes, last]
-        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
-        self.alpha[last] = 0.0
 
 
 def _mean_square(parts):

@@ -16,11 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ...inference._scores import is_forest
 from ...optim._frank_wolfe._min_norm_point import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
-from .._models._pairwise import pairwise_scores
 from ._black_box import BlackBoxBlocks
 from ._checked_model import CheckedPolytopes
 
@@ -63,6 +61,11 @@ def polytopes_of(blocks):
     if blocks._parts.whole_cost > 0.0:
         raise NotImplementedError(
             "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
+        )
+    if blocks._parts.mix is not None or blocks._parts.n_own is not None:
+        raise ValueError(
+            "solver 'extragradient' needs one table of weights for each edge and nodes of one "
+            "kind: take another solver, such as 'bcfw'"
         )
     dual = blocks._dual
     own = dual._replace(
@@ -249,7 +252,7 @@ class PartPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
-        has_marginals = is_forest(self._graph.edges, self._lengths.max())
+        has_marginals = self._graph.is_forest(self._lengths)
         if geometry == "entropy" and not has_marginals:
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
@@ -393,7 +396,7 @@ class PartPolytopes:
         cut = length * n_states
         tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
         first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]
-        scores = pairwise_scores(s[:cut].reshape(length, n_states), tables, self._graph, n_edges)
+        scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
         labels = np.asarray(self._argmax(scores)[0])
         edges = parts.edges[first : first + n_edges]
         kinds = parts.edge_table[first : first + n_edges]

@@ -6,6 +6,7 @@ from ._enumerated import EnumeratedModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
+from ._parts import PartModel
 from ._scored import ScoredModel
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",
+    "PartModel",
     "ScoredModel",
     "StructuredModel",
 ]

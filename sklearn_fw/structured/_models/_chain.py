@@ -4,9 +4,10 @@ import numpy as np
 
 from ..._validation import check_flag
 from ...inference import Viterbi
-from ._pairwise import PairwiseModel, Rows
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
+from ._rows import Rows
 
 __all__ = ["ChainModel"]
 
@@ -153,7 +154,7 @@ class ChainModel(PairwiseModel):
     def _node_start_of(self, y):
         return stack_labels(y)[1]
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
         out = np.empty(len(node_start) - 1, dtype=object)
         for i in range(len(out)):
@@ -162,4 +163,4 @@ class ChainModel(PairwiseModel):
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
-        return Graph(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
+        return Graph.shared(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))

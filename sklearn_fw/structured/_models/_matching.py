@@ -8,15 +8,16 @@ from ...inference._oracles._assignment import Assignment
 from ...task_losses import LinkLoss
 from ...task_losses._costs import costs_of, truth_of_pairs
 from .._items import length_of
-from ._base import StructuredModel, kept_loss, loss_of_nodes
+from ._base import kept_loss, loss_of_nodes
 from ._matching_polytope import MatchingPolytope
+from ._scored import ScoredModel
 
 __all__ = ["MatchingModel"]
 
 NAMES = ("links", "hamming", "hamming_sum")  # of task losses
 
 
-class MatchingModel(MatchingPolytope, StructuredModel):
+class MatchingModel(MatchingPolytope, ScoredModel):
     """Which things of one set belong to which of another, by features of pairs.
 
     An output is a bipartite matching: a 0/1 matrix ``y`` with at most one 1 in each row and column.
@@ -198,11 +199,17 @@ class MatchingModel(MatchingPolytope, StructuredModel):
     def _loss(self):
         return kept_loss(self, lambda task_loss: loss_of_nodes(self, task_loss, NAMES))
 
-    @property
-    def _oracle(self):
+    def default_oracle(self):
+        """The exact oracle of matchings.
+
+        Returns
+        -------
+        oracle : Assignment
+            The oracle.
+        """
         return Assignment(self.perfect)
 
-    # ---- the four methods ------------------------------------------------------------------------
+    # ---- features and losses ---------------------------------------------------------------------
 
     def joint_feature(self, x, y):
         """Sum of the features of the pairs that are made.
@@ -250,42 +257,6 @@ class MatchingModel(MatchingPolytope, StructuredModel):
         truth = truth_of_pairs(links_of(y_true, "y_true", shape), shape)
         made = truth_of_pairs(links_of(y, "y", shape), shape).states
         return float(costs_of(loss, truth).losses(truth, made)[0])
-
-    def inference(self, x, w):
-        """Matching of highest score.
-
-        Parameters
-        ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        y : ndarray of shape (J, K), int8
-            The matching.
-        """
-        return self._oracle.argmax(self.scores(x, w))[0]
-
-    def loss_augmented_inference(self, x, y_true, w):
-        """Matching of highest loss plus score.
-
-        Parameters
-        ----------
-        x : array-like of shape (J, K, n_features)
-            Features of pairs.
-        y_true : array-like of shape (J, K) or list of pairs
-            True matching.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        y : ndarray of shape (J, K), int8
-            The matching.
-        """
-        return self._oracle.argmax(self.augment(self.scores(x, w), y_true))[0]
 
     def output_key(self, y):
         """The pairs that are made, which tell matchings apart.

@@ -120,7 +120,7 @@ class MatchingPolytope:
         z : ndarray of shape (J * K,)
             A matching.
         """
-        return self._oracle.argmax(self._matrix(x, s, "s"))[0].ravel().astype(np.float64)
+        return self.default_oracle().argmax(self._matrix(x, s, "s"))[0].ravel().astype(np.float64)
 
     def project(self, x, p, tol=1e-9):
         """Nearest fractional matching; see `project_matching`.
@@ -244,7 +244,7 @@ class MatchingPolytope:
         y : ndarray of shape (J, K), int8
             The matching; unless ``perfect``, the pairs of more than one half.
         """
-        return self._oracle.argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
+        return self.default_oracle().argmax(2.0 * self._matrix(x, z, "z") - 1.0)[0]
 
     def _matrix(self, x, vector, name):
         """A vector of parts as a matrix of pairs."""

@@ -6,9 +6,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._validation import check_array_of_numbers, check_flag, find_labels
 from ...task_losses._costs import costs_of
-from ._pairwise import PairwiseModel, Rows
+from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
+from ._rows import Rows
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MulticlassModel"]
@@ -167,8 +168,9 @@ class MulticlassModel(PairwiseModel):
     def _node_start_of(self, y):
         return np.arange(len(y) + 1)
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         return self.classes_[states]
 
     def _graph(self, n_nodes):
-        return Graph(np.empty((0, 2), np.int64), np.empty(0, np.int64), np.zeros_like(n_nodes))
+        none = np.zeros_like(n_nodes)
+        return Graph.shared(np.empty((0, 2), np.int64), np.empty(0, np.int64), none)

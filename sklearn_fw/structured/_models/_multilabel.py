@@ -2,14 +2,13 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 from sklearn.utils import check_array
 
 from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
-from ...inference._scores import is_forest
 from ...optim.domains import SpanningTrees
-from ._pairwise import PairwiseModel, Rows
-from ._part_scores import Graph
+from ._pairwise import PairwiseModel
+from ._part_scores import Graph, oriented
+from ._rows import Rows
 from ._tabular import check_rows, one_row_each
 
 __all__ = ["MultilabelModel"]
@@ -54,8 +53,9 @@ class MultilabelModel(PairwiseModel):
 
     Notes
     -----
-    Forests are solved exactly by max-product at a cost linear in the number of labels, anything
-    else by enumeration: beyond about twelve labels use a tree or another ``oracle``.
+    Forests are solved exactly by max-product at a cost linear in the number of labels. Other graphs
+    have their labellings listed, up to twelve labels, or are solved by elimination while that costs
+    little, else approximately with bounds: with all pairs of many labels use a tree.
 
     References
     ----------
@@ -101,8 +101,9 @@ class MultilabelModel(PairwiseModel):
         self.n_states_ = 2
         self.n_columns_ = 2 * y.shape[1]
         self.n_markers_ = int(bool(self.fit_intercept))
-        self.edges_ = _order_edges(self._choose_edges(y), y.shape[1])
+        self.edges_ = oriented(self._choose_edges(y), y.shape[1])[0]
         self.n_tables_ = len(self.edges_)
+        self._set_oracle(y.shape[1], self.edges_)
         return self
 
     def _choose_edges(self, y):
@@ -147,9 +148,6 @@ class MultilabelModel(PairwiseModel):
             weights["intercept"] = rows[-1]
         return weights
 
-    def _is_forest(self):
-        return is_forest(self.edges_, len(self.classes_))
-
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)
         markers = (starts[:-1],) if self.fit_intercept else ()
@@ -168,11 +166,11 @@ class MultilabelModel(PairwiseModel):
     def _node_start_of(self, y):
         return np.arange(_check_indicators(y).shape[0] + 1) * len(self.classes_)
 
-    def _decode(self, states, node_start):
+    def _decode(self, states, node_start, X=None):
         return np.asarray(states, dtype=np.int64).reshape(-1, len(self.classes_))
 
     def _graph(self, n_nodes):
-        return Graph(
+        return Graph.shared(
             self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
         )
 
@@ -207,20 +205,3 @@ def _chow_liu_tree(y):
     information = (joint * np.log(joint / (marginal_a * marginal_b))).sum(axis=(0, 1))
     pairs = np.stack(np.triu_indices(n_labels, 1), axis=1)
     return pairs[SpanningTrees(pairs, n_labels).lmo(-information[tuple(pairs.T)]).places]
-
-
-def _order_edges(edges, n_labels):
-    """Forests as (child, parent), leaves first, as message passing needs; other graphs as given."""
-    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-    if not is_forest(edges, n_labels):
-        return edges
-    graph = sp.csr_array((np.ones(len(edges)), edges.T), shape=(n_labels, n_labels))
-    graph = (graph + graph.T).tocsr()
-    ordered, seen = [], np.zeros(n_labels, dtype=bool)
-    for root in range(n_labels):
-        if seen[root]:
-            continue
-        nodes, parents = breadth_first_order(graph, root, directed=False)
-        seen[nodes] = True
-        ordered += [(node, parents[node]) for node in nodes[1:]]
-    return np.array(ordered[::-1], dtype=np.int64).reshape(-1, 2)

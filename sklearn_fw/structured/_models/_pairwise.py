@@ -9,29 +9,23 @@ A sample is a block of feature rows. One row yields ``n_columns`` scores at once
 """
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._validation import check_array_of_numbers, check_magnitude
-from ...inference import Enumeration, PairwiseScores, TreeMaxProduct
+from ...inference import PairwiseScores, TreeMaxProduct
 from ...inference._oracles._checked import name_of
+from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
 from ...task_losses._costs import costs_of
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
-from ._part_scores import PartScores, pairwise_scores
+from ._part_scores import PartScores
+from ._rows import plain, with_markers, writable
 from ._sparse_weights import dense_part, product
 
-
-class Rows(NamedTuple):
-    """Inputs stacked for compiled code."""
-
-    matrix: object  # (n_rows, n_features) float array or CSR
-    row_start: np.ndarray  # (n + 1,)
-    node_start: np.ndarray  # (n + 1,)
-    markers: tuple  # for every extra attribute, the rows where it is one
+ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 
 
 class PairwiseModel(StructuredModel):
@@ -44,6 +38,7 @@ class PairwiseModel(StructuredModel):
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
+    _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
 
     # ---- hooks ---------------------------------------------------------------------------------
 
@@ -55,8 +50,8 @@ class PairwiseModel(StructuredModel):
         """States of all nodes, int32; -1 for unseen labels."""
         raise NotImplementedError
 
-    def _decode(self, states, node_start):
-        """The container of outputs for the states of all nodes."""
+    def _decode(self, states, node_start, X=None):
+        """The container of outputs for the states of all nodes of inputs."""
         raise NotImplementedError
 
     def _graph(self, n_nodes):
@@ -87,12 +82,13 @@ class PairwiseModel(StructuredModel):
         """Whether the loss of the training is a sum over nodes."""
         return self._training_loss.decomposes
 
-    def _truth_of(self, states, node_start):
+    def _truth_of(self, states, node_start, X=None):
+        """What losses see of true outputs; inputs know of which kinds nodes are."""
         return Truth(states, node_start, (self._state_labels,))
 
-    def _costs(self, states, node_start):
+    def _costs(self, states, node_start, X=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
-        costs = costs_of(self._training_loss, self._truth_of(states, node_start))
+        costs = costs_of(self._training_loss, self._truth_of(states, node_start, X))
         if self.class_weight is None:
             return costs
         weights = np.append(self.class_weight_, 1.0)  # the last is of unknown labels
@@ -130,17 +126,25 @@ class PairwiseModel(StructuredModel):
         )
 
     def default_oracle(self):
-        """The exact oracle that suits the edges.
+        """The oracle that suits the edges: exact while it costs little.
 
         Returns
         -------
         oracle : object
-            `TreeMaxProduct` for forests, else `Enumeration`.
+            `TreeMaxProduct` for forests, `Enumeration` of few labellings, `Elimination`, or else
+            `BestOf`.
         """
-        return TreeMaxProduct() if self._is_forest() else Enumeration()
+        return self._natural
 
-    def _is_forest(self):
-        return True
+    def _set_oracle(self, n_nodes, edges):
+        """Choose the default oracle by the largest graph that there is."""
+        shape = len(edges), self.n_states_, self.n_states_
+        scores = PairwiseScores._view(
+            np.zeros((n_nodes, self.n_states_)), np.broadcast_to(0.0, shape), edges
+        )
+        # Only listing finds the second best output, which the zero-one loss asks for.
+        n_listed = FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS
+        self._natural = natural_oracle(scores, n_listed)
 
     # ---- many samples --------------------------------------------------------------------------
 
@@ -151,13 +155,18 @@ class PairwiseModel(StructuredModel):
 
         rows = self._stack(X)
         states = self._encode(y, rows.node_start)
-        matrix = _with_markers(rows._replace(matrix=_plain(rows.matrix)))
+        if rows.n_own is not None and np.any(states >= rows.n_own):
+            t = int(np.argmax(states >= rows.n_own))
+            raise ValueError(
+                f"y has the state {states[t]} at a node of a kind with {rows.n_own[t]} states"
+            )
+        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)))
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
-            rows.row_start, indptr, _writable(matrix.indices), self._n_attributes
+            rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
-        graph = self._graph(np.diff(rows.node_start))
-        costs = self._costs(states, rows.node_start)
+        graph = self._graph_of(rows)
+        costs = self._costs(states, rows.node_start, X)
         parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -166,10 +175,12 @@ class PairwiseModel(StructuredModel):
             attribute_start=attribute_start,
             attributes=attributes,
             node_start=rows.node_start,
-            edge_start=np.zeros_like(graph.n_edges),
-            edge_stop=graph.n_edges,
+            edge_start=graph.start,
+            edge_stop=graph.stop,
             edges=graph.edges,
             edge_table=graph.table,
+            mix=graph.mix,
+            n_own=rows.n_own,
             exhaustive=False,
             truth=states,
             node_cost=costs.factor,
@@ -183,7 +194,7 @@ class PairwiseModel(StructuredModel):
         )
         # joblib maps large arrays into its workers read-only, and numba would compile all kernels
         # once more for arrays of that kind.
-        return Parts(*(_writable(field) for field in parts))
+        return Parts(*(writable(field) for field in parts))
 
     def _node_scores(self, rows, w):
         """Scores of all nodes, (n_nodes, n_states)."""
@@ -207,8 +218,17 @@ class PairwiseModel(StructuredModel):
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
         if temperature != 1.0:
             scores, tables = scores / temperature, tables / temperature
-        graph = self._graph(np.diff(rows.node_start))
-        return PartScores(np.ascontiguousarray(scores), tables, graph, rows.node_start)
+        scores = self._own_states(rows, np.ascontiguousarray(scores))
+        return PartScores(scores, tables, self._graph_of(rows), rows.node_start)
+
+    def _graph_of(self, rows):
+        return self._graph(np.diff(rows.node_start)) if rows.graph is None else rows.graph
+
+    def _own_states(self, rows, scores):
+        """Scores of nodes, -inf for states that they lack."""
+        if rows.n_own is None:
+            return scores
+        return np.where(np.arange(self.n_states_) < rows.n_own[:, None], scores, -np.inf)
 
     def _predict(self, X, w, oracle):
         """Best outputs and their scores; ``oracle`` None means the compiled trees."""
@@ -220,7 +240,7 @@ class PairwiseModel(StructuredModel):
             states = np.concatenate([np.empty(0, np.int32), *(labels for labels, _, _ in answers)])
             values = np.zeros(len(parts.graph.n_edges))
             values[parts.lengths > 0] = [value for _, value, _ in answers]
-        return self._decode(states, parts.node_start), values
+        return self._decode(states, parts.node_start, X), values
 
     def _predict_marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
@@ -241,21 +261,22 @@ class PairwiseModel(StructuredModel):
         parts = self._part_scores(X, w)
         best = iter([oracle.top_k(scores, k) for scores in parts.each()])
         outputs, values = [], []
-        for length in parts.lengths:
+        for i, length in enumerate(parts.lengths):
             # The only answer for a sequence without elements is that sequence.
             found, states = next(best) if length else (np.zeros(1), np.empty((1, 0), np.int32))
             starts = np.arange(len(states) + 1) * length
-            outputs.append(np.array(list(self._decode(states.ravel(), starts))))
+            same = None if sp.issparse(X) else [X[i]] * len(states)
+            outputs.append(np.array(list(self._decode(states.ravel(), starts, same))))
             values.append(found)
         return outputs, values
 
-    def _losses(self, y_true, y, training=False):
+    def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
         true = self._encode(y_true, node_start, allow_unseen=True)
-        states, truth = self._encode(y, node_start), self._truth_of(true, node_start)
+        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, X)
         if training:
-            return self._costs(true, node_start).losses(truth, states)
+            return self._costs(true, node_start, X).losses(truth, states)
         if self._judging_loss._has_value:
             return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
@@ -293,8 +314,8 @@ class PairwiseModel(StructuredModel):
         tables = self._views(w)[1]
         check_magnitude(np.asarray(w), "w")
         rows, _ = self._one(x)
-        graph = self._graph(np.diff(rows.node_start))
-        return pairwise_scores(self._node_scores(rows, w), tables, graph, graph.n_edges[0])
+        graph = self._graph_of(rows)
+        return graph.scores(0, self._own_states(rows, self._node_scores(rows, w)), tables)
 
     def augment(self, scores, y_true):
         """Add the loss to part scores.
@@ -348,15 +369,11 @@ class PairwiseModel(StructuredModel):
         """
         rows = self._stack(_singleton(x))
         states = self._encode(_singleton(y), rows.node_start)
-        matrix = _with_markers(rows)
+        matrix = with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)
-        tables = np.zeros((self.n_tables_, self.n_states_, self.n_states_))
-        graph = self._graph(np.diff(rows.node_start))
-        edges = graph.edges[: graph.n_edges[0]]
-        kinds = graph.table[: graph.n_edges[0]]
-        np.add.at(tables, (kinds, states[edges[:, 0]], states[edges[:, 1]]), 1.0)
+        tables = self._graph_of(rows).counted(0, states, self.n_tables_, self.n_states_)
         return np.concatenate([nodes.ravel(), tables.ravel()])
 
     def loss(self, y_true, y):
@@ -395,7 +412,7 @@ class PairwiseModel(StructuredModel):
         labels = np.empty(0, np.int32)
         if scores.n_nodes:  # else nothing is asked
             labels, _, _ = self.default_oracle().argmax(scores)
-        return self._decode(labels, np.array([0, len(labels)]))[0]
+        return self._decode(labels, np.array([0, len(labels)]), [x])[0]
 
     def loss_augmented_inference(self, x, y_true, w):
         """Output of highest loss plus score.
@@ -417,11 +434,11 @@ class PairwiseModel(StructuredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start)
+        costs = self._costs(states, node_start, [x])
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
-        return self._decode(labels, node_start)[0]
+        return self._decode(labels, node_start, [x])[0]
 
 
 def has_parts(model):
@@ -454,47 +471,7 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
     return best[1] if second > scores.value(truth) else labels, upper_bound
 
 
-def _writable(field):
-    is_read_only = isinstance(field, np.ndarray) and not field.flags.writeable
-    return field.copy() if is_read_only else field
-
-
 def _singleton(item):
     container = np.empty(1, dtype=object)
     container[0] = item
     return container
-
-
-def _plain(matrix):
-    """The matrix with each entry once and no stored zeros, a copy where it must be.
-
-    Scores do not care, but norms of features do, which steps and the choice of C go by.
-    """
-    if not sp.issparse(matrix):
-        return matrix
-    if not matrix.has_canonical_format or np.count_nonzero(matrix.data) < len(matrix.data):
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    return matrix
-
-
-def _with_markers(rows):
-    """CSR of features and markers, float64."""
-    matrix = sp.csr_array(rows.matrix, dtype=np.float64)
-    if not rows.markers:
-        return matrix
-    n_rows, n_features = matrix.shape
-    marked = np.concatenate(rows.markers)
-    columns = np.repeat(n_features + np.arange(len(rows.markers)), [len(m) for m in rows.markers])
-    # Markers have the last columns, so each goes to the end of its row.
-    order = np.argsort(marked, kind="stable")
-    marked, columns = marked[order], columns[order]
-    ends = matrix.indptr[marked + 1]
-    added = np.cumsum(np.bincount(marked, minlength=n_rows))
-    indptr = matrix.indptr.astype(np.int64)
-    indptr[1:] += added
-    return sp.csr_array(
-        (np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns), indptr),
-        shape=(n_rows, n_features + len(rows.markers)),
-    )

@@ -5,16 +5,73 @@ from typing import NamedTuple
 import numpy as np
 
 from ...inference import PairwiseScores
+from ...inference._scores import is_forest, kernels
 
 EDGE_NUMBERS = 2**21  # marginals of edges in memory at a time
 
 
 class Graph(NamedTuple):
-    """Edges of the largest sample; sample i uses the first ``n_edges[i]``."""
+    """Edges of all samples, or of the largest one, of which others use the first."""
 
     edges: np.ndarray  # (n_edges, 2) int64, child and parent as `_kernels/tree.py` wants them
     table: np.ndarray  # (n_edges,) int64
-    n_edges: np.ndarray  # (n,)
+    start: np.ndarray  # (n,) sample i has the edges from here ...
+    stop: np.ndarray  # ... to here
+    mix: object = None  # `EdgeMix` in place of the numbers of tables
+
+    @classmethod
+    def shared(cls, edges, table, n_edges):
+        """The graph of samples that use the first edges of one list."""
+        return cls(edges, table, np.zeros_like(n_edges), n_edges)
+
+    @property
+    def n_edges(self):
+        """Number of edges of each sample."""
+        return self.stop - self.start
+
+    def is_forest(self, lengths):
+        """Whether no sample, of so many nodes each, has a cycle."""
+        if not np.any(self.start):
+            return is_forest(self.edges, lengths.max())
+        return all(is_forest(self.edges[a:b], n) for a, b, n in zip(self.start, self.stop, lengths))
+
+    def scores(self, i, unary, tables):
+        """`PairwiseScores` of sample i; a single table is shared, never repeated."""
+        here = slice(self.start[i], self.stop[i])
+        edges, shape = self.edges[here], (self.stop[i] - self.start[i], *tables.shape[1:])
+        if self.mix is not None:
+            from ..._kernels.structured.edge_mix import mix_tables
+
+            pairwise = np.empty(shape)
+            mix_tables(self.mix, here.start, here.stop, tables, pairwise)
+        elif len(tables) == 1:
+            pairwise = np.broadcast_to(tables[0], shape)
+        else:
+            pairwise = tables[self.table[here]] if len(tables) else np.empty(shape)
+        return PairwiseScores._view(unary, pairwise, edges)
+
+    def counted(self, i, states, n_tables, n_states):
+        """How often pairs of states occur in sample i, as tables of their kinds of edges."""
+        here, out = slice(self.start[i], self.stop[i]), np.zeros((n_tables, n_states, n_states))
+        ends = states[self.edges[here]]
+        if self.mix is None:
+            np.add.at(out, (self.table[here], ends[:, 0], ends[:, 1]), 1.0)
+        else:
+            from ..._kernels.structured.edge_mix import add_mixed_labels
+
+            add_mixed_labels(self.mix, here.start, ends, n_states, out.reshape(-1))
+        return out
+
+    def summed(self, i, pairs, n_tables):
+        """Numbers of the pairs of all edges of sample i, summed into the tables of their kinds."""
+        out = np.zeros((n_tables, *pairs.shape[1:]))
+        if self.mix is None:
+            np.add.at(out, self.table[self.start[i] : self.stop[i]], pairs)
+        else:
+            from ..._kernels.structured.edge_mix import add_mixed_marginals
+
+            add_mixed_marginals(self.mix, self.start[i], pairs, out.reshape(-1))
+        return out
 
 
 class PartScores(NamedTuple):
@@ -34,17 +91,16 @@ class PartScores(NamedTuple):
         """Yield the `PairwiseScores` of one sample after the other, but for those without nodes."""
         for i in np.flatnonzero(self.lengths):
             block = self.nodes[self.node_start[i] : self.node_start[i + 1]]
-            yield pairwise_scores(block, self.tables, self.graph, self.graph.n_edges[i])
+            yield self.graph.scores(i, block, self.tables)
 
     def argmax(self):
         """States of all nodes and values of all samples, by the compiled trees."""
         from ..._kernels.graphs.tree import tree_argmax_batch
 
-        n_edges = self.graph.n_edges
-        states = np.empty(len(self.nodes), np.int32)
+        graph, states = self.graph, np.empty(len(self.nodes), np.int32)
         values = tree_argmax_batch(
-            self.nodes, self.node_start, np.zeros_like(n_edges), n_edges, self.graph.edges,
-            self.graph.table, self.tables, states,
+            self.nodes, self.node_start, graph.start, graph.stop, graph.edges, graph.table,
+            self.tables, states,
         )  # fmt: skip
         return states, values
 
@@ -58,27 +114,30 @@ class PartScores(NamedTuple):
         full = np.flatnonzero(self.lengths)
         if not len(full):
             return np.empty_like(self.nodes)
-        starts, n_edges = self.node_start[np.append(full, -1)], self.graph.n_edges[full]
+        graph, starts = self.graph, self.node_start[np.append(full, -1)]
+        n_edges = graph.n_edges[full]
         node = np.empty_like(self.nodes)
         # The kernel writes marginals of edges too: so many samples at a time that they stay small.
         limit = max(1, EDGE_NUMBERS // self.nodes.shape[1] ** 2)
         batch = np.cumsum(n_edges) // limit
         for part in np.split(np.arange(len(full)), np.flatnonzero(np.diff(batch)) + 1):
             a, b = starts[part[0]], starts[part[-1] + 1]
-            own = n_edges[part]
-            edge = np.empty((own.sum(), *self.tables.shape[1:]))
+            first, stop = graph.start[full[part]], graph.stop[full[part]]
+            edge = np.empty((n_edges[part].sum(), *self.tables.shape[1:]))
             tree_marginals_batch(
-                self.nodes[a:b], starts[part[0] : part[-1] + 2] - a, np.zeros_like(own), own,
-                self.graph.edges, self.graph.table, self.tables, node[a:b], edge,
+                self.nodes[a:b], starts[part[0] : part[-1] + 2] - a, first, stop, graph.edges,
+                graph.table, self.tables, node[a:b], edge,
             )  # fmt: skip
         return node
 
 
-def pairwise_scores(unary, tables, graph, n_edges):
-    """`PairwiseScores` of one sample; a single table is shared, never repeated."""
-    shape = (n_edges, *tables.shape[1:])
-    if len(tables) == 1:
-        pairwise = np.broadcast_to(tables[0], shape)
-    else:
-        pairwise = tables[graph.table[:n_edges]] if len(tables) else np.empty(shape)
-    return PairwiseScores._view(unary, pairwise, graph.edges[:n_edges])
+def oriented(edges, n_nodes):
+    """Forests as (child, parent), leaves first, as message passing needs; other graphs as given.
+
+    Also where each edge was before, and whether it was turned around.
+    """
+    edges = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    found = kernels().orient_forest(edges, n_nodes)
+    if len(found[0]) == len(edges):
+        return found
+    return edges, np.arange(len(edges)), np.zeros(len(edges), dtype=bool)

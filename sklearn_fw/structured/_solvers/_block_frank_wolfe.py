@@ -14,7 +14,7 @@ from ..._validation import (
 )
 from ..._warnings import warn
 from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
-from ._visits import batch_step, visit_blocks
+from ._batch_steps import batch_step
 
 __all__ = ["BlockFrankWolfe"]
 
@@ -350,6 +350,8 @@ class _BlockMethod(IterativeMethod):
 
     def run_pass(self):
         """n visits; returns True when no block has a gap left."""
+        from ._visits import visit_blocks
+
         blocks, n = self.blocks, self.blocks.n_blocks
         if self.corners is not None:  # only now: the point that was certified was not the end
             batch_step(blocks, self.corners)
@@ -363,10 +365,11 @@ class _BlockMethod(IterativeMethod):
 
     def _run_active(self):
         """Visits of blocks with a gap until little of it is known; True when none is left."""
+        from ..._kernels.structured.block_rules import VISITS
+        from ._visits import visit_blocks
+
         blocks, n, gaps = self.blocks, self.blocks.n_blocks, self.blocks.gaps.value
         enough = max(ACTIVE_SHARE * blocks.gaps.total[0], self._known_enough())
-        from ..._kernels.structured.block_rules import VISITS
-
         stop = blocks.counts[VISITS] + int(self.settings.gap_check) * n
         first = np.isinf(gaps[0])
         while blocks.counts[VISITS] < stop:

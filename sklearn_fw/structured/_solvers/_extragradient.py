@@ -15,7 +15,6 @@ from ..._validation import (
     check_strength,
 )
 from ._base import Solution, Solver, check_bounds, numbers
-from ._visits import visit_blocks
 from ._weight_spaces import Ball, CrossPolytope, Ridge, Weights
 
 __all__ = ["Extragradient"]
@@ -241,6 +240,7 @@ class Extragradient(Solver):
 def _make_first_passes(blocks, lam, bounds, n_passes):
     """The best weights after some passes of Frank-Wolfe steps; the blocks forget all but counts."""
     from ..._kernels.structured.block_rules import FW, Rules
+    from ._visits import visit_blocks
 
     blocks.reset(lam, bounds=bounds, averaging=True)
     rules = Rules(lam, FW, True, False, False, 0.0, 0.0, 1.0)

@@ -6,7 +6,7 @@ from ..._validation import check_choice
 from ...optim._frank_wolfe import _core as core
 from ...optim._frank_wolfe._steps import universal
 from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
-from ._visits import batch_line_search
+from ._batch_steps import batch_line_search
 
 __all__ = ["FrankWolfe"]
 

@@ -1,12 +1,13 @@
-"""Visits of single blocks and steps of all of them, on the primitives of `Blocks`.
+"""Visits of block-coordinate Frank-Wolfe: the plain pass, on the primitives of `Blocks`.
 
 Decisions are those of `_kernels.structured.block_rules`.
 """
 
-from ..._kernels.common.step_rules import short_step
+from ..._kernels.structured import block_rules
+from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
 from ._accelerators import accelerated
 
-__all__ = ["batch_line_search", "batch_step", "visit_blocks"]
+__all__ = ["visit_blocks"]
 
 
 @accelerated
@@ -29,24 +30,20 @@ def visit_blocks(blocks, order, uniforms, rules):
     n_visits : int
         Fewer than asked for when no block has a gap left.
     """
-    from ..._kernels.structured.block_rules import DONE, NO_GAP, REASON, pick_block
-
     for k in range(len(order)):
-        i = pick_block(blocks.gaps, order[k], uniforms[k])
+        i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
         if i < 0:
-            blocks.counts[REASON] = NO_GAP
+            blocks.counts[block_rules.REASON] = block_rules.NO_GAP
             return k
         _visit(blocks, i, rules)
-    blocks.counts[REASON] = DONE
+    blocks.counts[block_rules.REASON] = block_rules.DONE
     return len(order)
 
 
 def _visit(blocks, i, rules):
-    from ..._kernels.structured import block_rules
-
     counts, p, corners = blocks.counts, blocks.weight[i], None
     if blocks.explicit:
-        if rules.step != block_rules.FW and (blocks.corners(i).alpha > 0.0).all():
+        if rules.step != FW and (blocks.corners(i).alpha > 0.0).all():
             blocks.grow()  # all slots are taken by active corners
         corners = blocks.corners(i)
     current, values = blocks.values(i)
@@ -73,13 +70,13 @@ def _visit(blocks, i, rules):
 
 def _slot_of(corners, answer, values, rules, counts):
     """Slot of the oracle's answer among the corners, made if it is new."""
-    from ..._kernels.structured.block_rules import EVICTED, FW, free_slot
-
     slot = corners.find(answer)
     if slot < 0:
-        slot = free_slot(corners.alpha, values, corners.size, len(corners.alpha), rules.step == FW)
+        slot = block_rules.free_slot(
+            corners.alpha, values, corners.size, len(corners.alpha), rules.step == FW
+        )
         # From an eviction on the alphas no longer describe the iterate.
-        counts[EVICTED] += corners.alpha[slot] > 0.0
+        counts[block_rules.EVICTED] += corners.alpha[slot] > 0.0
         corners.put(slot, answer)
         values[slot] = answer.value
     return slot
@@ -87,9 +84,6 @@ def _slot_of(corners, answer, values, rules, counts):
 
 def _step(blocks, i, rules, corners, values, head, value, current):
     """The step of block i towards ``head``, whose H_i is ``value``, or from its worst corner."""
-    from ..._kernels.structured import block_rules
-    from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
-
     counts, p = blocks.counts, blocks.weight[i]
     slope_fw, slope_away, alpha_away, away, n_active = p * (value - current), 0.0, 0.0, None, 1
     if corners is not None:
@@ -126,30 +120,3 @@ def _step(blocks, i, rules, corners, values, head, value, current):
             slot += 1
         else:
             corners.remove(slot)
-
-
-def batch_line_search(blocks, answers):
-    """The best step towards the corner that all answers of a sweep form together."""
-    lam, v, w = blocks.lam, blocks.v, blocks.w
-    v_s, l_s = blocks.corner_of(answers)
-    slope = lam * ((v - v_s) @ w) - blocks.loss.sum() + l_s
-    return short_step(slope, lam * ((v - v_s) @ (v - v_s)), 1.0)
-
-
-def batch_step(blocks, certificate):
-    """A step of all blocks by `batch_line_search`."""
-    gamma = batch_line_search(blocks, certificate.sweep.answers)
-    if gamma == 0.0:
-        return 0.0
-    before, loss_before = blocks.v.copy(), blocks.loss.sum()
-    blocks.step_towards(certificate.sweep.answers, gamma)
-    blocks.refresh()
-    if blocks.moments.size:
-        from ..._kernels.structured.block_rules import VISITS
-
-        # The step counts as one more iterate of the average.
-        blocks.counts[VISITS] += 1
-        visit = float(blocks.counts[VISITS])
-        blocks.moments += 0.5 * visit * (visit - 1.0) * (blocks.v - before)
-        blocks.loss_moment += 0.5 * visit * (visit - 1.0) * (blocks.loss.sum() - loss_before)
-    return gamma

@@ -1,0 +1,443 @@
+"""Models of a user's own parts: kinds of nodes and of edges, on a graph of each sample's own."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._validation import check_array_of_numbers, check_choice, check_list, check_magnitude
+from ...inference import TreeMaxProduct
+from ...inference._scores import as_array
+from ...task_losses import Truth
+from .._items import length_of
+from ._pairwise import PairwiseModel
+from ._part_scores import Graph, oriented
+from ._ragged import stack_rows
+from ._rows import Rows
+
+__all__ = ["PartModel"]
+
+MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0}
+
+
+class Sample(NamedTuple):
+    """What `PartModel.parts` says of one input, checked."""
+
+    nodes: list  # one array of features for each kind
+    edges: list  # one (pairs, features or None) for each kind
+
+    @property
+    def n_nodes(self):
+        """Nodes of all kinds."""
+        return sum(rows.shape[0] for rows in self.nodes)
+
+    @property
+    def edge_features(self):
+        """Numbers of features of the kinds of edges."""
+        return [0 if z is None else z.shape[1] for _, z in self.edges]
+
+
+class PartModel(PairwiseModel):
+    """States of nodes joined by edges, on a graph of each sample's own (base class).
+
+    A subclass says which parts an input has (`parts`), and how its outputs are states of nodes
+    (`encode`, `decode`). The score of the states y is linear in the weights::
+
+        sum_t <W[kind of t][:, y_t], x_t> + sum_e sum_f z_ef T[kind of e, f][y_a, y_b]
+
+    with the features x_t of node t, and z_e of edge e from node a to node b, which are one number 1
+    where a kind of edge has no features. Choose it for grids, molecules, scenes and networks.
+
+    Parameters
+    ----------
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"} or TaskLoss, default="auto"
+        Share of the nodes with a wrong state, their number, one if any is wrong, or another loss
+        that is a sum over nodes. "auto" trains by the number and judges by the share.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of node features, of all kinds together.
+    n_states_ : int
+        Largest number of states of a node.
+    states_ : list of int
+        Number of states of each kind of node.
+    node_features_, edge_features_ : list of int
+        Numbers of features of each kind of node and of edge; 0 for edges without.
+    task_loss_ : str or TaskLoss
+        The loss of the training.
+
+    See Also
+    --------
+    ChainModel : Sequences, with less work per sample.
+    ScoredModel : Outputs with scores of another kind.
+
+    Notes
+    -----
+    Passes are compiled where all graphs are forests, or so small that their labellings can be
+    listed; for other graphs ``oracle="auto"`` takes elimination where it is cheap, else an
+    approximation with bounds. The class attribute ``edge_symmetry``, a name or one for each kind of
+    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric" or "free",
+    which they are otherwise. A constructor of your own calls that of this class, or has a
+    parameter ``task_loss``.
+
+    ``coef_`` holds (n_features_in_, n_states_) weights of nodes and then (n_tables_, n_states_,
+    n_states_) tables, one for each feature of each kind of edge.
+
+    References
+    ----------
+    .. [1] B. Taskar, C. Guestrin, D. Koller, "Max-margin Markov networks", NIPS 2003.
+
+    Examples
+    --------
+    A line of cells that prefer to be like their neighbours, the more so the more alike they look:
+
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> from sklearn_fw.structured import PartModel
+    >>> class Line(PartModel):
+    ...     edge_symmetry = "symmetric"
+    ...     def parts(self, x):
+    ...         t = np.arange(len(x) - 1)
+    ...         alike = np.exp(-np.abs(np.diff(x, axis=0)))
+    ...         return np.column_stack([x, np.ones(len(x))]), (np.stack([t, t + 1], axis=1), alike)
+    >>> X = [np.array([[0.1], [0.3], [0.9], [1.1]]), np.array([[1.0], [0.8], [0.2]])]
+    >>> y = [[0, 0, 1, 1], [1, 1, 0]]
+    >>> svm = StructuredSVM(Line(), C=10.0, tol=0.01).fit(X, y)
+    >>> svm.predict([np.array([[0.2], [0.1], [0.7], [1.0]])])[0]
+    array([0, 0, 1, 1], dtype=int32)
+    """
+
+    edge_symmetry = "free"
+
+    def __init__(self, task_loss="auto"):
+        self.task_loss = task_loss
+
+    # ---- what a subclass says ------------------------------------------------------------------
+
+    @abstractmethod
+    def parts(self, x):
+        """Nodes and edges of an input.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+
+        Returns
+        -------
+        nodes : array or CSR of shape (n_nodes, n_features), or list of these
+            Features of all nodes; a list has one array for each kind of node, whose nodes are
+            numbered one kind after the other.
+        edges : array of shape (n_edges, 2), tuple (pairs, features), list of these, or None
+            Numbers of the nodes joined by each edge, and maybe features of edges, of shape
+            (n_edges, n_edge_features); a list has one entry for each kind of edge.
+        """
+
+    def encode(self, y):
+        """States of the nodes of an output, in the order of `parts`.
+
+        Parameters
+        ----------
+        y : object
+            Output; here an array of states.
+
+        Returns
+        -------
+        states : array-like of shape (n_nodes,), int
+            Numbers from 0 on.
+        """
+        return y
+
+    def decode(self, states, x):
+        """The output with these states of nodes.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_nodes,), int32
+            States of the nodes of an input.
+        x : object
+            The input.
+
+        Returns
+        -------
+        y : object
+            The output.
+        """
+        return states
+
+    # ---- sizes ---------------------------------------------------------------------------------
+
+    def initialize(self, X, y):
+        """Find the numbers of states and of features.
+
+        Parameters
+        ----------
+        X : list of n_samples inputs
+            Inputs.
+        y : list of n_samples outputs
+            Their outputs.
+
+        Returns
+        -------
+        self : PartModel
+            The model.
+
+        Raises
+        ------
+        ValueError
+            When inputs differ in their kinds or numbers of features, or an output does not fit its
+            input.
+        """
+        self._set_losses()
+        samples = self._read_all(X)
+        if length_of(X, "X") != length_of(y, "y"):
+            raise ValueError(
+                f"X and y must have the same length, got {length_of(X, 'X')} and "
+                f"{length_of(y, 'y')}"
+            )
+        first = samples[0]
+        self.node_features_ = [rows.shape[1] for rows in first.nodes]
+        self.edge_features_ = first.edge_features
+        self._check_kinds(samples)
+        counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
+        states = self._states_of(y, counts.sum(axis=1))
+        kinds = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
+        found = np.zeros(counts.shape[1], np.int64)
+        np.maximum.at(found, kinds, states + 1)
+        self.states_ = [max(2, n) for n in found.tolist()]
+        self.n_features_in_ = sum(self.node_features_)
+        self.n_states_ = self.n_columns_ = max(self.states_)
+        self.n_markers_ = 0
+        self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
+        self._mirrors = self._mirrors_of_tables()
+        largest = max(samples, key=lambda sample: sum(len(pairs) for pairs, _ in sample.edges))
+        self._set_oracle(largest.n_nodes, _joined(pairs for pairs, _ in largest.edges))
+        return self
+
+    def _mirrors_of_tables(self):
+        """0, 1 or -1 for each table."""
+        n_kinds, names = len(self.edge_features_), self.edge_symmetry
+        names = [names] * n_kinds if isinstance(names, str) else list(names)
+        if len(names) != n_kinds:
+            raise ValueError(f"edge_symmetry names {len(names)} kinds of edges of {n_kinds}")
+        for name in names:
+            check_choice(name, "edge_symmetry", set(MIRRORS))
+        repeats = np.array([max(1, n) for n in self.edge_features_], np.int64)
+        return np.repeat(np.array([MIRRORS[name] for name in names], np.float64), repeats)
+
+    @property
+    def _state_labels(self):
+        return np.arange(self.n_states_)
+
+    def _truth_of(self, states, node_start, X=None):
+        if X is None or len(self.states_) == 1:
+            return Truth(states, node_start, (self._state_labels,))
+        counts = [[rows.shape[0] for rows in sample.nodes] for sample in self._read_all(X)]
+        kind = np.repeat(np.tile(np.arange(len(self.states_)), len(counts)), np.ravel(counts))
+        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind)
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to list of ndarray
+            "nodes" with an array (n_features, n_states) for each kind of node, "edges" with an
+            array (n_edge_features, n_states, n_states) for each kind of edge.
+        """
+        rows, tables = self._views(w)
+        cuts = np.cumsum(self.node_features_)[:-1]
+        ends = np.cumsum([max(1, n) for n in self.edge_features_])[:-1]
+        nodes = [part[:, :n] for part, n in zip(np.split(rows, cuts), self.states_)]
+        return {"nodes": nodes, "edges": np.split(tables, ends) if len(tables) else []}
+
+    # ---- reading samples -----------------------------------------------------------------------
+
+    def _read_all(self, X):
+        X = check_list(X, "X", "samples")
+        if not X:
+            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+        return [self._read(x, f"X[{i}]") for i, x in enumerate(X)]
+
+    def _read(self, x, name):
+        """The parts of one input, checked but for the features of nodes."""
+        name = f"parts({name}) of {type(self).__name__}"
+        answer = self.parts(x)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise TypeError(f"{name} must be a tuple (nodes, edges), got {type(answer).__name__}")
+        nodes, edges = answer
+        nodes = nodes if isinstance(nodes, list) else [nodes]
+        nodes = [rows if sp.issparse(rows) else as_array(rows, name) for rows in nodes]
+        if not nodes or any(rows.ndim != 2 for rows in nodes):
+            raise ValueError(f"nodes of {name} must have shape (n_nodes, n_features)")
+        n_nodes = sum(rows.shape[0] for rows in nodes)
+        if not n_nodes:
+            raise ValueError(f"{name} must have one node at least")
+        edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
+        return Sample(nodes, [_read_edges(kind, n_nodes, f"edges of {name}") for kind in edges])
+
+    def _check_kinds(self, samples):
+        for i, sample in enumerate(samples):
+            n_kinds, widths = len(sample.nodes), sample.edge_features
+            if n_kinds != len(self.node_features_) or widths != self.edge_features_:
+                raise ValueError(
+                    f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and "
+                    f"edges with {widths} features, but {len(self.node_features_)} and "
+                    f"{self.edge_features_} are expected"
+                )
+
+    def _stack(self, X):
+        samples = self._read_all(X)
+        self._check_kinds(samples)
+        stacked = [
+            stack_rows([sample.nodes[k] for sample in samples], n_features)
+            for k, n_features in enumerate(self.node_features_)
+        ]
+        lengths = np.array([np.diff(starts) for _, starts in stacked])  # (n_kinds, n)
+        node_start = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
+        matrix, n_own = stacked[0][0], None
+        if len(stacked) > 1:
+            # Rows of one kind after those of another, put into the order of samples.
+            kinds = np.repeat(np.arange(len(stacked)), lengths.sum(axis=1))
+            owner = np.concatenate([np.repeat(np.arange(len(samples)), n) for n in lengths])
+            order = np.lexsort((kinds, owner))
+            matrix = sp.block_diag([rows for rows, _ in stacked], format="csr")[order]
+            matrix = sp.csr_array(matrix)
+            if len(set(self.states_)) > 1:
+                n_own = np.array(self.states_)[kinds[order]]
+        graph = self._graph_of_samples(samples, np.diff(node_start))
+        return Rows(matrix, node_start, node_start, (), graph, n_own)
+
+    def _graph_of_samples(self, samples, lengths):
+        """Edges of all samples; those of forests in the order of message passing."""
+        offsets = np.cumsum([0, *(max(1, n) for n in self.edge_features_)])
+        edges, table, turned, weights = [], [], [], []
+        for sample, n_nodes in zip(samples, lengths):
+            pairs = [own for own, _ in sample.edges]
+            kind = np.repeat(np.arange(len(pairs)), np.array([len(own) for own in pairs], np.int64))
+            own, source, flipped = oriented(_joined(pairs), n_nodes)
+            edges.append(own)
+            table.append(offsets[kind[source]])
+            turned.append(flipped)
+            if any(self.edge_features_):
+                weights.append(self._edge_weights(sample, offsets)[source])
+        stop = np.cumsum([len(own) for own in edges])
+        start = np.concatenate([[0], stop[:-1]]).astype(np.int64)
+        table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
+        mix = None
+        if weights or np.any(turned) or np.any(self._mirrors):
+            from ..._kernels.structured.edge_mix import EdgeMix
+
+            rows = sp.vstack(weights, format="csr") if weights else _units(table, self.n_tables_)
+            mix = EdgeMix(
+                rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
+                self._mirrors,
+            )  # fmt: skip
+        return Graph(np.concatenate(edges), table, start, stop.astype(np.int64), mix)
+
+    def _edge_weights(self, sample, offsets):
+        """(n_edges, n_tables) CSR of a sample."""
+        blocks = [
+            sp.csr_array(np.ones((len(pairs), 1)) if z is None else z) for pairs, z in sample.edges
+        ]
+        return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
+
+    # ---- outputs -------------------------------------------------------------------------------
+
+    def _states_of(self, y, lengths=None):
+        """States of all nodes of some outputs; ``lengths`` are those of the inputs."""
+        found = []
+        for i, output in enumerate(y):
+            name = f"encode(y[{i}]) of {type(self).__name__}"
+            states = as_array(self.encode(output), name)
+            if states.ndim != 1 or (states.size and states.dtype.kind not in "iu"):
+                raise ValueError(
+                    f"{name} must hold one integer for each node, got dtype {states.dtype} and "
+                    f"shape {states.shape}"
+                )
+            if lengths is not None and len(states) != lengths[i]:
+                raise ValueError(f"{name} has {len(states)} states for {lengths[i]} nodes")
+            if states.size and states.min() < 0:
+                raise ValueError(f"{name} must not be negative, got {states.min()}")
+            found.append(states)
+        return np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
+
+    def _encode(self, y, node_start, allow_unseen=False):
+        if len(y) != len(node_start) - 1:
+            raise ValueError(
+                f"X and y must have the same length, got {len(node_start) - 1} and {len(y)} samples"
+            )
+        states = self._states_of(y, np.diff(node_start))
+        unseen = states >= self.n_states_
+        if np.any(unseen) and not allow_unseen:
+            raise ValueError(
+                f"y holds the state {states[unseen][0]}, but the model has {self.n_states_}"
+            )
+        return np.where(unseen, -1, states).astype(np.int32)
+
+    def _node_start_of(self, y):
+        return np.cumsum([0, *(len(as_array(self.encode(output), "y")) for output in y)])
+
+    def _decode(self, states, node_start, X=None):
+        out = np.empty(len(node_start) - 1, dtype=object)
+        for i in range(len(out)):
+            own = states[node_start[i] : node_start[i + 1]]
+            out[i] = own if X is None else self.decode(own, X[i])
+        return out
+
+    def _predict(self, X, w, oracle):
+        # Batches know one table for each edge, and no cycles.
+        return super()._predict(X, w, TreeMaxProduct() if oracle is None else oracle)
+
+    def _predict_marginals(self, X, w, oracle, temperature=1.0):
+        oracle = TreeMaxProduct() if oracle is None else oracle
+        return super()._predict_marginals(X, w, oracle, temperature)
+
+    def _arrange(self, marginals, node_start):
+        return self._decode(marginals, node_start)
+
+
+def _joined(arrays):
+    return np.concatenate([np.empty((0, 2), np.int64), *arrays])
+
+
+def _units(table, n_tables):
+    """CSR with a one for the table of each edge."""
+    shape = len(table), n_tables
+    return sp.csr_array((np.ones(len(table)), table, np.arange(len(table) + 1)), shape=shape)
+
+
+def _read_edges(kind, n_nodes, name):
+    """Pairs of nodes, and their features or None."""
+    pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
+    pairs = as_array(pairs, name)
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be integers of shape (n_edges, 2), got dtype {pairs.dtype} and shape "
+            f"{pairs.shape}"
+        )
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
+        raise ValueError(
+            f"{name} must name nodes 0 to {n_nodes - 1}, got {pairs.min()} to {pairs.max()}"
+        )
+    if np.any(pairs[:, 0] == pairs[:, 1]):
+        raise ValueError(f"{name} must join two different nodes")
+    if features is not None:
+        features = check_array_of_numbers(features, f"features of {name}")
+        features = features[:, None] if features.ndim == 1 else features
+        if features.ndim != 2 or len(features) != len(pairs):
+            raise ValueError(
+                f"features of {name} must have shape ({len(pairs)}, n_edge_features), got "
+                f"{features.shape}"
+            )
+        check_magnitude(features, f"features of {name}")
+    return pairs.astype(np.int64), features

@@ -1,0 +1,513 @@
+"""Models of the user with parts: a grid with edge features, kinds of nodes, lines, trees.
+
+Each is a class of a few lines in plain Python; passes are compiled, and everything is compared
+with lists of all outputs.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from _problems import ROUNDING
+from _referees import EnumeratedDual, solve_structured_svm
+from sklearn_fw import StructuredSVM
+from sklearn_fw._kernels.structured.block_rules import Rules
+from sklearn_fw.inference import BestOf, Elimination, Enumeration, TreeMaxProduct, Viterbi
+from sklearn_fw.structured import ChainModel, PartModel
+from sklearn_fw.structured._blocks._parts import PartBlocks
+from sklearn_fw.structured._solvers._visits import visit_blocks
+from sklearn_fw.task_losses import MatrixLoss
+
+budget_may_end = pytest.mark.filterwarnings(
+    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
+)
+CLOSE = {"rtol": 1e-8, "atol": 1e-10}
+
+
+def grid_pairs(height, width):
+    number = np.arange(height * width).reshape(height, width)
+    right = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
+    down = np.stack([number[:-1].ravel(), number[1:].ravel()], axis=1)
+    return right, down
+
+
+class Grid(PartModel):
+    """Pixels with features, neighbours that are the more alike the less their features differ."""
+
+    edge_symmetry = "symmetric"
+
+    def __init__(self, sharpness=1.0, task_loss="auto"):
+        super().__init__(task_loss)
+        self.sharpness = sharpness
+
+    def parts(self, x):
+        pixels = x.reshape(-1, x.shape[2])
+        pairs = np.concatenate(grid_pairs(*x.shape[:2]))
+        far = np.abs(pixels[pairs[:, 0]] - pixels[pairs[:, 1]]).sum(axis=1)
+        alike = np.exp(-self.sharpness * far)
+        return np.column_stack([pixels, np.ones(len(pixels))]), (
+            pairs,
+            np.column_stack([alike, np.ones(len(alike))]),
+        )
+
+    def encode(self, y):
+        return np.ravel(y)
+
+    def decode(self, states, x):
+        return states.reshape(x.shape[:2])
+
+
+class Directions(Grid):
+    """Two kinds of edges, one of them without features, with tables of different symmetry."""
+
+    edge_symmetry = ("antisymmetric", "free")
+
+    def parts(self, x):
+        nodes, _ = super().parts(x)
+        right, down = grid_pairs(*x.shape[:2])
+        return nodes, [(right, x[:, 1:].sum(axis=2).ravel()[: len(right)]), down]
+
+
+class Kinds(PartModel):
+    """Three words with three tags each, then a label of the sentence with two values."""
+
+    def parts(self, x):
+        words, sentence = x
+        last = len(words)
+        to_label = np.stack([np.arange(last), np.full(last, last)], axis=1)
+        along = np.stack([np.arange(last - 1), np.arange(1, last)], axis=1)
+        return [words, sentence[None]], [along, (to_label, words[:, :1])]
+
+
+class Tree(PartModel):
+    """Edges that point anywhere, without features."""
+
+    def parts(self, x):
+        return x[0], x[1]
+
+
+class Line(PartModel):
+    """A chain without weights of its ends."""
+
+    def parts(self, x):
+        t = np.arange(x.shape[0] - 1)
+        return x, np.stack([t, t + 1], axis=1)
+
+
+def make_grids(cls, rng):
+    X = [rng.normal(size=(*shape, 2)) for shape in ((2, 2), (1, 3), (3, 2), (2, 2), (2, 3))]
+    y = [(x[..., 0] + 0.5 * rng.normal(size=x.shape[:2]) > 0).astype(int) for x in X]
+    return cls(), X, y
+
+
+def make_kinds(rng):
+    X = [(rng.normal(size=(n, 2)), rng.normal(size=3)) for n in (1, 2, 3, 2, 1)]
+    y = [np.append(rng.integers(3, size=len(x[0])), rng.integers(2)) for x in X]
+    y[2][:3] = 0, 1, 2
+    return Kinds(), X, y
+
+
+def make_trees(rng):
+    X, y = [], []
+    for n in (1, 4, 3, 5, 2):
+        parents = [(t, int(rng.integers(t))) for t in range(1, n)]
+        pairs = [edge[:: rng.choice([1, -1])] for edge in parents]
+        X.append((rng.normal(size=(n, 2)), np.array(pairs, int).reshape(-1, 2)))
+        y.append(rng.integers(3, size=n))
+    y[3][:3] = 0, 1, 2
+    return Tree(), X, y
+
+
+MAKERS = {
+    "grid": lambda rng: make_grids(Grid, rng),
+    "directions": lambda rng: make_grids(Directions, rng),
+    "kinds": make_kinds,
+    "trees": make_trees,
+}
+
+
+@pytest.fixture(params=MAKERS)
+def problem(request):
+    return listed(*MAKERS[request.param](np.random.default_rng(4)))
+
+
+def score_by_hand(model, x, states, w):
+    """The formula of the class docstring, with loops."""
+    weights = model.unpack(w)
+    nodes, edges = model.parts(x)
+    nodes = nodes if isinstance(nodes, list) else [nodes]
+    edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
+    names = model.edge_symmetry
+    names = [names] * len(edges) if isinstance(names, str) else names
+    value, t = 0.0, 0
+    for rows, table in zip(nodes, weights["nodes"], strict=True):
+        for row in rows:
+            value += row @ table[:, states[t]]
+            t += 1
+    for kind, tables, name in zip(edges, weights["edges"], names, strict=True):
+        pairs, features = kind if isinstance(kind, tuple) else (kind, np.ones((len(kind), 1)))
+        features = np.reshape(features, (len(pairs), len(tables)))
+        for (a, b), z in zip(pairs, features, strict=True):
+            for number, table in zip(z, tables, strict=True):
+                there, back = table[states[a], states[b]], table[states[b], states[a]]
+                sign = {"symmetric": 1, "antisymmetric": -1}.get(name)
+                value += number * (there if sign is None else (there + sign * back) / 2)
+    return value
+
+
+class Listed:
+    """A training set with all outputs of every sample."""
+
+    def __init__(self, model, X, y):
+        self.model, self.X, self.y = model.initialize(X, y), X, y
+        counts = [
+            [len(rows) for rows in (nodes if isinstance(nodes, list) else [nodes])]
+            for nodes, _ in map(model.parts, X)
+        ]
+        self.outputs = [
+            list(itertools.product(*(range(k) for k in np.repeat(model.states_, n))))
+            for n in counts
+        ]
+        self.psi, self.losses, self.truths = [], [], []
+        for x, truth, outputs in zip(X, y, self.outputs):
+            decoded = [model.decode(np.array(states), x) for states in outputs]
+            phi = np.array([model.joint_feature(x, output) for output in decoded])
+            place = outputs.index(tuple(np.ravel(truth).tolist()))
+            self.psi.append(phi[place] - phi)
+            self.losses.append(np.array([model.loss(truth, output) for output in decoded]))
+            self.truths.append(place)
+        self.weight, self.lam = np.full(len(X), 1 / len(X)), 1 / len(X)
+
+    def objective(self, w):
+        hinge = [np.max(l - psi @ w) for psi, l in zip(self.psi, self.losses)]
+        return 0.5 * self.lam * (w @ w) + self.weight @ hinge
+
+    def blocks(self, oracle=None):
+        parts = self.model._build_parts(self.X, self.y, self.weight)
+        return PartBlocks(parts, oracle or self.model.default_oracle())
+
+
+def listed(*problem):
+    return Listed(*problem)
+
+
+# ---- scores and features -------------------------------------------------------------------------
+
+
+def test_scores_and_features(problem, rng):
+    model = problem.model
+    w = rng.normal(size=model.size_joint_feature)
+    for x, outputs in zip(problem.X, problem.outputs):
+        scores = model.scores(x, w)
+        for states in outputs:
+            y = model.decode(np.array(states), x)
+            by_hand = score_by_hand(model, x, states, w)
+            np.testing.assert_allclose(scores.value(states), by_hand, **ROUNDING)
+            np.testing.assert_allclose(model.joint_feature(x, y) @ w, by_hand, **ROUNDING)
+
+
+def test_answers(problem, rng):
+    """Augmented, plain and smoothed, of compiled and of other oracles."""
+    for oracle in (None, Enumeration().argmax, Elimination()):
+        from sklearn_fw.inference import resolve_oracle
+
+        blocks = problem.blocks(None if oracle is None else resolve_oracle(oracle))
+        blocks.reset(problem.lam)
+        w = rng.normal(size=blocks.n_weights)
+        for i, (psi, losses) in enumerate(zip(problem.psi, problem.losses)):
+            for loss_weight in (1.0, 0.0, 0.3):
+                answer = blocks.answer(i, w, loss_weight)
+                values = loss_weight * losses - psi @ w
+                np.testing.assert_allclose(answer.value, values.max(), **ROUNDING)
+                best = values.argmax()
+                np.testing.assert_allclose(answer.loss, losses[best], **ROUNDING)
+                difference = np.zeros(blocks.n_weights)
+                blocks.add_to(i, answer, 1.0, difference)
+                np.testing.assert_allclose(difference, psi[best], **ROUNDING)
+        sweep = blocks.sweep(w)
+        expected = [np.max(l - psi @ w) for psi, l in zip(problem.psi, problem.losses)]
+        np.testing.assert_allclose(sweep.hinge, expected, **ROUNDING)
+
+
+def test_smoothed_answers(problem, rng):
+    blocks = problem.blocks(Enumeration())
+    blocks.reset(problem.lam)
+    w = rng.normal(size=blocks.n_weights)
+    for i, (psi, losses) in enumerate(zip(problem.psi, problem.losses)):
+        values = losses - psi @ w
+        alpha = np.exp(values - values.max())
+        value = values.max() + np.log(alpha.sum())
+        answer = blocks.smoothed_answer(i, w, 1.0)
+        np.testing.assert_allclose(answer.value, value, **ROUNDING)
+        mean = np.zeros(blocks.n_weights)
+        blocks.add_to(i, answer, 1.0, mean)
+        np.testing.assert_allclose(mean, alpha @ psi / alpha.sum(), **ROUNDING)
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["fw", "pairwise"])
+def test_visits_are_those_of_the_referee(problem, step, rng):
+    """Compiled and plain passes, against a referee that lists all outputs."""
+    steps = ("fw", "pairwise")
+    rules = Rules(problem.lam, steps.index(step), True, step != "fw", False, 0.0, 0.0, 1.0)
+    slow = EnumeratedDual(
+        problem.psi, problem.losses, problem.weight, problem.lam, np.array(problem.truths)
+    )
+    compiled, plain = problem.blocks(), problem.blocks()
+    for blocks in (compiled, plain):
+        blocks.reset(problem.lam, capacity=4 if step != "fw" else 0)
+    corners = [int(rng.integers(len(outputs))) for outputs in problem.outputs]
+    labels = np.concatenate([o[c] for o, c in zip(problem.outputs, corners)]).astype(np.int32)
+    for blocks in (compiled, plain):
+        blocks.step_towards(labels, 0.4)
+        blocks.refresh()
+    slow.step_towards(corners, 0.4)
+    for i in np.concatenate([rng.permutation(5) for _ in range(6)]):
+        if not slow.visit(i, step, None, compiled.max_loss):
+            continue
+        visit_blocks(compiled, np.array([i]), np.zeros(1), rules)
+        visit_blocks.plain(plain, np.array([i]), np.zeros(1), rules)
+        for blocks in (compiled, plain):
+            np.testing.assert_allclose(blocks.v, slow.v, **CLOSE)
+            np.testing.assert_allclose(blocks.loss, slow.loss, **CLOSE)
+    for blocks in (compiled, plain):
+        blocks.refresh()
+        np.testing.assert_allclose(blocks.v, slow.v, **CLOSE)
+        blocks.scale(0.5)
+        blocks.lam *= 0.5
+        blocks.refresh()
+        np.testing.assert_allclose(blocks.v, slow.v, **CLOSE)
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "bcpfw"])
+def test_fits_reach_the_optimum(problem, solver):
+    value = solve_structured_svm(problem.psi, problem.losses, problem.weight, problem.lam)[1]
+    svm = StructuredSVM(
+        clone(problem.model), solver=solver, C=1.0, tol=1e-3, max_iter=5000, random_state=0
+    ).fit(problem.X, problem.y)
+    assert svm.converged_
+    assert svm._compiled or isinstance(svm.oracle_, Enumeration)
+    assert svm.dual_objective_ <= value <= svm.objective_ <= value * 1.001
+    np.testing.assert_allclose(problem.objective(svm.coef_), svm.objective_, rtol=1e-12)
+    best = [
+        problem.model.decode(np.array(outputs[int((psi @ -svm.coef_).argmax())]), x)
+        for x, psi, outputs in zip(problem.X, problem.psi, problem.outputs)
+    ]
+    for predicted, expected in zip(svm.predict(problem.X), best, strict=True):
+        np.testing.assert_array_equal(predicted, expected)
+
+
+def test_a_line_is_a_chain(rng):
+    """The same objective and the same steps as the built-in model."""
+    X = [rng.normal(size=(n, 3)).astype(np.float32) for n in (3, 1, 5, 4, 2, 6)]
+    y = [rng.integers(3, size=len(x)) for x in X]
+    settings = {"solver": "bcfw", "C": 0.5, "tol": 0.01, "max_iter": 500, "random_state": 0}
+    for form in (np.asarray, sp.csr_array):
+        inputs = [form(x) for x in X]
+        own = StructuredSVM(Line(), **settings).fit(inputs, y)
+        chain = StructuredSVM(ChainModel(start_end=False), **settings).fit(inputs, y)
+        np.testing.assert_allclose(own.coef_, chain.coef_, **CLOSE)
+        np.testing.assert_allclose(own.history_["dual_gap"], chain.history_["dual_gap"], **CLOSE)
+        for one, other in zip(own.predict(inputs), chain.predict(inputs), strict=True):
+            np.testing.assert_array_equal(one, other)
+        marginals = zip(own.predict_marginals(inputs), chain.predict_marginals(inputs))
+        for one, other in marginals:
+            np.testing.assert_allclose(one, other, **CLOSE)
+        assert own.score(inputs, y) == chain.score(inputs, y)
+
+
+def test_costs_of_each_kind_of_node(rng):
+    """A matrix of costs per kind trains and judges."""
+    _, X, y = make_kinds(rng)
+    of_tags = np.array([[0.0, 1.0, 4.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    of_labels = np.array([[0.0, 3.0], [1.0, 0.0]])
+    problem = Listed(Kinds(), X, y)
+    losses = [
+        np.array([
+            of_tags[list(truth[:-1]), list(states[:-1])].sum() + of_labels[truth[-1], states[-1]]
+            for states in outputs
+        ])
+        for truth, outputs in zip(y, problem.outputs)
+    ]  # fmt: skip
+    value = solve_structured_svm(problem.psi, losses, problem.weight, problem.lam)[1]
+    svm = StructuredSVM(
+        Kinds(MatrixLoss([of_tags, of_labels])), solver="bcpfw", C=1.0, tol=1e-3, max_iter=5000
+    ).fit(X, y)
+    assert svm.converged_
+    assert svm.dual_objective_ <= value <= svm.objective_ <= value * 1.001
+    judged = [
+        own[outputs.index(tuple(predicted.tolist()))]
+        for own, outputs, predicted in zip(losses, problem.outputs, svm.predict(X))
+    ]
+    np.testing.assert_allclose(svm.loss(X, y), judged, rtol=1e-12)
+
+
+@budget_may_end
+def test_tables_keep_their_symmetry():
+    rng = np.random.default_rng(0)
+    for cls in (Grid, Directions):
+        model, X, y = make_grids(cls, rng)
+        svm = StructuredSVM(model, solver="bcfw", C=1.0, max_iter=20, tol=0.0).fit(X, y)
+        for tables, name in zip(
+            svm.feature_weights()["edges"],
+            ["symmetric"] if cls is Grid else cls.edge_symmetry,
+            strict=True,
+        ):
+            sign = {"symmetric": 1, "antisymmetric": -1, "free": None}[name]
+            assert np.any(tables != 0.0)
+            if sign is not None:
+                np.testing.assert_allclose(tables, sign * tables.transpose(0, 2, 1), atol=1e-12)
+
+
+@budget_may_end
+def test_grid_search_over_parameters_of_the_model():
+    model, X, y = make_grids(Grid, np.random.default_rng(1))
+    svm = StructuredSVM(model, C=1.0, max_iter=2)
+    search = GridSearchCV(svm, {"model__sharpness": [0.5, 2.0]}, cv=2).fit(X, y)
+    assert search.best_estimator_.predict(X)[0].shape == (2, 2)
+
+
+# ---- which oracle --------------------------------------------------------------------------------
+
+
+class Cycle(PartModel):
+    def parts(self, x):
+        t = np.arange(len(x))
+        return x, np.stack([t, np.roll(t, -1)], axis=1)
+
+
+def oracle_of(n_nodes, cls=Cycle, task_loss="auto"):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n_nodes, 2)) for _ in range(3)]
+    y = [rng.integers(2, size=n_nodes) for _ in X]
+    return type(cls(task_loss).initialize(X, y).default_oracle())
+
+
+def test_automatic_oracles():
+    assert oracle_of(6, Line) is TreeMaxProduct
+    assert oracle_of(6) is Enumeration  # few enough for compiled code to list them
+    assert oracle_of(30) is Elimination  # a cycle is easy
+    assert oracle_of(14, task_loss="zero_one") is Enumeration  # which finds the second best, too
+
+
+def test_large_grids_get_bounds():
+    class Large(Grid):
+        pass
+
+    x = np.zeros((40, 40, 1))
+    model = Large().initialize([x], [np.zeros((40, 40), int)])
+    assert type(model.default_oracle()) is BestOf
+
+
+@budget_may_end
+def test_a_tree_oracle_refuses_the_cycle_of_one_sample(rng):
+    X = [(rng.normal(size=(3, 2)), np.array([[0, 1], [1, 2]])) for _ in range(2)]
+    X[1] = X[1][0], np.array([[0, 1], [1, 2], [2, 0]])
+    y = [np.array([0, 1, 1]), np.array([1, 0, 1])]
+    with pytest.raises(ValueError, match="TreeMaxProduct needs edges without a cycle"):
+        StructuredSVM(Tree(), oracle="tree").fit(X, y)
+    with pytest.raises(ValueError, match="Viterbi"):
+        StructuredSVM(Tree(), oracle=Viterbi()).fit(X, y)
+    svm = StructuredSVM(Tree(), C=1.0, max_iter=5).fit(X, y)
+    assert isinstance(svm.oracle_, Enumeration)
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+class Said(PartModel):
+    """Parts as the input says them."""
+
+    def parts(self, x):
+        return x
+
+
+def said(nodes, edges=None):
+    return nodes, edges
+
+
+ROWS = np.ones((3, 2))
+
+
+@pytest.mark.parametrize(
+    "x, message",
+    [
+        (ROWS, r"parts\(X\[0\]\) of Said must be a tuple \(nodes, edges\)"),
+        (said(np.ones(3)), r"nodes of parts\(X\[0\]\) of Said must have shape"),
+        (said(np.empty((0, 2))), "must have one node at least"),
+        (said(ROWS, np.array([[0, 3]])), "must name nodes 0 to 2, got 0 to 3"),
+        (said(ROWS, np.array([[-1, 0]])), "must name nodes 0 to 2, got -1 to 0"),
+        (said(ROWS, np.array([[1, 1]])), "must join two different nodes"),
+        (said(ROWS, np.array([[0.0, 1.0]])), "must be integers of shape"),
+        (said(ROWS, np.array([0, 1])), "must be integers of shape"),
+        (said(ROWS, (np.array([[0, 1]]), np.ones(2))), "features of edges of .* must have shape"),
+        (said(ROWS, (np.array([[0, 1]]), [np.nan])), "features of edges of .* NaN"),
+        (said(ROWS * np.inf), "infinity"),
+    ],
+)
+def test_wrong_parts(x, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        StructuredSVM(Said()).fit([x, said(ROWS)], [[0, 1, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ([0, 1], r"encode\(y\[0\]\) of Said has 2 states for 3 nodes"),
+        ([0, 1, -1], "must not be negative, got -1"),
+        ([0, 1, 0.5], "must hold one integer for each node, got dtype float64"),
+        ([[0, 1, 1]], "must hold one integer for each node"),
+    ],
+)
+def test_wrong_states(y, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM(Said()).fit([said(ROWS), said(ROWS)], [y, [1, 0, 0]])
+
+
+@budget_may_end
+def test_what_differs_from_the_training_set():
+    pairs = np.array([[0, 1]])
+    svm = StructuredSVM(Said(), C=1.0, max_iter=2)
+    svm.fit([said(ROWS, pairs), said(-ROWS, pairs)], [[0, 1, 0], [1, 0, 0]])
+    with pytest.raises(ValueError, match=r"X\[0\] has 3 features, but 2 are expected"):
+        svm.predict([said(np.ones((3, 3)), pairs)])
+    with pytest.raises(ValueError, match=r"has 1 kinds of nodes and edges with \[1\] features"):
+        svm.predict([said(ROWS, (pairs, np.ones(1)))])
+    with pytest.raises(ValueError, match="has 2 kinds of nodes"):
+        svm.predict([said([ROWS, ROWS], pairs)])
+    assert svm.loss([said(ROWS, pairs)], [[0, 5, 0]])[0] > 0.0  # a state that fit has not seen
+    with pytest.raises(ValueError, match="y holds the state 5, but the model has 2"):
+        svm.duality_gap([said(ROWS, pairs)], [[0, 5, 0]])
+
+
+def test_states_that_a_kind_of_node_lacks(rng):
+    model, X, y = make_kinds(rng)
+    model.initialize(X, y)
+    wrong = [np.append(y[0][:-1], 2), *y[1:]]
+    with pytest.raises(ValueError, match="y has the state 2 at a node of a kind with 2 states"):
+        model._build_parts(X, wrong, np.full(5, 0.2))
+
+
+def test_symmetry_of_edges():
+    class Odd(Line):
+        edge_symmetry = "odd"
+
+    class Many(Line):
+        edge_symmetry = ("free", "symmetric")
+
+    for cls, message in ((Odd, "edge_symmetry must be one of"), (Many, "names 2 kinds of edges")):
+        with pytest.raises(ValueError, match=message):
+            StructuredSVM(cls()).fit([np.eye(3)], [[0, 1, 0]])
+
+
+def test_extragradient_needs_plain_tables():
+    model, X, y = make_grids(Grid, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="needs one table of weights for each edge"):
+        StructuredSVM(model, solver="extragradient", C=1.0).fit(X, y)
