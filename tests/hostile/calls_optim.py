@@ -77,7 +77,9 @@ def of_domains():
         domains.BipartiteMatchings: {"shape": (1, 3), "perfect": False},
         domains.SpanningTrees: {"edges": np.array([[0, 1], [1, 2], [0, 2]]), "n_nodes": 3},
         domains.MarginalPolytope: {
-            "n_states": np.array([1, 1]), "edges": np.array([[0, 1]]), "oracle": "auto",
+            "n_states": np.array([1, 1]),
+            "edges": np.array([[0, 1]]),
+            "oracle": "auto",
         },
         domains.LocalPolytope: {"n_states": np.array([1, 1]), "edges": np.array([[0, 1]])},
         domains.PerfectMatchings: {"n_nodes": 2},

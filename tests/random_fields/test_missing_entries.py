@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
-from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF
+from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
 from sklearn_fw.random_fields._forest_rows import ForestRows
 
 
@@ -147,3 +148,21 @@ def test_columns_and_rows_without_entries():
     assert some.marginals_[0, 0] == pytest.approx(
         TRWMarginals().fit(rows).marginals_[0, 0], abs=0.1
     )
+
+
+def test_rounds_of_learning_are_in_the_history(rng):
+    X = with_holes(rng, table(rng, 200))
+    for edges in ("tree", "complete"):
+        trw = TRWMarginals(learner=MRFLearner(edges)).fit(X)
+        history = trw.learning_history_
+        np.testing.assert_array_equal(history["n_iter"], np.arange(1, len(history["n_iter"]) + 1))
+        assert np.all(np.diff(history["objective"]) >= -1e-12)
+        assert 0 <= history["gain"][-1] <= 1e-7
+    assert TRWMarginals().fit(trw.mrf_).learning_history_ == {}
+
+
+def test_learning_ends_in_time(rng):
+    X = with_holes(rng, table(rng, 200))
+    with pytest.warns(ConvergenceWarning, match="time_limit ended the learning .* after 1 rounds"):
+        trw = TRBPMarginals(time_limit=1e-9).fit(X)
+    assert len(trw.learning_history_["n_iter"]) == 1

@@ -456,3 +456,30 @@ def test_a_small_gap_without_an_allowed_answer_is_no_convergence(n_variables, se
         trw.set_params(tol=0.5).fit(colours(n_variables))
     assert trw.converged_
     assert np.isfinite(trw.log_partition_lower_)
+
+
+def test_parts_that_are_none_become_objects():
+    trw = TRWMarginals()
+    assert trw.set_params(learner__pseudocount=3.0, solver__delta=0.1, tol=0.2) is trw
+    assert (trw.learner.pseudocount, trw.solver.delta, trw.tol) == (3.0, 0.1, 0.2)
+    assert trw.get_params()["learner__edges"] == "tree"
+    assert TRWMarginals().learner is None
+    given = MRFLearner("complete")
+    exact = ExactMarginals(learner=given).set_params(learner__n_states=2)
+    assert exact.learner is given
+    search = GridSearchCV(TRWMarginals(), {"learner__pseudocount": [1.0, 100.0]}, cv=2)
+    X = np.repeat([[0, 0], [1, 1]], 20, axis=0)[np.random.default_rng(0).permutation(40)]
+    assert search.fit(X).best_params_ == {"learner__pseudocount": 1.0}
+
+
+def test_learner_learns_by_itself(rng):
+    X = table(rng)
+    learned = MRFLearner("complete", pseudocount=2.0).learn(X)
+    trw = TRWMarginals(learner=MRFLearner("complete", pseudocount=2.0)).fit(X)
+    np.testing.assert_array_equal(learned.mrf.theta, trw.mrf_.theta)
+    np.testing.assert_array_equal(learned.rho, trw.rho_)
+    assert trw.learning_history_ == learned.history == {}
+    weight = rng.integers(1, 4, len(X))
+    weighted = MRFLearner().learn(X, weight)
+    copied = MRFLearner().learn(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(weighted.mrf.theta, copied.mrf.theta, rtol=0, atol=1e-10)
