@@ -63,7 +63,8 @@ def test_merit_functions(case, variant, step_size):
     assert result.n_drop <= 2 * n_steps / 3
     assert result.history["n_good"][-1] == n_steps - result.n_drop
     for name in "xy":
-        atoms, weights = result[f"atoms_{name}"], result[f"weights_{name}"]
+        atoms = np.array([atom.to_array() for atom in result[f"atoms_{name}"]])
+        weights = result[f"weights_{name}"]
         assert np.all(weights > 0)
         assert weights.sum() == pytest.approx(1, rel=1e-14)
         np.testing.assert_allclose(weights @ atoms, result[f"{name}_last"], rtol=0, atol=1e-14)

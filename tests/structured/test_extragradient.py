@@ -24,7 +24,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._blocks._polytopes import Entropy
+from sklearn_fw.structured._blocks._geometries import Entropy
 from sklearn_fw.task_losses import LinkLoss
 
 budget_may_end = pytest.mark.filterwarnings(

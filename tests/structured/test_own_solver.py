@@ -200,10 +200,11 @@ def test_smoothed_answers_need_marginals():
         (lambda row: [row], "must return None or a dict of numbers with the key 'objective'"),
         (lambda row: {"dual_gap": 1.0}, "must return None or a dict of numbers with the key"),
         (lambda row: row | {"dual_gap": "small"}, "'dual_gap' of the row that step of the solver"),
+        (lambda row: row | {"dual_gap": None}, "set certified = False in the class of a solver"),
     ],
 )
 def test_rows_are_checked(spoil, message):
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         fit(problem("chain"), Steps(spoil=spoil), max_iter=1)
 
 

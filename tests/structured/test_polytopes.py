@@ -16,7 +16,8 @@ from sklearn_fw.optim.domains import ConvexHull, Simplex
 from sklearn_fw.projections import project_matching, project_simplex
 from sklearn_fw.structured import EnumeratedModel, Extragradient, StructuredSVM
 from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
-from sklearn_fw.structured._blocks._polytopes import Entropy, Euclidean, polytopes_of
+from sklearn_fw.structured._blocks._geometries import Entropy, Euclidean
+from sklearn_fw.structured._blocks._polytopes import polytopes_of
 
 # ---- constants -----------------------------------------------------------------------------------
 

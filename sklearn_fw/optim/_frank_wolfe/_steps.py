@@ -115,14 +115,15 @@ def line_search(state):
     slope_high = state.line.at(high)[1]
     if slope_high <= 0.0:
         return high
-    limit, kept = FLAT * state.direction_gap, 0
+    limit, kept, best = FLAT * state.direction_gap, 0, (slope_high, high)
     for _ in range(MOST_TRIALS):
         step = low + (high - low) * slope_low / (slope_low - slope_high)
         if not low < step < high:
             break
         slope = state.line.at(step)[1]
+        best = min(best, (abs(slope), step))
         if abs(slope) <= limit:
-            return step
+            break
         # Illinois: the end that stays twice counts half, so that both ends move.
         if slope < 0.0:
             low, slope_low = step, slope
@@ -132,7 +133,7 @@ def line_search(state):
             high, slope_high = step, slope
             slope_low *= 0.5 if kept == -1 else 1.0
             kept = -1
-    return low if low > 0.0 else 0.5 * (low + high)
+    return best[1]
 
 
 class Backtracking:

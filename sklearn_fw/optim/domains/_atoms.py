@@ -145,7 +145,7 @@ class UnitAtom(Atom):
     @property
     def key(self):
         """Place and value."""
-        return self.place, self.height
+        return (self.place, self.height) if self.height else key_of(*self.entries())
 
     def dot(self, vector):
         return self.height * float(vector[self.place])

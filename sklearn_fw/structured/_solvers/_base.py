@@ -143,14 +143,15 @@ def begin(solver, blocks, **options):
             f"{', '.join(NEEDED)}; got {method!r}"
         )
     own = callable(getattr(method, "solution", None))
-    return method if own else _UserMethod(method, type(solver).__name__, blocks)
+    return method if own else _UserMethod(method, solver, blocks)
 
 
 class _UserMethod:
     """A method that says no more than it must, with its rows and weights checked."""
 
-    def __init__(self, method, name, blocks):
-        self._method, self._name, self._blocks, self._row = method, name, blocks, {}
+    def __init__(self, method, solver, blocks):
+        self._method, self._blocks, self._row = method, blocks, {}
+        self._name, self._certified = type(solver).__name__, solver.certified
 
     def __getattr__(self, name):  # export, breakpoint, move_to and whatever else there is
         return getattr(self._method, name)
@@ -191,6 +192,11 @@ class _UserMethod:
         for key, value in row.items():
             if value is not None and not isinstance(value, Real):
                 raise TypeError(f"{key!r} of the row that {name} returned must be a number")
+        if self._certified and row.get("dual_gap") is None:
+            raise ValueError(
+                f"{name} returned a row without 'dual_gap': set certified = False in the class of "
+                f"a solver that has none"
+            )
         from ..._kernels.structured.block_rules import CALLS
 
         n_calls = int(self._blocks.counts[CALLS])

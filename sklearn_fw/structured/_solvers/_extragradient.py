@@ -211,7 +211,8 @@ class Extragradient(Solver):
         TypeError
             When the model lacks a method that the geometry needs.
         """
-        from .._blocks._polytopes import Entropy, Euclidean, polytopes_of
+        from .._blocks._geometries import Entropy, Euclidean
+        from .._blocks._polytopes import polytopes_of
 
         self._check()
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
