@@ -76,7 +76,7 @@ def test_other_trees_tighten_the_bound_of_a_table(rng):
     X = table(rng)
     closed, tight = (
         searched(learner=MRFLearner("complete")).fit(X),
-        searched(edges="complete", n_rho_iter=4, tol=0.01).fit(X),
+        searched(learner=MRFLearner("complete"), n_rho_iter=4, tol=0.01).fit(X),
     )
     np.testing.assert_array_equal(closed.mrf_.theta, tight.mrf_.theta)
     log_partition, _ = brute_force(closed.mrf_)
