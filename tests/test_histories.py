@@ -159,7 +159,8 @@ def test_last_row_is_the_answer(case):
             if case == "saddle" and column != "n_oracle_calls":  # the best point, not the last
                 assert answer[name + end] <= last
             elif "output" in history:
-                assert answer[name + end] == history[column].max()
+                lasts = np.flatnonzero(np.diff(history["output"], append=-1))
+                assert answer[name + end] == history[column][lasts].max()
             else:
                 assert answer[name + end] == pytest.approx(last, rel=1e-12), column
 
@@ -168,4 +169,5 @@ def test_learning_never_gets_worse():
     history = learning().history
     assert np.all(np.diff(history["objective"]) >= -1e-12)
     assert np.isnan(history["gain"][0])
-    np.testing.assert_allclose(np.diff(history["log_likelihood"]), history["gain"][1:], atol=1e-12)
+    gains = np.diff(history["log_likelihood"])[1:]  # the first tables are of different rows
+    np.testing.assert_allclose(gains, history["gain"][2:], atol=1e-12)

@@ -69,9 +69,9 @@ def cross_validate_path(
     Returns
     -------
     result : Bunch
-        ``values`` that were judged, from strong to weak regularization; their ``scores`` on the
-        held-out parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest mean
-        score: the most regularized run of equal ones, and of it the one in the middle;
+        ``param_values`` that were judged, from strong to weak regularization; their ``scores`` on
+        the held-out parts, an ndarray of shape (n_splits, n_values); ``best_value``, of highest
+        mean score: the most regularized run of equal ones, and of it the one in the middle;
         ``best_estimator``, fitted on all data; ``paths`` of the folds, and None, or None and the
         ``path`` on all data, for a grid.
 
@@ -145,7 +145,7 @@ class _Search:
         scores = self._parallel(_score_on_grid, (self.scorer, options))
         best = _best(scores, path.values_)
         return Bunch(
-            values=path.values_, scores=scores, best_value=best,
+            param_values=path.values_, scores=scores, best_value=best,
             best_estimator=path.estimator_at(best), path=path, paths=None,
         )  # fmt: skip
 
@@ -171,7 +171,7 @@ class _Search:
         chosen = clone(self.estimator).set_params(**paths[0]._params_at(best))
         chosen.fit(self.X, self.y, sample_weight=self.weight)
         return Bunch(
-            values=values, scores=scores, best_value=best, best_estimator=chosen, path=None,
+            param_values=values, scores=scores, best_value=best, best_estimator=chosen, path=None,
             paths=paths,
         )  # fmt: skip
 

@@ -58,7 +58,7 @@ class PathSearch(BaseEstimator):
             time_limit=self.time_limit, **self._options(),
         )  # fmt: skip
         self.best_value_, self.best_estimator_ = found.best_value, found.best_estimator
-        self.values_, self.scores_ = found.values, found.scores
+        self.values_, self.scores_ = found.param_values, found.scores
         self.path_, self.paths_ = found.path, found.paths
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)

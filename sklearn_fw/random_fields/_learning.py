@@ -278,10 +278,14 @@ class _Expectation(IterativeMethod):
             for e, (a, b) in enumerate(counts.pairs.tolist())
         ]
         total, before, self.likelihood = self.row_weight.sum(), self.likelihood, value
+        # The first tables, of different rows, need not agree: only then log Z is not zero.
+        _, _, (log_partition,) = forest.marginals(np.full((1, mrf.n_variables), -1))
         uniform = sum(float(table.mean()) for table in [*mrf.unary, *mrf.pairwise])
+        likelihood = value / total - float(log_partition)
+        prior = counts.pseudocount / total * (uniform - float(log_partition))
         return {
-            "objective": (value + counts.pseudocount * uniform) / total,
-            "log_likelihood": value / total,
+            "objective": likelihood + prior,
+            "log_likelihood": likelihood,
             "gain": None if before is None else (value - before) / total,
         }
 

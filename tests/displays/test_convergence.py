@@ -121,7 +121,7 @@ def test_solvers_without_certificate():
 
 def test_each_output_has_a_curve_and_dots_where_it_is_exact(rng):
     table, y = rng.normal(size=(60, 3)), np.arange(60) % 3
-    model = AsagaClassifier(multi_class="ovr", random_state=0).fit(table, y)
+    model = AsagaClassifier(multi_class="ovr", solver="asaga", random_state=0).fit(table, y)
     display = ConvergenceDisplay.from_estimator(model, name="one")
     assert [line.get_label() for line in display.lines_] == [f"one, output {k}" for k in range(3)]
     history = model.history_

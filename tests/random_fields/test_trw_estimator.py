@@ -244,11 +244,11 @@ def test_grid_search_and_pipeline(rng):
     bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
     pipeline = make_pipeline(bins, TRWMarginals(learner=MRFLearner(n_states=3)))
     grid = {
-        "trwmarginals__pseudocount": [1e-3, 1.0, 1e4],
-        "trwmarginals__edges": ["complete", "tree"],
+        "trwmarginals__learner__pseudocount": [1e-3, 1.0, 1e4],
+        "trwmarginals__learner__edges": ["complete", "tree"],
     }
     search = GridSearchCV(pipeline, grid, cv=3).fit(X)
-    assert search.best_params_["trwmarginals__pseudocount"] < 1e4
+    assert search.best_params_["trwmarginals__learner__pseudocount"] < 1e4
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
     words = rng.choice(["yes", "no"], size=(30, 2))
     assert make_pipeline(OrdinalEncoder(), TRWMarginals()).fit(words).score(words) < 0
@@ -475,7 +475,7 @@ def test_parts_that_are_none_become_objects():
 def test_learner_learns_by_itself(rng):
     X = table(rng)
     learned = MRFLearner("complete", pseudocount=2.0).learn(X)
-    trw = TRWMarginals(learner=MRFLearner("complete", pseudocount=2.0)).fit(X)
+    trw = searched(learner=MRFLearner("complete", pseudocount=2.0)).fit(X)
     np.testing.assert_array_equal(learned.mrf.theta, trw.mrf_.theta)
     np.testing.assert_array_equal(learned.rho, trw.rho_)
     assert trw.learning_history_ == learned.history == {}
