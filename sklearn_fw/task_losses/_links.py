@@ -84,6 +84,10 @@ class LinkLoss(TaskLoss):
         """
         shape = common_shape(y_true, y_pred)
         true, made = links_of(y_true, "y_true", shape), links_of(y_pred, "y_pred", shape)
+        return self._value_of(true, made, shape)
+
+    def _value_of(self, true, made, shape):
+        """Cost of links that were read, in a matrix of this shape (None: unknown)."""
         n_true, n_made, n_both = len(true[0]), len(made[0]), len(pairs_of(true) & pairs_of(made))
         false, missed = self._costs()
         value = missed * (n_true - n_both) + false * (n_made - n_both)

@@ -414,6 +414,9 @@ def _check_square(cost, n_classes):
         raise ValueError(
             f"costs of the task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"
         )
+
+
+def _check_values(cost):
     if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
         raise ValueError(
             "costs of the task_loss must be finite and nonnegative with a zero diagonal"
@@ -422,10 +425,12 @@ def _check_square(cost, n_classes):
 
 
 def _in_order(cost, own, labels):
-    """The cost matrix for classes in the order of ``labels``."""
+    """The checked cost matrix for classes in the order of ``labels``."""
     if own is None:
         _check_square(cost, len(labels))
+        _check_values(cost)
         return cost
+    _check_values(cost)
     number = {label: k for k, label in enumerate(own)}
     missing = [label for label in labels.tolist() if label not in number]
     if missing:

@@ -6,22 +6,23 @@ import functools
 import numpy as np
 
 from sklearn_fw import optim, projections
-from sklearn_fw.optim import domains
+from sklearn_fw.optim import domains, experimental
 
 from .calls import build, function, generator, methods
 from .calls_linear import VARIANTS, rows, sparse_rows, two_classes, weights
 
 SOLVERS = {
     optim.Asaga: {}, optim.LaggedSaga: {}, optim.Sag: {}, optim.Saga: {}, optim.SparseSaga: {},
-    optim.Hogwild: {"decay": 0.5},
+    experimental.Hogwild: {"decay": 0.5},
     optim.Svrg: {"n_inner": 1.0, "loopless": False, "parallel": False},
-    optim.NeighborSaga: {
+    experimental.NeighborSaga: {
         "variant": "epsilon_n_saga", "n_neighbors": 3, "epsilon": 0.1, "neighbors": "exact",
         "switch_to_saga": 2,
     },
 }  # fmt: skip
 PLAIN = {
-    optim.AsySPCD: {"step_size": 0.1, "sampling": "shuffle"}, optim.Fista: {"restart": True},
+    experimental.AsySPCD: {"step_size": 0.1, "sampling": "shuffle"},
+    experimental.Fista: {"restart": True},
     optim.Newton: {}, optim.NewtonCG: {"forcing": 0.5}, optim.Sdca: {},
 }  # fmt: skip
 
@@ -143,7 +144,7 @@ def entries():
             | {"loss": ["squared_hinge"], "x0": [None]},
         ),
         *function(
-            optim.simulate_async,
+            experimental.simulate_async,
             lambda: {
                 "X": rows(), "y": two_classes(), **data, "sample_weight": weights(),
                 "fit_intercept": False, "delay": 2, "max_iter": 5, "tol": 1e-3, "step_size": 0.1,
@@ -158,7 +159,7 @@ def entries():
             variants={"composite": [True]},
         ),
         *function(
-            optim.neighbor_graph,
+            experimental.neighbor_graph,
             lambda: {
                 "X": rows(), "y": two_classes(), "n_neighbors": 3, "method": "exact",
                 "random_state": 0,
@@ -171,13 +172,13 @@ def entries():
             },
         ),
         *build(
-            optim.NeighborGraph,
-            lambda: optim.neighbor_graph(rows(), None, 2)._asdict(),
+            experimental.NeighborGraph,
+            lambda: experimental.neighbor_graph(rows(), None, 2)._asdict(),
             allows={("*", "*"): "a tuple of arrays; neighbor_graph checks it"},
         ),
-        *function(optim.memorization_rate, lambda: {"K": 0.1, "q": 2, "n": 10, "a": 0.5}),
+        *function(experimental.memorization_rate, lambda: {"K": 0.1, "q": 2, "n": 10, "a": 0.5}),
         *function(
-            optim.memorization_step, lambda: {"K": 0.1, "rule": "optimal"},
+            experimental.memorization_step, lambda: {"K": 0.1, "rule": "optimal"},
             variants={"rule": ["shared", "universal"]},
         ),
         *build(

@@ -230,7 +230,9 @@ def planted(rng, n_samples=8, low=2):
 def test_learns_what_was_planted(rng):
     X, y = planted(rng, 40, low=0)  # empty sentences among them
     assert any(x.size == 0 for x in X)
-    svm = StructuredSVM(MatchingModel(1.0, 1.0), C=100, tol=0.1, max_iter=1000, random_state=0)
+    svm = StructuredSVM(
+        MatchingModel(LinkLoss(1.0, 1.0)), C=100, tol=0.1, max_iter=1000, random_state=0
+    )
     svm.fit(X[:30], y[:30])
     assert svm.converged_
     assert alignment_error_rate(y[30:], None, svm.predict(X[30:])) < 0.05

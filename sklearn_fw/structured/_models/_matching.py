@@ -245,18 +245,18 @@ class MatchingModel(MatchingPolytope, ScoredModel):
         loss : float
             The cost.
         """
-        loss = self._loss
+        loss, shape = self._loss, common_shape(y_true, y)
+        true, made = links_of(y_true, "y_true", shape), links_of(y, "y", shape)
         if isinstance(loss, LinkLoss):
-            return loss.value(y_true, y)
-        shape = common_shape(y_true, y)
+            return loss._value_of(true, made, shape)
         if shape is None:
             raise ValueError(
                 "the loss of two lists of pairs is not defined: pass one of them as an array of "
                 "shape (n_rows, n_columns)"
             )
-        truth = truth_of_pairs(links_of(y_true, "y_true", shape), shape)
-        made = truth_of_pairs(links_of(y, "y", shape), shape).states
-        return float(costs_of(loss, truth).losses(truth, made)[0])
+        truth = truth_of_pairs(true, shape)
+        losses = costs_of(loss, truth).losses(truth, truth_of_pairs(made, shape).states)
+        return float(losses[0])
 
     def output_key(self, y):
         """The pairs that are made, which tell matchings apart.
