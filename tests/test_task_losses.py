@@ -314,6 +314,8 @@ def test_what_values_of_users_are_is_checked(value, error, message):
         (lambda: FunctionLoss("edit").value(0, 1), "function must be callable, got 'edit'"),
         (lambda: BlockLoss({0: 0, 1: 1}, within=2.0).value(0, 1), "within must be at most 1"),
         (lambda: OverlapLoss("b").value("a", "b"), "positive must be a list of labels, got 'b'"),
+        (lambda: OverlapLoss([[]]).value("a", "b"), "positive must hold labels"),
+        (lambda: resolve_task_loss("links", [None]), "names must hold names of losses"),
         (lambda: LinkLoss(-1.0).value([(0, 0)], []), "false == -1.0, must be > 0"),
         (lambda: LinkLoss().value([[2]], [[1]]), "y_true must be a list of pairs"),
         (lambda: resolve_task_loss(HammingLoss), "task_loss must be one of"),

@@ -339,7 +339,10 @@ class OverlapLoss(TaskLoss):
         """Whether each label is positive; false for what stands last, an unknown label."""
         if isinstance(self.positive, str) or not hasattr(self.positive, "__iter__"):
             raise TypeError(f"positive must be a list of labels, got {self.positive!r}")
-        positive = list(self.positive)
+        try:
+            positive = set(self.positive)
+        except TypeError as error:
+            raise TypeError(f"positive must hold labels: {error}") from None
         return np.array([label in positive for label in labels.tolist()] + [False])
 
     def value(self, y_true, y_pred):

@@ -45,6 +45,8 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
     HammingLoss(normalize=False)
     """
     names = check_list(names, "names", "names of losses")
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"names must hold names of losses, got {names}")
     if isinstance(task_loss, TaskLoss):
         return clone(task_loss)
     if isinstance(task_loss, str):

@@ -125,9 +125,13 @@ class Minimisation(FrankWolfe):
         ``curvature(direction)``, the second derivative along it.
     domain : domain object
         The set.
-    variant, rule
+    variant : {"fw", "away", "pairwise"}, default="fw"
         See `FrankWolfe`.
-    start, combination
+    rule : callable
+        See `FrankWolfe`.
+    start : array-like of shape (size,) or Atom, default=None
+        See `Iterate`.
+    combination : (atoms, weights), default=None
         See `Iterate`.
 
     Attributes

@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -202,7 +203,7 @@ class SparseAtom(Atom):
         self.places = places.astype(np.int64, copy=False)
         self.values = values if values.ndim else float(values)
 
-    @property
+    @cached_property
     def key(self):
         """Places and values, or a digest of many."""
         return key_of(*self.entries())
@@ -253,7 +254,7 @@ class RankOneAtom(Atom):
                 raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
         self.size = self.left.size * self.right.size
 
-    @property
+    @cached_property
     def key(self):
         """The two factors, or digests of them."""
         return _short(self.left), _short(self.right)
@@ -292,7 +293,7 @@ class DenseAtom(Atom):
         self.array = array + 0.0  # a zero has no sign
         self.size = array.size
 
-    @property
+    @cached_property
     def key(self):
         """Places and values of the entries that are not zero, or a digest of many."""
         return key_of(*self.entries())
