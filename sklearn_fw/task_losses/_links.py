@@ -56,15 +56,26 @@ class LinkLoss(TaskLoss):
         self.normalize = normalize
 
     def _costs(self):
-        return check_strength(self.false, "false"), check_strength(self.missed, "missed")
+        for name in ("false", "missed"):
+            value = getattr(self, name)
+            if not (type(value) is float and 1e-9 < value < 1e9):  # all others take a closer look
+                check_strength(value, name)
+        return float(self.false), float(self.missed)
 
     def _scale(self, n_true, n_most):
         """What losses are multiplied by, for numbers of true links and of links at most."""
         if not check_flag(self.normalize, "normalize"):
-            return np.ones_like(n_true, dtype=np.float64)
+            return 1.0
         false, missed = self._costs()
-        largest = missed * n_true + false * n_most
-        return 1.0 / np.where(largest > 0, largest, 1.0)
+        return 1.0 / (missed * n_true + false * n_most or 1.0)
+
+    def _scales(self, truth):
+        """`_scale` of every sample, and the numbers of links that it is made of."""
+        n_true = truth.sums(truth.states)
+        # A matching has one link in each row and column at most.
+        n_most = truth.lengths if truth.shapes is None else np.min(truth.shapes, axis=1)
+        scales = [self._scale(*numbers) for numbers in zip(n_true.tolist(), n_most.tolist())]
+        return np.array(scales), n_true, n_most
 
     def value(self, y_true, y_pred):
         """Cost of the wrong links.
@@ -115,14 +126,13 @@ class LinkLoss(TaskLoss):
         """
         self._check_binary(truth)
         false, missed = self._costs()
-        scale = self._scale(truth.sums(truth.states), _most_links(truth))
         table = np.array([[0.0, false], [missed, 0.0]])
-        return NodeCosts(truth.per_node(scale), table, truth.states)
+        return NodeCosts(truth.per_node(self._scales(truth)[0]), table, truth.states)
 
     def _pair_costs(self, links, shape):
         false, missed = self._costs()
         n_true = len(links[0])
-        scale = float(self._scale(n_true, min(shape)))
+        scale = self._scale(n_true, min(shape))
         costs = np.full(shape, scale * false)
         costs[links] = -scale * missed
         return costs, scale * missed * n_true
@@ -142,14 +152,9 @@ class LinkLoss(TaskLoss):
         """
         self._check_binary(truth)
         false, missed = self._costs()
-        n_true, n_most = truth.sums(truth.states), _most_links(truth)
-        return self._scale(n_true, n_most) * (missed * n_true + false * n_most)
+        scale, n_true, n_most = self._scales(truth)
+        return scale * (missed * n_true + false * n_most)
 
     def _check_binary(self, truth):
         if len(truth.classes) > 1 or truth.n_states != 2 or np.any(truth.states < 0):
             raise ValueError("LinkLoss needs outputs of 0 and 1: nodes with two states")
-
-
-def _most_links(truth):
-    """Largest number of links that a matching of each sample can have."""
-    return truth.lengths if truth.shapes is None else np.min(truth.shapes, axis=1)
