@@ -63,8 +63,8 @@ def drop_stale_kernels(folder=KERNELS):
     numba compares a cached kernel with its own file only, so a change in a function that the
     kernel calls from another file would go unnoticed.
     """
-    cached = [*folder.glob("__pycache__/*.nbi"), *folder.glob("__pycache__/*.nbc")]
-    changed = max((p.stat().st_mtime for p in folder.glob("*.py")), default=0.0)
+    cached = list(folder.rglob("__pycache__/*.nb[ic]"))
+    changed = max((p.stat().st_mtime for p in folder.rglob("*.py")), default=0.0)
     if any(p.stat().st_mtime < changed for p in cached):
         say("a kernel changed: compiled kernels are dropped")
         for path in cached:

@@ -147,9 +147,10 @@ def test_optional_packages(dev, monkeypatch, tmp_path, capsys, status):
 
 
 def test_stale_kernels_are_dropped(dev, tmp_path, capsys):
-    cache = tmp_path / "__pycache__"
-    cache.mkdir()
-    files = [tmp_path / "chain.py", cache / "chain.f-1.nbi", cache / "chain.f-1.1.nbc"]
+    kind = tmp_path / "graphs"
+    cache = kind / "__pycache__"
+    cache.mkdir(parents=True)
+    files = [kind / "chain.py", cache / "chain.f-1.nbi", cache / "chain.f-1.1.nbc"]
     for file in files:
         file.touch()
     module = cache / "chain.pyc"
