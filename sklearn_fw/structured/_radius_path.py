@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from .._validation import check_array_of_numbers, check_positive, check_time_limit
 from ..model_selection import RegularizationPath
-from ._path import CALLER, EPS, KAPPA, TOUCH, check_walk
-from ._path_walk import Walk, on_path
+from ._path import CALLER, EPS, KAPPA, check_walk
+from ._path_walk import TOUCH, Walk, on_path
 from ._radius_pieces import BallPiece, Lines
 from .solvers import begin
 
@@ -195,7 +195,7 @@ class RadiusPath(RegularizationPath):
 
     def _check_radius(self, radius):
         radii = check_array_of_numbers(radius, "radius")
-        return on_path(self, radii, check_positive, self.radius_start_, TOUCH)
+        return on_path(self, radii, check_positive, self.radius_start_)
 
 
 def radius_path(
