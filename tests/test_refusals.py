@@ -31,6 +31,7 @@ from sklearn_fw.metrics import (
     sequence_accuracy,
 )
 from sklearn_fw.model_selection import RegularizationPathDisplay, cross_validate_path
+from sklearn_fw.penalties import GroupLasso, L2Ball, Simplex
 from sklearn_fw.preprocessing import (
     ChunkingFeatures,
     NodeTransformer,
@@ -335,3 +336,11 @@ class TestPaths:
         refused(lambda: RegularizationPathDisplay(**given).plot(curves="norm"), name)
         refused(lambda: RegularizationPathDisplay([1.0]).plot(ax=3, curves=()), "curves")
         refused(lambda: RegularizationPathDisplay.from_path(3), "path must")
+
+
+@pytest.mark.parametrize("group", [None, {1: 2}, [[1], [2, 3]]], ids=["None", "dict", "ragged"])
+@pytest.mark.parametrize("cls", [GroupLasso, L2Ball, Simplex])
+def test_groups_of_other_things(cls, group):
+    message = r"groups\[1\] must be a list of feature numbers"
+    with pytest.raises(ValueError, match=message if group != {1: 2} else message + ", got {1: 2}"):
+        cls(groups=[[0], group]).bind(5)

@@ -285,8 +285,9 @@ def quietly(function, *args):
 
 
 def _contenders():
-    yield Contender("AsagaClassifier", "", asaga(1))
-    yield Contender("AsagaClassifier, 2 threads", "", asaga(2), threads=2)
+    yield Contender("AsagaClassifier", "", asaga(1, "auto"))
+    yield Contender("AsagaClassifier, asaga", "", asaga(1))
+    yield Contender("AsagaClassifier, asaga, 2 threads", "", asaga(2), threads=2)
     yield Contender("AsagaClassifier, sdca", "", asaga(1, "sdca"))
     yield Contender("AsagaClassifier, sdca, 2 threads", "", asaga(2, "sdca"), threads=2)
     for name, solver, threads in (

@@ -17,6 +17,7 @@ TARGETS = (1e-3, 1e-6, 1e-9)
 RESOLUTION = 0.25  # of the levels: 2**0.25 = 1.19 in iterations, 10**0.25 = 1.78 in tolerance
 SHORT, REPEAT = 0.2, 3  # runs below so many seconds are repeated, and those that reach a target
 STALLED, STALLED_RUNS = 1e-13, {EPOCHS: 3, TOL: 5}  # so many equal values in a row are the end
+NOT_RUN = "not run"  # how the note of a contender begins that is not there
 
 
 class Failed(Exception):
@@ -69,7 +70,7 @@ def _serve(connection, folder, problem, name):
     except EOFError:
         pass
     except (Unavailable, ImportError) as error:
-        connection.send(f"not run: {error}")
+        connection.send(f"{NOT_RUN}: {error}")
     except Exception as error:
         connection.send(f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
 

@@ -28,9 +28,10 @@ def written(cell):
     value = number(cell)
     if value is None:
         return "--"
-    if not isinstance(value, float) and not (isinstance(cell, dict) and "style" in cell):
+    style = cell.get("style") if isinstance(cell, dict) else None
+    if style is None and not isinstance(value, float):
         return str(value)
-    text = format(value, cell.get("style", ".4g") if isinstance(cell, dict) else ".4g")
+    text = format(value, ".4g" if style is None else style)
     return f"{float(text):.0f}" if text.endswith(("e+02", "e+03", "e+04")) else text
 
 

@@ -52,7 +52,9 @@ class SeparableForm:
         w = _point(w, "w", self.n_features)
         lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
         step = _per_feature(_step(step, len(w)), w)
-        return np.clip(_soft(w, step * self.l1) / (1.0 + step * self.l2), lower, upper)
+        x = _soft(w, step * self.l1)
+        x /= 1.0 + step * self.l2
+        return np.clip(x, lower, upper, out=x)
 
     def conjugate(self, v):
         v = _point(v, "v", self.n_features)
@@ -378,7 +380,9 @@ def _step(step, n_features):
 
 
 def _soft(u, threshold):
-    return np.maximum(u - threshold, 0.0) - np.maximum(-u - threshold, 0.0)
+    # In place: coefficients can take more memory than the data.
+    x = np.clip(u, -threshold, threshold)
+    return np.subtract(u, x, out=x)
 
 
 def _per_feature(a, w):

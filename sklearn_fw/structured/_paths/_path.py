@@ -17,7 +17,7 @@ from ..._validation import (
 from ...model_selection import RegularizationPath
 from .._solvers import BlockFrankWolfe, begin, resolve_solver
 from ._path_pieces import Breakpoint, Piece
-from ._path_walk import Walk, on_path
+from ._path_walk import TOUCH, Walk, on_path
 
 __all__ = ["StructuredPath", "structured_path"]
 
@@ -27,8 +27,6 @@ EPS = 0.1
 KAPPA = {"exact": 0.85, "heuristic": 0.7}
 # lam where a path without C_max ends.
 WEAKEST = 1e-5
-# Relative distance of values of C that count as equal.
-TOUCH = 1e-12
 
 
 class StructuredPath(RegularizationPath):
@@ -211,7 +209,7 @@ class StructuredPath(RegularizationPath):
 
     def _check_C(self, C):
         Cs = check_array_of_numbers(C, "C", finite=None)
-        return on_path(self, Cs, check_strength, self.C_start_, TOUCH)
+        return on_path(self, Cs, check_strength, self.C_start_)
 
     def _piece_of(self, Cs):
         """Number of the breakpoint at or below each value, -1 below the first."""

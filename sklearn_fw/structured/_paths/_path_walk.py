@@ -14,6 +14,8 @@ from ..._warnings import warn
 FIRST_STRIDE = LONGEST_STRIDE = 1.2
 # How much of the predicted stride is taken, and how much longer or shorter it may become at once.
 SAFETY, SHRINK, GROW = 0.9, 0.4, 1.5
+# Relative distance of values of the parameter that count as equal.
+TOUCH = 1e-12
 
 
 class _Ended(Exception):
@@ -126,10 +128,10 @@ class Walk:
         self.stride = min(factor * stride, LONGEST_STRIDE)
 
 
-def on_path(path, values, check, start, touch):
+def on_path(path, values, check, start):
     """Values of the parameter as a vector; refuses those that a path says nothing about.
 
-    ``check(value, name)`` refuses what no path has, ``touch`` is what rounding may add.
+    ``check(value, name)`` refuses what no path has.
     """
     name, end = path.param_name, path.end_
     values = np.atleast_1d(values)
@@ -137,7 +139,7 @@ def on_path(path, values, check, start, touch):
         raise ValueError(f"{name} must be a number or one-dimensional, got shape {values.shape}")
     for value in values:
         check(value, name)
-        if value * (1 + touch) < start or end * (1 + touch) < value:
+        if value * (1 + TOUCH) < start or end * (1 + TOUCH) < value:
             raise ValueError(
                 f"the path holds from {name} = {start:.6g} to {end:.6g} "
                 f"({path.terminated_by_}), got {name} = {value:.6g}: compute it with a "

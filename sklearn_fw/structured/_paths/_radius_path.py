@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from ..._validation import check_array_of_numbers, check_positive
 from ...model_selection import RegularizationPath
 from .._solvers import begin
-from ._path import EPS, KAPPA, TOUCH, check_walk
-from ._path_walk import Walk, on_path
+from ._path import EPS, KAPPA, check_walk
+from ._path_walk import TOUCH, Walk, on_path
 from ._radius_pieces import BallPiece, Lines
 
 __all__ = ["RadiusPath", "radius_path"]
@@ -197,7 +197,7 @@ class RadiusPath(RegularizationPath):
 
     def _check_radius(self, radius):
         radii = check_array_of_numbers(radius, "radius")
-        return on_path(self, radii, check_positive, self.radius_start_, TOUCH)
+        return on_path(self, radii, check_positive, self.radius_start_)
 
 
 def radius_path(
