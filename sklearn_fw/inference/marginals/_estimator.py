@@ -62,8 +62,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : PairwiseMRF, path or array-like of shape (n_samples, n_variables)
-            A random field; the path of a UAI file; or a table of states 0, 1, ... whose rows are
-            observations, from which potentials are learned. NaN marks missing entries.
+            A random field (of a subclass, its numbers); the path of a UAI file; or a table of
+            states 0, 1, ... whose rows are observations, from which potentials are learned. NaN
+            marks missing entries.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -83,7 +84,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         if isinstance(X, PairwiseMRF):
             if sample_weight is not None:
                 raise ValueError("sample_weight weighs the rows of a table; X is a random field")
-            mrf = X
+            mrf = X._plain()  # a field is data: nobody asks the code of a subclass
             self.n_features_in_ = mrf.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
         else:
