@@ -92,7 +92,7 @@ def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
         order = np.random.default_rng(0).integers(-1, blocks.n_blocks, size=60)
         uniforms = np.random.default_rng(1).random(60)
         kernel(
-            blocks._parts, blocks._dual, blocks._single, blocks.gaps, exact_rules(p), order,
+            blocks._parts, blocks._dual, blocks.singles, blocks.gaps, exact_rules(p), order,
             uniforms, blocks.counts, 0,
         )  # fmt: skip
         states.append((blocks.v, blocks.w, blocks.loss, blocks._nodes, blocks.moments,
