@@ -18,7 +18,7 @@ from .._validation import (
 from .._warnings import warn
 from ..inference._scores import is_forest
 from ._forest_rows import ForestRows
-from ._learning import MRFLearner
+from ._learning import MRFLearner, check_learned
 from ._mrf import SOFT, PairwiseMRF
 
 __all__ = ["Inference", "MarginalsEstimator"]
@@ -128,7 +128,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
         X = check_data(self, X, ensure_all_finite="allow-nan")
-        learned = self._part("learner").learn(X, sample_weight)
+        learner = self._part("learner")
+        learned = check_learned(learner.learn(X, sample_weight), learner, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
         return learned.mrf, learned
 

@@ -9,7 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._loop import IterativeMethod, drive
 from .._result import Status
-from .._validation import check_not_negative, check_sample_weight, check_strength, check_table
+from .._validation import (
+    check_array_of_numbers,
+    check_not_negative,
+    check_sample_weight,
+    check_strength,
+    check_table,
+)
 from .._warnings import warn
 from ..inference._layout import check_edges
 from ..inference._scores import as_array, integers, is_forest
@@ -18,7 +24,7 @@ from ._forest_rows import ForestRows
 from ._mrf import PairwiseMRF
 from ._spanning_trees import matrix_tree_edge_probabilities
 
-__all__ = ["LearnedMRF", "MRFLearner"]
+__all__ = ["LearnedMRF", "MRFLearner", "check_learned"]
 
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
 # random completions of each row for graphs with cycles.
@@ -50,6 +56,29 @@ class LearnedMRF(NamedTuple):
     rows: np.ndarray | None
     weight: np.ndarray | None
     history: dict = {}
+
+
+def check_learned(learned, learner, n_variables):
+    """A `LearnedMRF` as it is used: subclasses of `MRFLearner` are code of users."""
+    name = f"{type(learner).__name__}.learn (learner)"
+    if not (isinstance(learned, LearnedMRF) and isinstance(learned.mrf, PairwiseMRF)):
+        raise TypeError(f"{name} must return a LearnedMRF with a PairwiseMRF, got {learned!r:.80}")
+    mrf = learned.mrf._plain()
+    if mrf.n_variables != n_variables:
+        raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
+    shapes = {"marginals": mrf.theta.shape, "rho": (mrf.n_edges,)}
+    if (learned.rows is None) != (learned.weight is None):
+        raise ValueError(f"{name} must return both rows and weight, or None for both")
+    if learned.rows is not None:
+        mrf.check_labels(learned.rows)
+        shapes["weight"] = (len(learned.rows) + 1,)
+    for field, shape in shapes.items():
+        values = check_array_of_numbers(getattr(learned, field), f"{field} of {name}")
+        if values.shape != shape or np.any(values < 0) or np.any(values > 1 + 1e-9):
+            raise ValueError(f"{field} of {name} must be of shape {shape}, between 0 and 1")
+    if not isinstance(learned.history, dict):
+        raise TypeError(f"history of {name} must be a dict, got {learned.history!r:.80}")
+    return learned._replace(mrf=mrf)
 
 
 # States of a variable, and entries of all tables of pairs, that still fit into memory.
@@ -151,10 +180,8 @@ class MRFLearner(BaseEstimator):
                 f"edges"
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
-        missing, best_tree = (
-            (states < 0).any(),
-            isinstance(self.edges, str) and self.edges == "tree",
-        )
+        missing = (states < 0).any()
+        best_tree = isinstance(self.edges, str) and self.edges == "tree"
         if not (missing or best_tree):
             return counts.closed_form()
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
@@ -354,7 +381,7 @@ def _numbers_of_states(states, n_states):
         n_states = np.full(len(seen), n_states)
     if n_states.shape != seen.shape:
         raise ValueError(
-            f"n_states must be one integer per column, {len(seen)} of them, got {n_states!r}"
+            f"n_states must be one integer per column of X, {len(seen)} of them, got {n_states!r}"
         )
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")

@@ -5,7 +5,7 @@ This is the one place where the sign turns: scores are the negative gradient.
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers
+from ..._validation import check_array_of_numbers, check_magnitude
 from ...inference._layout import FlatParts, check_edges
 from ...inference._oracles._best_of import BestOf
 from ...inference._oracles._checked import can_be_asked, checked
@@ -70,7 +70,9 @@ class _Marginals(Domain):
 
     def _scores(self, gradient):
         """The negative gradient as `PairwiseScores`."""
-        return self.parts.scores(0.0 - self._vector(gradient, "gradient"))
+        gradient = self._vector(gradient, "gradient")
+        check_magnitude(gradient, "gradient")
+        return self.parts.scores(0.0 - gradient)
 
 
 class MarginalPolytope(_Marginals):
@@ -84,8 +86,8 @@ class MarginalPolytope(_Marginals):
     ----------
     n_states : array-like of shape (n_nodes,), integer
         States of each node.
-    edges : array-like of shape (n_edges, 2), integer
-        Nodes joined by each edge, whose table has a row for each state of the first.
+    edges : array-like of shape (n_edges, 2), integer, or None
+        Nodes joined by each edge, whose table has a row for each state of the first. None for none.
     oracle : str, object or callable, default="auto"
         Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
         without cycles and elimination on others.
@@ -174,8 +176,8 @@ class LocalPolytope(_Marginals):
     ----------
     n_states : array-like of shape (n_nodes,), integer
         States of each node.
-    edges : array-like of shape (n_edges, 2), integer
-        Nodes joined by each edge, whose table has a row for each state of the first.
+    edges : array-like of shape (n_edges, 2), integer, or None
+        Nodes joined by each edge, whose table has a row for each state of the first. None for none.
 
     Attributes
     ----------

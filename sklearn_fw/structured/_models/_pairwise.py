@@ -348,7 +348,10 @@ class PairwiseModel(StructuredModel):
         node_start = np.array([0, scores.n_nodes])
         if not self._loss_is_a_sum:
             raise ValueError("the zero-one loss is not a sum over nodes and cannot be augmented")
-        costs = self._costs(self._truth(y_true, node_start), node_start)
+        states = self._truth(y_true, node_start)
+        if len(states) != scores.n_nodes:
+            raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
+        costs = self._costs(states, node_start)
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
