@@ -10,7 +10,7 @@ from .._budget import budget_now
 from .._loop import get_logger
 from .._result import Outcome, Status
 from .._validation import check_choice, check_integer, check_positive
-from ..inference._oracles import BestOf
+from ..inference import BestOf
 from ..inference._oracles._resolve import trusted_oracle
 from ..inference._scores import is_forest
 from ..optim.domains import LocalPolytope, MarginalPolytope

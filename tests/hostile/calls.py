@@ -201,6 +201,7 @@ UNCALLED = {
     r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
+    r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",
     r"structured\.ScoredModel(\.\w+)?": "abstract; MatchingModel has its methods",

@@ -60,7 +60,7 @@ def overridden(value, method, change):
         return call(getattr(super(made, self), method), args, kwargs)
 
     bound.__name__ = method
-    bound.__doc__ = getattr(base, method).__doc__
+    bound.__doc__ = inspect.getdoc(getattr(base, method))
     # The signature too: it says what can be passed.
     bound.__signature__ = inspect.signature(getattr(base, method))
     made = type(base.__name__, (base,), {method: bound})
