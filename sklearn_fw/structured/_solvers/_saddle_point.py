@@ -83,27 +83,6 @@ class SaddlePointFrankWolfe(Solver):
         self.gap_check = gap_check
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin on a training set.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The training set.
-        lam : float
-            Not used: there is no ridge.
-        tol : float
-            Not used: the loop compares the gap with it.
-        rng : RandomState
-            Order of the samples when ``block`` is true.
-        warm : dict or None, default=None
-            What the previous fit exported. One of this solver goes on where it ended, with weights
-            scaled to the radius; of other solvers, the mixture gives a first bound, no more.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-        """
         check_strength(self.radius, "radius")
         check_choice(self.norm, "norm", {"l1", "l2"})
         check_flag(self.block, "block")
