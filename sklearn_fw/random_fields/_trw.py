@@ -242,12 +242,7 @@ class TRWMarginals(MarginalsEstimator):
         settings, tol, local_search, budget = self._settings(
             many_rho=learned is None and tasks is not None
         )
-        if self.polytope == "local":
-            choice = Choice(None, False, "polytope='local': a linear program")
-        elif isinstance(self.oracle, str) and self.oracle == "auto":
-            choice = choose(mrf, budget_now().left)
-        else:
-            choice = Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
+        choice = self._choose(mrf)
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
@@ -281,6 +276,20 @@ class TRWMarginals(MarginalsEstimator):
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
         rho, rho_gap, status = tighten(run, rho, **budget)
+        answer = self._answer_of(run, rho, rho_gap, status, notes)
+        return self._told("frank_wolfe", choice.reason, answer)
+
+    def _choose(self, mrf):
+        """The oracle, whether it sums over all labellings, and why."""
+        if self.polytope == "local":
+            return Choice(None, False, "polytope='local': a linear program")
+        if isinstance(self.oracle, str) and self.oracle == "auto":
+            return choose(mrf, budget_now().left)
+        return Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
+
+    def _answer_of(self, run, rho, rho_gap, status, notes):
+        """What a run found, and what it says for itself."""
+        mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
         attributes = {
@@ -303,8 +312,7 @@ class TRWMarginals(MarginalsEstimator):
         attributes["converged_"] = failure is None
         if failure is not None and status is not Status.STOPPED:
             notes.append(ConvergenceWarning(failure))
-        answer = Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
-        return self._told("frank_wolfe", choice.reason, answer)
+        return Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
 
     def _told(self, method, reason, answer):
         """The answer, with how it came about as attributes and in the log."""

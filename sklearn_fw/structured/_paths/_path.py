@@ -248,17 +248,7 @@ def structured_path(
         eps, KAPPA[mode] if kappa is None else kappa, ("C_min", C_min), ("C_max", C_max),
         max_breakpoints,
     )  # fmt: skip
-    solver = resolve_solver(estimator.solver)
-    if not isinstance(solver, BlockFrankWolfe):
-        raise ValueError(
-            f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
-        )
-    if mode == "heuristic" and solver.averaging is True:
-        raise ValueError(
-            "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
-            "average: take mode='exact' or averaging=False"
-        )
-
+    _check_solver(estimator, mode)
     fitted = clone(estimator).set_params(C=1.0)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
@@ -291,6 +281,19 @@ def structured_path(
         terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[CALLS]),
         certified=mode == "exact",
     )  # fmt: skip
+
+
+def _check_solver(estimator, mode):
+    solver = resolve_solver(estimator.solver)
+    if not isinstance(solver, BlockFrankWolfe):
+        raise ValueError(
+            f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
+        )
+    if mode == "heuristic" and solver.averaging is True:
+        raise ValueError(
+            "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
+            "average: take mode='exact' or averaging=False"
+        )
 
 
 def check_walk(eps, kappa, low, high, max_breakpoints):
