@@ -5,10 +5,10 @@ import numpy as np
 from sklearn_fw.penalties import (
     L1,
     L2,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     L2Ball,
     NonNegative,
     Simplex,
@@ -16,18 +16,20 @@ from sklearn_fw.penalties import (
 from sklearn_fw.projections import project_simplex
 
 
-class LargestEntry(BlockSeparable):
-    """Largest absolute value of a block; its conjugate is the indicator of an l1 ball."""
+class LargestEntry(GroupSeparable):
+    """Largest absolute value of a group; its conjugate is the indicator of an l1 ball."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return np.abs(u).max()
 
-    def block_prox(self, u, step, block):
-        if np.abs(u).sum() <= step:
+    def group_prox(self, u, step_size, group):
+        if np.abs(u).sum() <= step_size:
             return np.zeros_like(u)
-        return u - np.sign(u) * project_simplex(np.abs(u), radius=step) if step > 0 else u.copy()
+        if step_size == 0:
+            return u.copy()
+        return u - np.sign(u) * project_simplex(np.abs(u), radius=step_size)
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return 0.0 if np.abs(v).sum() <= 1 + 1e-12 else np.inf
 
 
@@ -43,7 +45,7 @@ SEPARABLE = [
     NonNegative(),
     NonNegative(l1=0.3),
 ]
-BUILT_IN_BLOCKS = [
+BUILT_IN_GROUPS = [
     GroupLasso([[0, 3], [2]]),
     GroupLasso([1, 0, 1, 0, 0], group_weights=[0.5, 2.0], l1=0.2, l2=0.3),
     GroupLasso([[4, 2], [0, 1]], group_weights="ones", l1=0.4),
@@ -53,8 +55,8 @@ BUILT_IN_BLOCKS = [
     Simplex(2.0),
     Simplex(groups=[7, 7, 3, 3, -1]),
 ]
-BLOCKS = [*BUILT_IN_BLOCKS, LargestEntry(), LargestEntry(groups=[[1, 0], [2, 3]])]
-PENALTIES = SEPARABLE + BLOCKS
+GROUPED = [*BUILT_IN_GROUPS, LargestEntry(), LargestEntry(groups=[[1, 0], [2, 3]])]
+PENALTIES = SEPARABLE + GROUPED
 
 
 def bound(penalty):

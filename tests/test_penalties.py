@@ -9,8 +9,8 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
 from _penalties import (
-    BLOCKS,
-    BUILT_IN_BLOCKS,
+    GROUPED,
+    BUILT_IN_GROUPS,
     N_FEATURES,
     PENALTIES,
     SEPARABLE,
@@ -34,8 +34,8 @@ from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
 pytestmark = pytest.mark.plain
 
 
-def step_of_blocks(form, rng):
-    """Return random steps, constant within each block."""
+def steps_of_groups(form, rng):
+    """Return random steps, constant within each group."""
     if form.separable:
         return rng.uniform(0.1, 2, size=N_FEATURES)
     return np.append(rng.uniform(0.1, 2, size=form.weights.size), 1.0)[form.labels]
@@ -56,7 +56,7 @@ def nelder_mead(function, starts):
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_separable_prox_is_the_minimiser(penalty, rng):
     form = bound(penalty)
-    step = step_of_blocks(form, rng)
+    step = steps_of_groups(form, rng)
     u = rng.normal(scale=2, size=N_FEATURES)
     x = form.prox(u, step)
     lower, upper = (np.broadcast_to(b, N_FEATURES) for b in (form.lower, form.upper))
@@ -83,7 +83,7 @@ def test_separable_prox_is_the_minimiser(penalty, rng):
     ids=repr,
 )
 @pytest.mark.parametrize("scale", [0.7, 3.0])
-def test_block_prox_is_the_minimiser(penalty, scale, rng):
+def test_group_prox_is_the_minimiser(penalty, scale, rng):
     form = penalty.bind(3)
     u = scale * rng.normal(size=3)
     x = form.prox(u, 0.8)
@@ -110,7 +110,7 @@ def test_prox_satisfies_the_optimality_condition(penalty, rng):
     form = bound(penalty)
     for scale in (0.3, 1.0, 5.0):
         u = scale * rng.normal(size=N_FEATURES)
-        step = step_of_blocks(form, rng)
+        step = steps_of_groups(form, rng)
         x = form.prox(u, step)
         g = (u - x) / step
         if not form.separable:
@@ -134,38 +134,38 @@ def test_prox_is_firmly_nonexpansive(penalty, u, v, step):
 
 
 @njit
-def compiled_block(code, step, weight, params, u):
+def compiled_group(code, step, weight, params, u):
     x = u.copy()
     kernels.prox_block(code, 0, step, weight, params, x, np.empty(x.size))
     return x
 
 
-@pytest.mark.parametrize("penalty", BUILT_IN_BLOCKS, ids=repr)
+@pytest.mark.parametrize("penalty", BUILT_IN_GROUPS, ids=repr)
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_compiled_blocks_equal_numpy(penalty, n_outputs, rng):
+def test_compiled_groups_equal_numpy(penalty, n_outputs, rng):
     form = bound(penalty).scaled(0.6)
     for scale in (0.2, 1.0, 4.0):
         w = scale * rng.normal(size=(N_FEATURES, n_outputs))
-        step = step_of_blocks(form, rng)
+        step = steps_of_groups(form, rng)
         x = form.prox(w if n_outputs > 1 else w[:, 0], step).reshape(w.shape)
         for members, weight in zip(np.split(form.members, form.start[1:-1]), form.weights):
             u, s = w[members].ravel(), step[members[0]]
-            found = compiled_block(form.code, s, weight, form.params, u)
+            found = compiled_group(form.code, s, weight, form.params, u)
             np.testing.assert_allclose(found, x[members].ravel(), rtol=1e-13, atol=1e-15)
 
 
 def test_compiled_simplex_equals_sorting(rng):
     for n in (1, 2, 3, 17, 200):
         v = np.round(rng.choice([1e-3, 1.0, 100.0]) * rng.normal(size=(20, n)), 1)  # ties
-        found = [compiled_block(kernels.SIMPLEX, 1.0, 1.0, np.array([0.7]), u) for u in v]
+        found = [compiled_group(kernels.SIMPLEX, 1.0, 1.0, np.array([0.7]), u) for u in v]
         np.testing.assert_allclose(found, project_simplex(v, radius=0.7), rtol=1e-12, atol=1e-14)
 
 
-def test_compiled_blocks_without_penalty_stay():
+def test_compiled_groups_without_penalty_stay():
     u, params = np.array([1.0, -2.0]), np.ones(3)
-    np.testing.assert_array_equal(compiled_block(kernels.FREE, 1.0, 1.0, params, u), u)
-    np.testing.assert_array_equal(compiled_block(kernels.GROUP, 1.0, -1.0, params, u), u)
-    np.testing.assert_array_equal(compiled_block(kernels.GROUP, 1.0, 0.0, 0 * params, 0 * u), 0 * u)
+    np.testing.assert_array_equal(compiled_group(kernels.FREE, 1.0, 1.0, params, u), u)
+    np.testing.assert_array_equal(compiled_group(kernels.GROUP, 1.0, -1.0, params, u), u)
+    np.testing.assert_array_equal(compiled_group(kernels.GROUP, 1.0, 0.0, 0 * params, 0 * u), 0 * u)
 
 
 @njit
@@ -179,7 +179,7 @@ def compiled_separable(w, step, l1, l2, lower, upper):
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_compiled_separable_equals_numpy(penalty, rng):
     form = bound(penalty)
-    w, step = rng.normal(scale=2, size=N_FEATURES), step_of_blocks(form, rng)
+    w, step = rng.normal(scale=2, size=N_FEATURES), steps_of_groups(form, rng)
     lower, upper = (np.full(N_FEATURES, b, dtype=float) for b in (form.lower, form.upper))
     found = compiled_separable(w, step, form.l1, form.l2, lower, upper)
     np.testing.assert_array_equal(found, form.prox(w, step))
@@ -369,7 +369,7 @@ def test_features_without_penalty_have_no_dual():
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_separable_penalties_act_on_every_entry(penalty, rng):
     form = bound(penalty)
-    w, step = rng.normal(size=(N_FEATURES, 3)), step_of_blocks(form, rng)
+    w, step = rng.normal(size=(N_FEATURES, 3)), steps_of_groups(form, rng)
     x = form.prox(w, step)
     columns = np.column_stack([form.prox(column, step) for column in w.T])
     np.testing.assert_array_equal(x, columns)
@@ -379,15 +379,15 @@ def test_separable_penalties_act_on_every_entry(penalty, rng):
     assert form.conjugate(t * w) == pytest.approx(sum(form.conjugate(t * v) for v in w.T))
 
 
-@pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
-def test_blocks_hold_all_outputs_of_their_features(penalty, rng):
+@pytest.mark.parametrize("penalty", GROUPED, ids=repr)
+def test_groups_hold_all_outputs_of_their_features(penalty, rng):
     # The same as one output of twice as many features, grouped alike.
     form = bound(penalty)
     flat = clone(penalty).set_params(groups=np.repeat(form.labels, 2))
     if isinstance(penalty, GroupLasso):
         flat.set_params(group_weights=form.weights)
     flat = flat.bind(2 * N_FEATURES)
-    w, step = rng.normal(size=(N_FEATURES, 2)), step_of_blocks(form, rng)
+    w, step = rng.normal(size=(N_FEATURES, 2)), steps_of_groups(form, rng)
     x = form.prox(w, step)
     expected = flat.prox(w.ravel(), np.repeat(step, 2)).reshape(w.shape)
     np.testing.assert_allclose(x, expected, rtol=1e-14, atol=1e-16)

@@ -16,10 +16,10 @@ from _penalties import (
 from sklearn_fw._kernels.common import prox as kernels
 from sklearn_fw.penalties import (
     L1,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     L2Ball,
     NonNegative,
     Penalty,
@@ -85,12 +85,12 @@ def test_group_lasso_needs_groups():
 
 
 class Misshapen(LargestEntry):
-    def block_prox(self, u, step, block):
+    def group_prox(self, u, step_size, group):
         return u[:1]
 
 
 class WithoutConjugate(LargestEntry):
-    block_conjugate = BlockSeparable.block_conjugate
+    group_conjugate = GroupSeparable.group_conjugate
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ class WithoutConjugate(LargestEntry):
         (
             lambda: bound(Misshapen([[0, 1]])).prox(np.zeros(5), 1.0),
             ValueError,
-            "block_prox of Misshapen returned shape (1,) for block 0, expected (2,)",
+            "group_prox of Misshapen returned shape (1,) for group 0, expected (2,)",
         ),
         (
             lambda: bound(WithoutConjugate()).conjugate(np.zeros(5)),
             NotImplementedError,
-            "no duality gap can be computed: override block_conjugate",
+            "no duality gap can be computed: override group_conjugate",
         ),
         (lambda: resolve_penalty("l2", 0.5), ValueError, "penalty must be 'elasticnet', None or"),
         (lambda: resolve_penalty(L1, 0.5), ValueError, "such as L1() or GroupLasso(groups); got"),
@@ -170,7 +170,7 @@ def test_codes():
     assert codes == [kernels.GROUP, kernels.L2_BALL, kernels.SIMPLEX, kernels.PYTHON]
 
 
-@pytest.mark.parametrize("cls", [Penalty, BlockSeparable])
+@pytest.mark.parametrize("cls", [Penalty, GroupSeparable])
 def test_base_classes_are_abstract(cls):
     with pytest.raises(TypeError, match="abstract"):
         cls()
@@ -181,7 +181,7 @@ def test_a_penalty_of_your_own_may_store_other_parameters():
         def __init__(self, factor):
             self.factor = factor
 
-        def block_value(self, u, block):
-            return self.factor * super().block_value(u, block)
+        def group_value(self, u, group):
+            return self.factor * super().group_value(u, group)
 
     assert Scaled(3.0).bind(2).value([1.0, -2.0]) == 9.0

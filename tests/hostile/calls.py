@@ -213,7 +213,7 @@ UNCALLED = {
     r"task_losses\.(Truth|NodeCosts)(\.\w+)?": "made by models and losses, read by the others",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores": "a tuple that holds an answer",
-    r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
+    r"penalties\.GroupSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",

@@ -42,8 +42,9 @@ class Oracle(BaseEstimator, ABC):
     ...         bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
     ...         return labels, scores.value(labels), bound
     >>> scores = PairwiseScores.from_arrays([[2.0, 0.0], [0.0, 0.5]], np.eye(2), [(0, 1)])
-    >>> IgnoreEdges().argmax(scores)
-    (array([0, 1]), 2.5, 3.5)
+    >>> labels, value, upper_bound = IgnoreEdges().argmax(scores)
+    >>> print(labels, value, upper_bound)
+    [0 1] 2.5 3.5
     """
 
     exact = False
