@@ -9,8 +9,8 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
 from _penalties import (
-    GROUPED,
     BUILT_IN_GROUPS,
+    GROUPED,
     N_FEATURES,
     PENALTIES,
     SEPARABLE,
