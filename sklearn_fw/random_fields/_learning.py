@@ -151,10 +151,8 @@ class MRFLearner(BaseEstimator):
                 f"edges"
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
-        missing, best_tree = (
-            (states < 0).any(),
-            isinstance(self.edges, str) and self.edges == "tree",
-        )
+        missing = (states < 0).any()
+        best_tree = isinstance(self.edges, str) and self.edges == "tree"
         if not (missing or best_tree):
             return counts.closed_form()
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places

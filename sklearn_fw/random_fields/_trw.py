@@ -255,7 +255,8 @@ class TRWMarginals(MarginalsEstimator):
         if choice.sums:
             try:
                 answer = exact_inference(mrf, choice.oracle)
-                answer.attributes.update(_no_search(choice.oracle, _is_tree(mrf), mrf.n_edges))
+                rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
+                answer.attributes.update(_no_search(choice.oracle, rho))
                 return self._told("exact", choice.reason, answer)
             except TimeoutError:
                 reason = f"approximate: time_limit ended what was to be {choice.reason}"
@@ -389,20 +390,16 @@ class TRWMarginals(MarginalsEstimator):
         )
 
 
-def _is_tree(mrf):
-    return is_forest(mrf.edges, mrf.n_variables)
-
-
-def _no_search(oracle, is_tree, n_edges):
+def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
     """Attributes of an answer that is exact: nothing was searched for."""
     return {
         "dual_gap_": 0.0,
         "estimated_gap_": 0.0,
-        "rho_": np.ones(n_edges) if is_tree else None,
-        "rho_gap_": 0.0,
+        "rho_": rho,
+        "rho_gap_": rho_gap,
         "delta_": 0.0,
-        "vertices_": None,
-        "weights_": None,
+        "vertices_": vertices,
+        "weights_": weights,
         "n_oracle_calls_": 0,
         "oracle_": oracle,
         **Outcome(Status.CONVERGED, 1, {}).attributes(),
@@ -411,18 +408,8 @@ def _no_search(oracle, is_tree, n_edges):
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    attributes = {
-        "dual_gap_": 0.0,
-        "estimated_gap_": 0.0,
-        "rho_": learned.rho,
-        "rho_gap_": tree_gap(mrf, learned.marginals, learned.rho),
-        "delta_": 0.0,
-        "vertices_": learned.rows,
-        "weights_": learned.weight,
-        "n_oracle_calls_": 0,
-        "oracle_": None,
-        **Outcome(Status.CONVERGED, 1, {}).attributes(),
-    }
+    rho_gap = tree_gap(mrf, learned.marginals, learned.rho)
+    attributes = _no_search(None, learned.rho, rho_gap, learned.rows, learned.weight)
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 
