@@ -64,14 +64,7 @@ def name_of(source):
 def read_bytes(source, member=None, *, name="source"):
     """Content of a file, of a gzip file, of a member of a zip archive, or of an open file.
 
-    Parameters
-    ----------
-    source : str, path-like or file object
-        What to read; ``.gz`` is decompressed, ``.zip`` is an archive.
-    member : str, default=None
-        File inside the archive.
-    name : str, default="source"
-        Parameter that the source came in by, for errors.
+    ``name`` is the parameter that the source came in by, for errors.
     """
     if member is not None and not isinstance(member, str):
         raise TypeError(f"member must be the name of a file in a zip archive, got {_kind(member)}")
@@ -184,15 +177,7 @@ def without_mark(content, file, encoding):
 
 
 def read_arrays(path, needed):
-    """The named arrays of a ``.npz`` file, in order; nothing in it is ever unpickled.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    needed : sequence of str
-        Names of the arrays.
-    """
+    """The named arrays of a ``.npz`` file, in order; nothing in it is ever unpickled."""
     with _open_archive(path, path.read_bytes()) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
         missing = sorted(set(needed) - members.keys())

@@ -22,15 +22,7 @@ BETWEEN = (
 
 
 def warn(message, category=UserWarning):
-    """Warn of something at the first line outside of the package.
-
-    Parameters
-    ----------
-    message : str or Warning
-        What is to be said; a warning has its category.
-    category : type, default=UserWarning
-        Category of a text.
-    """
+    """Warn of something, a text or a warning, at the first line outside of the package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(BETWEEN):
         frame, level = frame.f_back, level + 1

@@ -18,7 +18,7 @@ from sklearn_fw.inference._oracles._resolve import ORACLES
 from sklearn_fw.optim import solve_matrix_game
 from sklearn_fw.optim._incremental._solvers import SOLVERS as LINEAR
 from sklearn_fw.optim.experimental import simulate_async
-from sklearn_fw.penalties import BlockSeparable, GroupLasso
+from sklearn_fw.penalties import GroupLasso, GroupSeparable
 from sklearn_fw.random_fields import matrix_tree_edge_probabilities, sampled_edge_probabilities
 from sklearn_fw.structured import BlockFrankWolfe, MatchingModel
 from sklearn_fw.structured._solvers import SOLVERS as STRUCTURED
@@ -91,16 +91,16 @@ def sparse(data):
     return sp.csr_array(X * (np.abs(X) > 0.5)), y
 
 
-class UsersPenalty(BlockSeparable):
+class UsersPenalty(GroupSeparable):
     """Half the squared norm of each group, in Python."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return u @ u / 2
 
-    def block_prox(self, u, step, block):
-        return u / (1 + step)
+    def group_prox(self, u, step_size, group):
+        return u / (1 + step_size)
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return v @ v / 2
 
 

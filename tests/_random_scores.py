@@ -140,3 +140,21 @@ def ising_grid(rng, side, coupling, field=1.0, attractive=False):
     return PairwiseScores(
         np.column_stack([-fields, fields]), couplings[:, None, None] * spins, edges
     )
+
+
+def random_tables(rng, n_nodes, edges, coupling, n_states):
+    """Two states agree or differ, which makes the hardest problems; tables of more are random."""
+    unary = rng.uniform(-1, 1, (n_nodes, n_states))
+    pairwise = coupling * rng.normal(size=(len(edges), n_states, n_states))
+    if n_states == 2:
+        pairwise = pairwise[:, :1, :1] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return PairwiseScores(unary, pairwise, np.asarray(edges)).check()
+
+
+def clique(rng, n_nodes, coupling, n_states=2):
+    edges = np.column_stack(np.triu_indices(n_nodes, 1))
+    return random_tables(rng, n_nodes, edges, coupling, n_states)
+
+
+def grid(rng, side, coupling, n_states):
+    return random_tables(rng, side**2, grid_edges(side, side), coupling, n_states)

@@ -86,3 +86,15 @@ def trajectory(function, *args, **options):
     result = solve_saddle_point(function, *args, callback=remember, **{"tol": 0.0, **options})
     assert len(points) == result.nit == result.history["dual_gap"].size
     return result, points
+
+
+def quadratic(x, y):
+    return 0.5 * x @ x + x @ y - 0.5 * y @ y, x + y, x - y
+
+
+SQUARE = domains.Box(-1.0, 2.0, size=2)
+
+
+class OnlyAnOracle:
+    def __init__(self, domain):
+        self.lmo = domain.lmo

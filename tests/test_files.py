@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from sklearn_fw.datasets import (
-    fetch_conll2000,
     load_conll,
     load_conll2000,
     load_mrf_instances,
@@ -23,7 +22,6 @@ from sklearn_fw.random_fields import (
     load_uai,
     read_uai_evidence,
     read_uai_solution,
-    save_uai,
 )
 
 TOKENS = "He PRP B-NP\nrüns VBZ B-VP\n\nStop VB B-VP\n".encode()
@@ -232,41 +230,6 @@ def test_text_that_is_not_utf_8(reader, byte):
     path.write_bytes(b"\n".join([first, second[:3] + bytes([byte]) + second[3:], rest]))
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 2: is not in utf-8")):
         read(path)
-
-
-PATHS = {
-    "load_conll": (load_conll, "source"),
-    "load_conll2000": (load_conll2000, "data_home"),
-    "load_mrf_instances": (load_mrf_instances, "data_home"),
-    "load_ocr_letters": (load_ocr_letters, "data_home"),
-    "load_word_alignment": (load_word_alignment, "data_home"),
-    "fetch_conll2000": (lambda p: fetch_conll2000(p, download_if_missing=False), "data_home"),
-    "load_uai": (load_uai, "path"),
-    "from_uai": (PairwiseMRF.from_uai, "path"),
-    "read_uai_evidence": (read_uai_evidence, "path"),
-    "read_uai_solution": (read_uai_solution, "path"),
-    "save_uai": (lambda p: save_uai(PairwiseMRF([[0.0, 1.0]]), p), "path"),
-}
-
-
-NO_PATHS = [None, 3, 2.5, b"a.txt", ["a.txt"], object(), {}, "", "a\0b"]
-
-
-@pytest.mark.parametrize(
-    "name, path",
-    # As data_home, None means the folder of the environment or of scikit-learn.
-    [(n, p) for n in PATHS for p in NO_PATHS if p is not None or PATHS[n][1] != "data_home"],
-)
-def test_what_is_no_path(name, path):
-    read, parameter = PATHS[name]
-    kind = ValueError if isinstance(path, str) else TypeError
-    with pytest.raises(kind, match=f"^{parameter} must be "):
-        read(path)
-
-
-def test_homes_of_nobody():
-    with pytest.raises(ValueError, match="path='~nobody-like-this/a' names no folder"):
-        load_uai("~nobody-like-this/a")
 
 
 class Odd:

@@ -1,8 +1,5 @@
 """Penalties against brute-force minimisation, duality, and the compiled proximal operators."""
 
-import pickle
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,73 +8,34 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 
+from _penalties import (
+    BUILT_IN_GROUPS,
+    GROUPED,
+    N_FEATURES,
+    PENALTIES,
+    SEPARABLE,
+    LargestEntry,
+    bound,
+)
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import prox as kernels
 from sklearn_fw.penalties import (
     L1,
     L2,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
     L2Ball,
     NonNegative,
-    Penalty,
     Simplex,
-    resolve_penalty,
 )
 from sklearn_fw.projections import project_box, project_l2_ball, project_simplex
 
 pytestmark = pytest.mark.plain
 
 
-class LargestEntry(BlockSeparable):
-    """Largest absolute value of a block; its conjugate is the indicator of an l1 ball."""
-
-    def block_value(self, u, block):
-        return np.abs(u).max()
-
-    def block_prox(self, u, step, block):
-        if np.abs(u).sum() <= step:
-            return np.zeros_like(u)
-        return u - np.sign(u) * project_simplex(np.abs(u), radius=step) if step > 0 else u.copy()
-
-    def block_conjugate(self, v, block):
-        return 0.0 if np.abs(v).sum() <= 1 + 1e-12 else np.inf
-
-
-N_FEATURES = 5
-SEPARABLE = [
-    ElasticNet(),
-    ElasticNet(l1_ratio=0),
-    L1(),
-    L2(),
-    Box(-1, [1, 0, 2, np.inf, 0.5]),
-    Box(0.2, 1, l1=0.3, l2=0.5),
-    Box(-np.inf, 1, l1=0.5),
-    NonNegative(),
-    NonNegative(l1=0.3),
-]
-BUILT_IN_BLOCKS = [
-    GroupLasso([[0, 3], [2]]),
-    GroupLasso([1, 0, 1, 0, 0], group_weights=[0.5, 2.0], l1=0.2, l2=0.3),
-    GroupLasso([[4, 2], [0, 1]], group_weights="ones", l1=0.4),
-    GroupLasso([0] * 5, group_weights=[0.0], l1=0.4),
-    L2Ball(1.5),
-    L2Ball(groups=[[0, 3], [1]]),
-    Simplex(2.0),
-    Simplex(groups=[7, 7, 3, 3, -1]),
-]
-BLOCKS = [*BUILT_IN_BLOCKS, LargestEntry(), LargestEntry(groups=[[1, 0], [2, 3]])]
-PENALTIES = SEPARABLE + BLOCKS
-
-
-def bound(penalty):
-    return penalty.bind(N_FEATURES)
-
-
-def step_of_blocks(form, rng):
-    """Return random steps, constant within each block."""
+def steps_of_groups(form, rng):
+    """Return random steps, constant within each group."""
     if form.separable:
         return rng.uniform(0.1, 2, size=N_FEATURES)
     return np.append(rng.uniform(0.1, 2, size=form.weights.size), 1.0)[form.labels]
@@ -98,7 +56,7 @@ def nelder_mead(function, starts):
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_separable_prox_is_the_minimiser(penalty, rng):
     form = bound(penalty)
-    step = step_of_blocks(form, rng)
+    step = steps_of_groups(form, rng)
     u = rng.normal(scale=2, size=N_FEATURES)
     x = form.prox(u, step)
     lower, upper = (np.broadcast_to(b, N_FEATURES) for b in (form.lower, form.upper))
@@ -125,7 +83,7 @@ def test_separable_prox_is_the_minimiser(penalty, rng):
     ids=repr,
 )
 @pytest.mark.parametrize("scale", [0.7, 3.0])
-def test_block_prox_is_the_minimiser(penalty, scale, rng):
+def test_group_prox_is_the_minimiser(penalty, scale, rng):
     form = penalty.bind(3)
     u = scale * rng.normal(size=3)
     x = form.prox(u, 0.8)
@@ -152,7 +110,7 @@ def test_prox_satisfies_the_optimality_condition(penalty, rng):
     form = bound(penalty)
     for scale in (0.3, 1.0, 5.0):
         u = scale * rng.normal(size=N_FEATURES)
-        step = step_of_blocks(form, rng)
+        step = steps_of_groups(form, rng)
         x = form.prox(u, step)
         g = (u - x) / step
         if not form.separable:
@@ -176,38 +134,38 @@ def test_prox_is_firmly_nonexpansive(penalty, u, v, step):
 
 
 @njit
-def compiled_block(code, step, weight, params, u):
+def compiled_group(code, step, weight, params, u):
     x = u.copy()
     kernels.prox_block(code, 0, step, weight, params, x, np.empty(x.size))
     return x
 
 
-@pytest.mark.parametrize("penalty", BUILT_IN_BLOCKS, ids=repr)
+@pytest.mark.parametrize("penalty", BUILT_IN_GROUPS, ids=repr)
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_compiled_blocks_equal_numpy(penalty, n_outputs, rng):
+def test_compiled_groups_equal_numpy(penalty, n_outputs, rng):
     form = bound(penalty).scaled(0.6)
     for scale in (0.2, 1.0, 4.0):
         w = scale * rng.normal(size=(N_FEATURES, n_outputs))
-        step = step_of_blocks(form, rng)
+        step = steps_of_groups(form, rng)
         x = form.prox(w if n_outputs > 1 else w[:, 0], step).reshape(w.shape)
         for members, weight in zip(np.split(form.members, form.start[1:-1]), form.weights):
             u, s = w[members].ravel(), step[members[0]]
-            found = compiled_block(form.code, s, weight, form.params, u)
+            found = compiled_group(form.code, s, weight, form.params, u)
             np.testing.assert_allclose(found, x[members].ravel(), rtol=1e-13, atol=1e-15)
 
 
 def test_compiled_simplex_equals_sorting(rng):
     for n in (1, 2, 3, 17, 200):
         v = np.round(rng.choice([1e-3, 1.0, 100.0]) * rng.normal(size=(20, n)), 1)  # ties
-        found = [compiled_block(kernels.SIMPLEX, 1.0, 1.0, np.array([0.7]), u) for u in v]
+        found = [compiled_group(kernels.SIMPLEX, 1.0, 1.0, np.array([0.7]), u) for u in v]
         np.testing.assert_allclose(found, project_simplex(v, radius=0.7), rtol=1e-12, atol=1e-14)
 
 
-def test_compiled_blocks_without_penalty_stay():
+def test_compiled_groups_without_penalty_stay():
     u, params = np.array([1.0, -2.0]), np.ones(3)
-    np.testing.assert_array_equal(compiled_block(kernels.FREE, 1.0, 1.0, params, u), u)
-    np.testing.assert_array_equal(compiled_block(kernels.GROUP, 1.0, -1.0, params, u), u)
-    np.testing.assert_array_equal(compiled_block(kernels.GROUP, 1.0, 0.0, 0 * params, 0 * u), 0 * u)
+    np.testing.assert_array_equal(compiled_group(kernels.FREE, 1.0, 1.0, params, u), u)
+    np.testing.assert_array_equal(compiled_group(kernels.GROUP, 1.0, -1.0, params, u), u)
+    np.testing.assert_array_equal(compiled_group(kernels.GROUP, 1.0, 0.0, 0 * params, 0 * u), 0 * u)
 
 
 @njit
@@ -221,7 +179,7 @@ def compiled_separable(w, step, l1, l2, lower, upper):
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_compiled_separable_equals_numpy(penalty, rng):
     form = bound(penalty)
-    w, step = rng.normal(scale=2, size=N_FEATURES), step_of_blocks(form, rng)
+    w, step = rng.normal(scale=2, size=N_FEATURES), steps_of_groups(form, rng)
     lower, upper = (np.full(N_FEATURES, b, dtype=float) for b in (form.lower, form.upper))
     found = compiled_separable(w, step, form.l1, form.l2, lower, upper)
     np.testing.assert_array_equal(found, form.prox(w, step))
@@ -411,7 +369,7 @@ def test_features_without_penalty_have_no_dual():
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=repr)
 def test_separable_penalties_act_on_every_entry(penalty, rng):
     form = bound(penalty)
-    w, step = rng.normal(size=(N_FEATURES, 3)), step_of_blocks(form, rng)
+    w, step = rng.normal(size=(N_FEATURES, 3)), steps_of_groups(form, rng)
     x = form.prox(w, step)
     columns = np.column_stack([form.prox(column, step) for column in w.T])
     np.testing.assert_array_equal(x, columns)
@@ -421,15 +379,15 @@ def test_separable_penalties_act_on_every_entry(penalty, rng):
     assert form.conjugate(t * w) == pytest.approx(sum(form.conjugate(t * v) for v in w.T))
 
 
-@pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
-def test_blocks_hold_all_outputs_of_their_features(penalty, rng):
+@pytest.mark.parametrize("penalty", GROUPED, ids=repr)
+def test_groups_hold_all_outputs_of_their_features(penalty, rng):
     # The same as one output of twice as many features, grouped alike.
     form = bound(penalty)
     flat = clone(penalty).set_params(groups=np.repeat(form.labels, 2))
     if isinstance(penalty, GroupLasso):
         flat.set_params(group_weights=form.weights)
     flat = flat.bind(2 * N_FEATURES)
-    w, step = rng.normal(size=(N_FEATURES, 2)), step_of_blocks(form, rng)
+    w, step = rng.normal(size=(N_FEATURES, 2)), steps_of_groups(form, rng)
     x = form.prox(w, step)
     expected = flat.prox(w.ravel(), np.repeat(step, 2)).reshape(w.shape)
     np.testing.assert_allclose(x, expected, rtol=1e-14, atol=1e-16)
@@ -438,163 +396,3 @@ def test_blocks_hold_all_outputs_of_their_features(penalty, rng):
     t = form.dual_scale(w)
     assert t == pytest.approx(flat.dual_scale(w.ravel()), rel=1e-13)
     assert form.conjugate(t * w) == pytest.approx(flat.conjugate(t * w.ravel()), rel=1e-13)
-
-
-# --- groups and errors ----------------------------------------------------------------
-
-
-def test_groups_in_every_form():
-    expected = [0, -1, 0, 1, 1]
-    for groups in (
-        [[2, 0], [3, 4]],
-        [np.array([0, 2]), range(3, 5)],
-        np.array([[0, 2], [3, 4]]),
-        [0, -1, 0, 1, 1],
-        np.array([3, -5, 3, 8, 8]),
-    ):
-        form = bound(GroupLasso(groups, group_weights=[1.0, 2.0]))
-        np.testing.assert_array_equal(form.labels, expected)
-        np.testing.assert_array_equal(form.weights, [1.0, 2.0])
-        np.testing.assert_array_equal(form.start, [0, 2, 4])
-        np.testing.assert_array_equal(form.members, [0, 2, 3, 4])
-    np.testing.assert_array_equal(bound(LargestEntry()).labels, np.arange(5))
-    np.testing.assert_array_equal(bound(L2Ball()).labels, np.zeros(5))
-
-
-def test_weights_of_groups():
-    groups = [[0, 1, 2, 3], [4]]
-    np.testing.assert_array_equal(bound(GroupLasso(groups)).weights, [2.0, 1.0])
-    np.testing.assert_array_equal(bound(GroupLasso(groups, "ones")).weights, [1.0, 1.0])
-
-
-GROUP_ERRORS = [
-    ([[0, 1], [1, 2]], "groups overlap: feature 1 is in groups[0] and groups[1]; keep it in one"),
-    ([[0], []], "groups[1] is empty: leave it out"),
-    ([[0, 5]], "groups[0] holds feature 5: features are 0 to 4"),
-    ([[-1]], "groups[0] holds feature -1: features are 0 to 4"),
-    ([[0, 0]], "groups[0] holds a feature twice: name each once"),
-    ([[0.5]], "groups[0] must be a list of feature numbers, got [0.5]"),
-    ([[True, False]], "groups[0] must be a list of feature numbers"),
-    ([[[0]]], "groups[0] must be a list of feature numbers"),
-    ([0, 1, 1], "groups has 3 labels, expected one for each of the 5 features; use negative"),
-    ([0.0, 1, 1, 0, 0], "groups must hold integer labels, got float64"),
-    ("sqrt", "groups must be a list of lists of feature numbers"),
-    ([-1] * 5, "groups has no group: leave out the penalty, or name some features"),
-    ([], "groups has no group"),
-    (3, "groups must be a list of lists of feature numbers, or one label per feature; got 3"),
-]
-
-
-@pytest.mark.parametrize(("groups", "message"), GROUP_ERRORS)
-@pytest.mark.parametrize("cls", [GroupLasso, L2Ball, Simplex, LargestEntry])
-def test_errors_of_groups(cls, groups, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        bound(cls(groups=groups))
-
-
-def test_group_lasso_needs_groups():
-    with pytest.raises(ValueError, match="groups must be a list of lists"):
-        bound(GroupLasso(None))
-
-
-class Misshapen(LargestEntry):
-    def block_prox(self, u, step, block):
-        return u[:1]
-
-
-class WithoutConjugate(LargestEntry):
-    block_conjugate = BlockSeparable.block_conjugate
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: L1().bind(0), ValueError, "n_features == 0, must be >= 1"),
-        (lambda: bound(ElasticNet(1.5)), ValueError, "l1_ratio == 1.5, must be <= 1"),
-        (lambda: bound(ElasticNet(-1)), ValueError, "l1_ratio == -1, must be >= 0"),
-        (lambda: bound(ElasticNet(np.nan)), ValueError, "l1_ratio must be finite"),
-        (lambda: bound(ElasticNet("auto")), TypeError, "l1_ratio must be an instance of float"),
-        (lambda: bound(Box(1, 0)), ValueError, "lower must not be above upper anywhere"),
-        (lambda: bound(Box(np.inf, np.inf)), ValueError, "lower must not be above upper"),
-        (lambda: bound(Box([0, 0], 1)), ValueError, "lower has shape (2,), expected () or (5,)"),
-        (lambda: bound(Box(0, [1] * 6)), ValueError, "upper has shape (6,), expected () or (5,)"),
-        (lambda: bound(Box(np.nan, 1)), ValueError, "lower must not be NaN; for no bound use"),
-        (lambda: bound(Box(0, 1, l1=-1)), ValueError, "l1 == -1, must be >= 0"),
-        (lambda: bound(NonNegative(l2=-1)), ValueError, "l2 == -1, must be >= 0"),
-        (lambda: bound(NonNegative(l1=np.inf)), ValueError, "l1 must be finite"),
-        (lambda: bound(GroupLasso([[0]], l2=-1)), ValueError, "l2 == -1, must be >= 0"),
-        (
-            lambda: bound(GroupLasso([[0]], "cubic")),
-            ValueError,
-            "group_weights must be one of 'ones', 'sqrt'; got 'cubic'",
-        ),
-        (
-            lambda: bound(GroupLasso([[0]], [1.0, 2.0])),
-            ValueError,
-            "group_weights has shape (2,), expected one weight for each of the 1 groups",
-        ),
-        (
-            lambda: bound(GroupLasso([[0]], [-1.0])),
-            ValueError,
-            "group_weights must be finite and not negative",
-        ),
-        (lambda: bound(L2Ball(0)), ValueError, "radius == 0, must be > 0"),
-        (lambda: bound(Simplex(-1)), ValueError, "radius == -1, must be > 0"),
-        (
-            lambda: bound(Misshapen([[0, 1]])).prox(np.zeros(5), 1.0),
-            ValueError,
-            "block_prox of Misshapen returned shape (1,) for block 0, expected (2,)",
-        ),
-        (
-            lambda: bound(WithoutConjugate()).conjugate(np.zeros(5)),
-            NotImplementedError,
-            "no duality gap can be computed: override block_conjugate",
-        ),
-        (lambda: resolve_penalty("l2", 0.5), ValueError, "penalty must be 'elasticnet', None or"),
-        (lambda: resolve_penalty(L1, 0.5), ValueError, "such as L1() or GroupLasso(groups); got"),
-        (lambda: resolve_penalty("elasticnet", 2), ValueError, "l1_ratio == 2, must be <= 1"),
-    ],
-)
-def test_errors_name_parameter_and_remedy(call, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        call()
-
-
-def test_resolve_penalty():
-    penalty = GroupLasso([[0]])
-    assert resolve_penalty(penalty, 0.5) is penalty
-    assert resolve_penalty("elasticnet", 0.25).get_params() == {"l1_ratio": 0.25}
-    none = bound(resolve_penalty(None, 0.5))
-    assert none.separable
-    assert (none.l1, none.l2, none.lower, none.upper) == (0.0, 0.0, -np.inf, np.inf)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-def test_penalties_are_parameters(penalty, rng):
-    assert repr(clone(penalty)) == repr(penalty)
-    form = bound(penalty)
-    w = rng.normal(size=N_FEATURES)
-    again = pickle.loads(pickle.dumps(form))
-    np.testing.assert_array_equal(again.prox(w, 1.0), form.prox(w, 1.0))
-
-
-def test_codes():
-    codes = [bound(p).code for p in (GroupLasso([[0]]), L2Ball(), Simplex(), LargestEntry())]
-    assert codes == [kernels.GROUP, kernels.L2_BALL, kernels.SIMPLEX, kernels.PYTHON]
-
-
-@pytest.mark.parametrize("cls", [Penalty, BlockSeparable])
-def test_base_classes_are_abstract(cls):
-    with pytest.raises(TypeError, match="abstract"):
-        cls()
-
-
-def test_a_penalty_of_your_own_may_store_other_parameters():
-    class Scaled(LargestEntry):
-        def __init__(self, factor):
-            self.factor = factor
-
-        def block_value(self, u, block):
-            return self.factor * super().block_value(u, block)
-
-    assert Scaled(3.0).bind(2).value([1.0, -2.0]) == 9.0

@@ -81,7 +81,7 @@ def test_losses_that_compiled_code_does_not_know():
 # ---- penalties -----------------------------------------------------------------------------------
 
 
-class Own(penalties.BlockSeparable):
+class Own(penalties.GroupSeparable):
     """An l1 norm of the user, of which one method is replaced."""
 
     def __init__(self, name=None, answer=None, groups=None):
@@ -89,16 +89,16 @@ class Own(penalties.BlockSeparable):
         self.name = name
         self.answer = answer
 
-    def block_value(self, u, block):
-        return self.answer if self.name == "block_value" else float(np.abs(u).sum())
+    def group_value(self, u, group):
+        return self.answer if self.name == "group_value" else float(np.abs(u).sum())
 
-    def block_prox(self, u, step, block):
-        if self.name == "block_prox":
+    def group_prox(self, u, step_size, group):
+        if self.name == "group_prox":
             return self.answer(u) if callable(self.answer) else self.answer
-        return np.sign(u) * np.maximum(np.abs(u) - step, 0.0)
+        return np.sign(u) * np.maximum(np.abs(u) - step_size, 0.0)
 
-    def block_conjugate(self, v, block):
-        if self.name == "block_conjugate":
+    def group_conjugate(self, v, group):
+        if self.name == "group_conjugate":
             return self.answer
         return 0.0 if np.abs(v).max() <= 1.0 + 1e-12 else np.inf
 
@@ -132,10 +132,10 @@ def test_steps_of_penalties(penalty, step):
         penalty.bind(N).prox(np.ones(N), step)
 
 
-def test_steps_differ_between_blocks_only():
+def test_steps_differ_between_groups_only():
     bound = penalties.GroupLasso([[0, 1], [2, 3]]).bind(N)
     bound.prox(np.ones(N), [1.0, 1.0, 2.0, 2.0, 3.0, 4.0])  # two features have no penalty
-    with pytest.raises(ValueError, match="step must be the same for all features of a block"):
+    with pytest.raises(ValueError, match="step_size must be the same for all features of a group"):
         bound.prox(np.ones(N), [1.0, 2.0, 2.0, 2.0, 3.0, 4.0])
 
 
@@ -149,12 +149,12 @@ def test_factors_of_penalties(alpha):
 @pytest.mark.parametrize(
     "name, answer",
     [
-        *(("block_value", a) for a in (None, "x", np.nan, -np.inf, 1j, np.ones(2))),
-        *(("block_conjugate", a) for a in (None, "x", np.nan, -np.inf, 1j, np.ones(2))),
-        *(("block_prox", a) for a in (None, "x", 1.0, np.nan, np.ones((1, 1)))),
-        ("block_prox", lambda u: u * np.nan),
-        ("block_prox", lambda u: u * 1j),
-        ("block_prox", lambda u: np.append(u, 0.0)),
+        *(("group_value", a) for a in (None, "x", np.nan, -np.inf, 1j, np.ones(2))),
+        *(("group_conjugate", a) for a in (None, "x", np.nan, -np.inf, 1j, np.ones(2))),
+        *(("group_prox", a) for a in (None, "x", 1.0, np.nan, np.ones((1, 1)))),
+        ("group_prox", lambda u: u * np.nan),
+        ("group_prox", lambda u: u * 1j),
+        ("group_prox", lambda u: np.append(u, 0.0)),
     ],
 )
 def test_answers_of_own_penalties(name, answer):

@@ -127,27 +127,19 @@ def make_digit_words(
         )
     bias = check_flag(bias, "bias")
     check_flag(return_X_y, "return_X_y")
-    if isinstance(random_state, Integral):
-        seed = int(random_state)
-        if not 0 <= seed < 2**32:
-            raise ValueError(f"random_state must be from 0 to 2**32 - 1, got {seed}")
-    else:
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    # Three seeds of its own for every seed of the user, so that no two share a stream.
-    rng, rng_train, rng_test = (np.random.default_rng(3 * seed + k) for k in range(3))
+    rng, rng_train, rng_test = _generators(random_state)
     images, digits = load_digits(return_X_y=True)
     transition = 0.9 * rng.dirichlet([0.2] * 10, size=10) + 0.01
     order = rng.permutation(len(images))
     images = np.clip(images / 16 + noise * rng.normal(size=images.shape), 0, 1)
     if bias:
         images = np.column_stack([images, np.ones(len(images))])
-    lengths = (min_length, max_length)
 
     def draw(rng, n_words, pool):
         X, y = np.empty(n_words, dtype=object), np.empty(n_words, dtype=object)
         pools = [pool[digits[pool] == digit] for digit in range(10)]
         for i in range(n_words):
-            y[i] = _draw_digits(rng, transition, lengths)
+            y[i] = _draw_digits(rng, transition, min_length, max_length)
             X[i] = images[[rng.choice(pools[digit]) for digit in y[i]]]
         return X, y
 
@@ -163,21 +155,27 @@ def make_digit_words(
     if return_X_y:
         return tuple(parts.values())
     return Bunch(
-        **parts,
-        transition=transition,
-        image_shape=(8, 8),
-        target_names=np.arange(10),
+        **parts, transition=transition, image_shape=(8, 8), target_names=np.arange(10),
         DESCR=DESCR.format(
-            sizes=f"{n_train} training{valid} and {n_test}",
-            min_length=min_length,
-            max_length=max_length,
-            bias=" and a constant 1" if bias else "",
+            sizes=f"{n_train} training{valid} and {n_test}", min_length=min_length,
+            max_length=max_length, bias=" and a constant 1" if bias else "",
         ),
-    )
+    )  # fmt: skip
 
 
-def _draw_digits(rng, transition, lengths):
-    n_digits = int(rng.integers(lengths[0], lengths[1] + 1))
+def _generators(random_state):
+    """Three generators of its own for every seed of the user, so that no two share a stream."""
+    if isinstance(random_state, Integral):
+        seed = int(random_state)
+        if not 0 <= seed < 2**32:
+            raise ValueError(f"random_state must be from 0 to 2**32 - 1, got {seed}")
+    else:
+        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return (np.random.default_rng(3 * seed + k) for k in range(3))
+
+
+def _draw_digits(rng, transition, min_length, max_length):
+    n_digits = int(rng.integers(min_length, max_length + 1))
     digits = np.empty(n_digits, dtype=np.int64)
     digits[0] = rng.integers(10)
     for t in range(1, n_digits):

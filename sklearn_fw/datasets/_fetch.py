@@ -34,18 +34,8 @@ class _Broken(Exception):
 def fetch(remote, folder, *, download_if_missing=True, n_retries=3, delay=1.0):
     """Return the path of a file in the folder, downloaded first if it is not there or damaged.
 
-    Parameters
-    ----------
-    remote : Remote
-        The file.
-    folder : Path
-        Where it is stored, under the last part of its address; made if absent.
-    download_if_missing : bool, default=True
-        If False, raise OSError instead of downloading.
-    n_retries : int, default=3
-        Further tries after a connection that failed.
-    delay : float, default=1.0
-        Seconds between two tries.
+    It is stored under the last part of its address; ``n_retries`` further tries, ``delay`` seconds
+    apart, follow a connection that failed. An OSError where ``download_if_missing`` is false.
     """
     path = folder / remote.address.rpartition("/")[2]
     if path.is_file():

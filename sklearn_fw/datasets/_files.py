@@ -37,18 +37,10 @@ class Origin(NamedTuple):
 
 
 def find_file(data_home, names, *, what, origin=None):
-    """Return the path of the first of ``names`` that exists.
+    """Return the path of the first of ``names`` that exists in a folder.
 
-    Parameters
-    ----------
-    data_home : str, path-like or None
-        Folder; ``None`` means the one named by ``SKLEARN_FW_DATA``.
-    names : list of str
-        File names relative to the folder, in order of preference.
-    what : str
-        What the file holds, for the error.
-    origin : Origin, default=None
-        Where to get it, for the error.
+    None for ``data_home`` means the folder named by ``SKLEARN_FW_DATA``; ``what`` the file holds
+    and the `Origin` where to get it are for the error.
     """
     wanted = ", ".join(names)
     advice = "nothing is downloaded" if origin is None else f"{origin.help}\n{origin}"

@@ -14,18 +14,8 @@ __all__ = ["LogDensity"]
 class LogDensity:
     """Log density of validated rows, without normaliser and box; calling it gives its values.
 
-    Parameters
-    ----------
-    model : StudentTModel
-        What the posterior says of variances.
-    kernel : object
-        See `_kernel_functions`.
-    X_fit : ndarray of shape (n_rows, n_features) or None
-        Training rows; None for kernel values that were computed elsewhere.
-    jacobian : "auto", False or callable
-        The volume element.
-    used : ndarray or None
-        Of such kernel values, the columns that were used; None for all.
+    ``X_fit`` is None for kernel values that were computed elsewhere, of which ``used`` are the
+    columns that count (None: all); ``jacobian`` is the volume element, "auto", False or a function.
     """
 
     def __init__(self, model, kernel, X_fit, jacobian, used):

@@ -1,63 +1,32 @@
 """Oracles, which find the best labelling of a graph with scores.
 
-An oracle is any object with the method
+An oracle is an object with the method
 
     ``argmax(scores, start=None) -> (labels, value, upper_bound)``
 
-where ``scores`` is a `PairwiseScores`, ``labels`` an integer array of shape (n_nodes,), ``value``
-the score of these labels (``-inf`` if nothing is allowed) and ``upper_bound`` a number that no
-labelling can exceed, ``inf`` if unknown. The answer is exact when both numbers are equal; an oracle
-that always is has the attribute ``exact = True``. ``start``, a labelling or None, is a first guess
-that may be ignored. An oracle knows neither samples nor weights, leaves ``scores`` unchanged, and
-may be called from several threads.
-
-Optional are
-
-    ``top_k(scores, k) -> (values, labels)``
-    ``marginals(scores) -> (node, edge, log_partition)``
-    ``log_partition(scores) -> float``
-    ``max_marginals(scores) -> node``
-    ``sample(scores, n_samples, random_state=None) -> labels``
-
-the ``m <= k`` best allowed labellings as arrays of shape (m,) and (m, n_nodes), best first; node
-and edge marginals of the distribution ``p(y) = exp(score(y) - log_partition)``; the best score
-given each state of each node; and draws from that distribution.
-
-So this is a complete oracle, to be passed wherever there is a parameter ``oracle``::
-
-    class IgnoreEdges:
-        exact = False
-
-        def argmax(self, scores, start=None):
-            labels = scores.unary.argmax(axis=1)
-            bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
-            return labels, scores.value(labels), bound
-
-and a function ``scores -> labels`` is turned into one by `resolve_oracle`. Derive from
-``sklearn.base.BaseEstimator`` to have parameters that a grid search can set.
+for a `PairwiseScores`; `Oracle` says what it must answer and what it may. A function
+``scores -> labels`` is turned into one by `resolve_oracle`.
 """
 
 from .._budget import time_left
-from ._oracles import (
-    ICM,
-    MILP,
-    QPBO,
-    TRWS,
-    Assignment,
-    BestOf,
-    BranchAndBound,
-    CallableOracle,
-    CheckedOracle,
-    Elimination,
-    Enumeration,
-    GraphCut,
-    IteratedLocalSearch,
-    LPRelaxation,
-    Toulbar2,
-    TreeMaxProduct,
-    Viterbi,
-    resolve_oracle,
-)
+from ._oracles._assignment import Assignment
+from ._oracles._base import Oracle
+from ._oracles._best_of import BestOf
+from ._oracles._branch_and_bound import BranchAndBound
+from ._oracles._callable import CallableOracle
+from ._oracles._chain import Viterbi
+from ._oracles._checked import CheckedOracle
+from ._oracles._elimination import Elimination
+from ._oracles._enumeration import Enumeration
+from ._oracles._graph_cut import GraphCut
+from ._oracles._icm import ICM
+from ._oracles._linear_programs import MILP, LPRelaxation
+from ._oracles._local_search import IteratedLocalSearch
+from ._oracles._qpbo import QPBO
+from ._oracles._resolve import resolve_oracle
+from ._oracles._toulbar2 import Toulbar2
+from ._oracles._tree import TreeMaxProduct
+from ._oracles._trws import TRWS
 from ._scores import PairwiseScores
 
 __all__ = [
@@ -75,6 +44,7 @@ __all__ = [
     "GraphCut",
     "IteratedLocalSearch",
     "LPRelaxation",
+    "Oracle",
     "PairwiseScores",
     "Toulbar2",
     "TreeMaxProduct",

@@ -18,22 +18,13 @@ ALPHA = 1.0
 
 
 def automatic_strength(problem, targets):
-    """Strength of the penalty in the sum form for ``alpha="auto"``.
+    """Strength of the penalty in the sum form for ``alpha="auto"``, which all targets share.
 
-    Parameters
-    ----------
-    problem : FiniteSum
-        The rows, with the penalty of strength 1.
-    targets : ndarray of shape (n_targets, n_samples)
-        All truths, which share the strength.
-
-    Returns
-    -------
-    float
-        For a ridge what minimises the generalised cross-validation error of the squared loss
-        (Golub, Heath and Wahba 1979), over all targets, each in the unit of its variance; the sum
-        of the variances of the columns where these are too many for a matrix; `ALPHA` times the sum
-        of the weights for other penalties.
+    For a ridge what minimises the generalised cross-validation error of the squared loss (Golub,
+    Heath and Wahba 1979), over all targets, each in the unit of its variance; the sum of the
+    variances of the columns where these are too many for a matrix; `ALPHA` times the sum of the
+    weights for other penalties. ``problem`` has the penalty of strength 1; ``targets`` (n_targets,
+    n_samples).
     """
     penalty = problem.penalty
     if not is_ridge(penalty) or penalty.l2 == 0.0:

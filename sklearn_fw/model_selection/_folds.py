@@ -9,23 +9,7 @@ __all__ = ["split_folds"]
 def split_folds(cv, y, groups, n_samples, classifier):
     """The folds as pairs of index arrays; what is no fold is refused with its number.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        As scikit-learn has it.
-    y : array-like or list of n_samples outputs
-        Outputs.
-    groups : array-like of shape (n_samples,) or None
-        Groups of samples, for splitters that want them.
-    n_samples : int
-        Number of samples.
-    classifier : bool
-        Whether ``y`` are class labels, of which each fold gets its share.
-
-    Returns
-    -------
-    folds : list of tuple of two ndarrays
-        Training and test samples.
+    With ``classifier`` each fold gets its share of the class labels ``y``.
     """
     if isinstance(cv, str | bytes | type):  # texts have a method split, too
         raise ValueError(

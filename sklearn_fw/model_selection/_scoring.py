@@ -25,28 +25,7 @@ def accepts(function, name):
 
 
 def check_scorer(estimator, scoring):
-    """The scorer that ``scoring`` means.
-
-    Parameters
-    ----------
-    estimator : estimator
-        What is to be scored; its tags say whether outputs are structured.
-    scoring : str, callable or None
-        Name of a scorer of `sklearn_fw.metrics.SCORERS` or, for outputs in arrays, of
-        scikit-learn; or ``scoring(estimator, X, y)``. None means the estimator's score.
-
-    Returns
-    -------
-    scorer : callable
-        ``scorer(estimator, X, y)``, larger is better.
-
-    Raises
-    ------
-    TypeError
-        When scoring is something else.
-    ValueError
-        When there is no scorer of this name for such outputs.
-    """
+    """The scorer that ``scoring`` means; None is the estimator's own score."""
     if not isinstance(scoring, str):
         if scoring is not None and not callable(scoring):
             raise TypeError(

@@ -1,12 +1,12 @@
-"""Penalties and constraints that split over the features or over blocks of features."""
+"""Penalties and constraints that split over the features or over groups of features."""
 
 from ._objects import (
     L1,
     L2,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     L2Ball,
     NonNegative,
     Penalty,
@@ -17,10 +17,10 @@ from ._objects import (
 __all__ = [
     "L1",
     "L2",
-    "BlockSeparable",
     "Box",
     "ElasticNet",
     "GroupLasso",
+    "GroupSeparable",
     "L2Ball",
     "NonNegative",
     "Penalty",

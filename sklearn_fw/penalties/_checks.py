@@ -21,7 +21,7 @@ def check_bound(bound, name, n_features):
 
 
 def check_groups(groups, n_features):
-    """Block of every feature, numbered from 0 without gaps; -1 for none."""
+    """Group of every feature, numbered from 0 without gaps; -1 for none."""
     if not _is_list(groups):
         raise ValueError(
             "groups must be a list of lists of feature numbers, or one label per feature; "
@@ -32,15 +32,15 @@ def check_groups(groups, n_features):
         labels = _check_labels(np.asarray(groups), n_features)
     else:
         labels = np.full(n_features, -1)
-        for block, group in enumerate(groups):
-            members = _check_members(group, block, n_features)
+        for number, group in enumerate(groups):
+            members = _check_members(group, number, n_features)
             taken = members[labels[members] >= 0]
             if taken.size:
                 raise ValueError(
                     f"groups overlap: feature {taken[0]} is in groups[{labels[taken[0]]}] and "
-                    f"groups[{block}]; keep it in one, or copy its column for the other"
+                    f"groups[{number}]; keep it in one, or copy its column for the other"
                 )
-            labels[members] = block
+            labels[members] = number
     if labels.max() < 0:
         raise ValueError("groups has no group: leave out the penalty, or name some features")
     return labels
@@ -62,29 +62,29 @@ def _check_labels(labels, n_features):
             f"groups has {labels.size} labels, expected one for each of the {n_features} features; "
             "use negative labels for features without penalty"
         )
-    block = np.full(n_features, -1)
-    block[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)[1]
-    return block
+    group = np.full(n_features, -1)
+    group[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)[1]
+    return group
 
 
-def _check_members(group, block, n_features):
+def _check_members(group, number, n_features):
     members = np.asarray(group) if _is_list(group) and not any(map(_is_list, group)) else None
     if members is not None and members.size == 0:
-        raise ValueError(f"groups[{block}] is empty: leave it out")
+        raise ValueError(f"groups[{number}] is empty: leave it out")
     if members is None or members.ndim != 1 or members.dtype.kind not in "iu":
-        raise ValueError(f"groups[{block}] must be a list of feature numbers, got {group!r}")
+        raise ValueError(f"groups[{number}] must be a list of feature numbers, got {group!r}")
     outside = members[(members < 0) | (members >= n_features)]
     if outside.size:
         raise ValueError(
-            f"groups[{block}] holds feature {outside[0]}: features are 0 to {n_features - 1}"
+            f"groups[{number}] holds feature {outside[0]}: features are 0 to {n_features - 1}"
         )
     if np.unique(members).size < members.size:
-        raise ValueError(f"groups[{block}] holds a feature twice: name each once")
+        raise ValueError(f"groups[{number}] holds a feature twice: name each once")
     return members
 
 
 def check_group_weights(group_weights, labels):
-    """Weight of every block."""
+    """Weight of every group."""
     sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
     if isinstance(group_weights, str):
         check_choice(group_weights, "group_weights", {"ones", "sqrt"})

@@ -12,7 +12,7 @@ __all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "Simpl
 
 # A dual point outside of its domain by no more than rounding counts as its edge.
 TOLERANCE = 1e-12
-# Sums over long blocks round: constraints on them hold up to this fraction.
+# Sums over long groups round: constraints on them hold up to this fraction.
 FEASIBILITY = 1e-9
 # Newton's method needs about ten.
 NEWTON_STEPS = 1000
@@ -48,10 +48,10 @@ class SeparableForm:
             second = 0.5 * self.l2 * np.square(w).sum() if self.l2 > 0.0 else 0.0
             return float(first + second)
 
-    def prox(self, w, step):
+    def prox(self, w, step_size):
         w = _point(w, "w", self.n_features)
         lower, upper = _per_feature(self.lower, w), _per_feature(self.upper, w)
-        step = _per_feature(_step(step, len(w)), w)
+        step = _per_feature(_step_sizes(step_size, len(w)), w)
         x = _soft(w, step * self.l1)
         x /= 1.0 + step * self.l2
         return np.clip(x, lower, upper, out=x)
@@ -81,8 +81,8 @@ class SeparableForm:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockForm:
-    """What penalties of blocks share; features of label -1 have no penalty."""
+class GroupForm:
+    """What penalties of groups share; features of label -1 have no penalty."""
 
     labels: np.ndarray
     weights: np.ndarray
@@ -121,7 +121,7 @@ class BlockForm:
         return 1.0
 
     def _sums(self, u):
-        """Sum over every block; slot 0 gathers the features without penalty."""
+        """Sum over every group; slot 0 gathers the features without penalty."""
         u = u.sum(axis=1) if u.ndim == 2 else u
         return np.bincount(self.labels + 1, weights=u, minlength=self.weights.size + 1)[1:]
 
@@ -133,18 +133,18 @@ class BlockForm:
         u = u.max(axis=1) if u.ndim == 2 else u
         return np.maximum.reduceat(u[self.members], self.start[:-1])
 
-    def _spread(self, per_block, free, w):
-        """Give every entry of w the number of its block, or ``free``, at index -1."""
-        return _per_feature(np.append(per_block, free)[self.labels], w)
+    def _spread(self, per_group, free, w):
+        """Give every entry of w the number of its group, or ``free``, at index -1."""
+        return _per_feature(np.append(per_group, free)[self.labels], w)
 
-    def _steps(self, step):
-        """Step of every block."""
-        step = _step(step, self.labels.size)
+    def _steps(self, step_size):
+        """Step of every group."""
+        step = _step_sizes(step_size, self.labels.size)
         if not step.ndim:
             return step
         steps = step[self.members[self.start[:-1]]]
         if np.any(steps[self.labels[self.members]] != step[self.members]):
-            raise ValueError("step must be the same for all features of a block")
+            raise ValueError("step_size must be the same for all features of a group")
         return steps
 
     def _point(self, w, name="w"):
@@ -158,7 +158,7 @@ class BlockForm:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupLassoForm(BlockForm):
+class GroupLassoForm(GroupForm):
     l1: float
     l2: float
     lg: float = 1.0
@@ -185,8 +185,8 @@ class GroupLassoForm(BlockForm):
             value += self.l1 * self._sums(np.abs(w)).sum()
         return np.inf if np.isnan(value) else float(value)  # zero times what overflowed
 
-    def prox(self, w, step):
-        w, steps = self._moved(w), self._steps(step)
+    def prox(self, w, step_size):
+        w, steps = self._moved(w), self._steps(step_size)
         x = _soft(w, self._spread(np.broadcast_to(steps * self.l1, self.weights.shape), 0.0, w))
         norm, threshold = self._norms(x), steps * self.lg * self.weights
         shrink = np.zeros_like(norm)
@@ -200,14 +200,14 @@ class GroupLassoForm(BlockForm):
         return np.inf if np.any(excess) else 0.0
 
     def _excess(self, norm):
-        """How far the thresholded blocks are outside of their balls, forgiving rounding."""
+        """How far the thresholded groups are outside of their balls, forgiving rounding."""
         limit = self.lg * self.weights
         outside = norm - limit > TOLERANCE * (limit + self.l1)
         return np.where(outside, norm - limit, 0.0)
 
     def _dual_scale(self, v):
-        # Newton's method for ||soft(t v_B, l1)|| = lg weight_B: the norm is convex in t, so that
-        # from t = 1 all iterates stay above the root, and so does the smallest one of all blocks.
+        # Newton's method for ||soft(t v_G, l1)|| = lg weight_G: the norm is convex in t, so that
+        # from t = 1 all iterates stay above the root, and so does the smallest one of all groups.
         t = 1.0
         if self.l2 > 0.0:
             return t
@@ -224,7 +224,7 @@ class GroupLassoForm(BlockForm):
 
 
 @dataclass(frozen=True, eq=False)
-class L2BallForm(BlockForm):
+class L2BallForm(GroupForm):
     radius: float
 
     _code_name = "L2_BALL"
@@ -237,8 +237,8 @@ class L2BallForm(BlockForm):
         norm = self._norms(self._point(w))
         return 0.0 if np.all(norm <= self.radius * (1.0 + FEASIBILITY)) else np.inf
 
-    def prox(self, w, step):
-        w, _ = self._moved(w), self._steps(step)
+    def prox(self, w, step_size):
+        w, _ = self._moved(w), self._steps(step_size)
         return w * self._spread(self.radius / np.maximum(self._norms(w), self.radius), 1.0, w)
 
     def _conjugate(self, v):
@@ -246,7 +246,7 @@ class L2BallForm(BlockForm):
 
 
 @dataclass(frozen=True, eq=False)
-class SimplexForm(BlockForm):
+class SimplexForm(GroupForm):
     radius: float
 
     _code_name = "SIMPLEX"
@@ -260,10 +260,10 @@ class SimplexForm(BlockForm):
         far = np.abs(self._sums(w) - self.radius) > FEASIBILITY * self.radius
         return np.inf if np.any(far) or np.any(w[self.labels >= 0] < 0.0) else 0.0
 
-    def prox(self, w, step):
-        # Michelot's method, all blocks at once: what lies below the threshold of a set can not be
+    def prox(self, w, step_size):
+        # Michelot's method, all groups at once: what lies below the threshold of a set can not be
         # in the support, so the sets shrink until nothing lies below.
-        w, _ = self._moved(w), self._steps(step)
+        w, _ = self._moved(w), self._steps(step_size)
         x = w - self._spread(self._largest(w), 0.0, w)
         support, size = np.ones(w.shape, bool), 0
         while size != np.count_nonzero(support):
@@ -282,7 +282,7 @@ class SimplexForm(BlockForm):
 
 
 @dataclass(frozen=True, eq=False)
-class PythonForm(BlockForm):
+class PythonForm(GroupForm):
     """A user's penalty times ``scale``."""
 
     penalty: object
@@ -298,35 +298,35 @@ class PythonForm(BlockForm):
         return replace(self, scale=check_not_negative(alpha, "alpha") * self.scale)
 
     def value(self, w):
-        value = self._sum("block_value", self._point(w))
+        value = self._sum("group_value", self._point(w))
         return value if np.isinf(value) else self.scale * value  # also where the scale is zero
 
-    def prox(self, w, step):
+    def prox(self, w, step_size):
         x = self._point(w).copy()
-        steps = np.broadcast_to(self._steps(step), self.weights.shape)
-        for block, members in enumerate(self._blocks):
+        steps = np.broadcast_to(self._steps(step_size), self.weights.shape)
+        for group, members in enumerate(self._groups):
             u = x[members]
-            x[members] = self.block_prox(u.ravel(), steps[block], block).reshape(u.shape)
+            x[members] = self.group_prox(u.ravel(), steps[group], group).reshape(u.shape)
         return x
 
-    def block_prox(self, u, step, block):
-        """Prox of one block, scaled; what compiled epochs call."""
-        x = self.penalty.block_prox(u, self.scale * step, block)
-        x = check_array_of_numbers(x, self._name("block_prox", block))
+    def group_prox(self, u, step_size, group):
+        """Prox of one group, scaled; what compiled epochs call."""
+        x = self.penalty.group_prox(u, self.scale * step_size, group)
+        x = check_array_of_numbers(x, self._name("group_prox", group))
         if x.shape != u.shape:
             raise ValueError(
-                f"block_prox of {type(self.penalty).__name__} returned shape {x.shape} for block "
-                f"{block}, expected {u.shape}"
+                f"group_prox of {type(self.penalty).__name__} returned shape {x.shape} for group "
+                f"{group}, expected {u.shape}"
             )
         return x
 
-    def _name(self, method, block):
-        return f"what {method} of {type(self.penalty).__name__} returned for block {block}"
+    def _name(self, method, group):
+        return f"what {method} of {type(self.penalty).__name__} returned for group {group}"
 
     def _conjugate(self, v):
         if self.scale == 0.0:
             return np.inf if np.any(v) else 0.0  # nothing is known of the domain
-        return self.scale * self._sum("block_conjugate", v / self.scale)
+        return self.scale * self._sum("group_conjugate", v / self.scale)
 
     def _dual_scale(self, v):
         inside, outside = 0.0, 1.0
@@ -341,19 +341,19 @@ class PythonForm(BlockForm):
         return inside
 
     @cached_property
-    def _blocks(self):
+    def _groups(self):
         return np.split(self.members, self.start[1:-1])
 
     def _sum(self, method, u):
-        """Sum of a method of the user over all blocks, each of which must be above -inf."""
+        """Sum of a method of the user over all groups, each of which must be above -inf."""
         total, function = 0.0, getattr(self.penalty, method)
-        for block, members in enumerate(self._blocks):
-            value = function(u[members].ravel(), block)
+        for group, members in enumerate(self._groups):
+            value = function(u[members].ravel(), group)
             if isinstance(value, np.ndarray) and value.ndim == 0:
                 value = value.item()
             if not isinstance(value, Real) or not value > -np.inf:
                 raise ValueError(
-                    f"{self._name(method, block)} must be a number, maybe inf, got {value!r}"
+                    f"{self._name(method, group)} must be a number, maybe inf, got {value!r}"
                 )
             total += float(value)
         return total
@@ -368,13 +368,13 @@ def _point(w, name, n_features):
     return w
 
 
-def _step(step, n_features):
+def _step_sizes(step_size, n_features):
     """A step for all features, or one for each."""
-    step = check_array_of_numbers(step, "step")
+    step = check_array_of_numbers(step_size, "step_size")
     if step.shape not in ((), (n_features,)) or np.any(step < 0.0):
         raise ValueError(
-            f"step must be a number or have shape ({n_features},), and not be negative; got shape "
-            f"{step.shape}"
+            f"step_size must be a number or have shape ({n_features},), and not be negative; got "
+            f"shape {step.shape}"
         )
     return step
 

@@ -9,15 +9,15 @@ from sklearn.utils import check_scalar
 
 from .._validation import check_integer, check_not_negative, check_positive
 from ._checks import check_bound, check_group_weights, check_groups
-from ._forms import BlockForm, GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
+from ._forms import GroupForm, GroupLassoForm, L2BallForm, PythonForm, SeparableForm, SimplexForm
 
 __all__ = [
     "L1",
     "L2",
-    "BlockSeparable",
     "Box",
     "ElasticNet",
     "GroupLasso",
+    "GroupSeparable",
     "L2Ball",
     "NonNegative",
     "Penalty",
@@ -27,24 +27,24 @@ __all__ = [
 
 
 class Penalty(BaseEstimator, ABC):
-    """Base class of the penalties; to write your own, see `BlockSeparable`.
+    """Base class of the penalties; to write your own, see `GroupSeparable`.
 
     A penalty stores its parameters; ``bind(n_features)`` checks them and returns what solvers use.
 
     Notes
     -----
-    Coefficients ``w`` have shape (n_features,) or (n_features, n_outputs); a block holds the
+    Coefficients ``w`` have shape (n_features,) or (n_features, n_outputs); a group holds the
     entries of its features in all outputs. A bound penalty h has
 
     - ``value(w)``, which is ``h(w)``, infinite outside of constraints;
-    - ``prox(w, step)``, which is ``argmin_x step h(x) + ||x - w||^2 / 2``, where step is a number
-      or an array (n_features,) that is constant within each block;
+    - ``prox(w, step_size)``, that is ``argmin_x step_size h(x) + ||x - w||^2 / 2`` with a number
+      or an array (n_features,) that is constant within each group;
     - ``conjugate(v)``, which is ``sup_w <v, w> - h(w)``, maybe infinite;
     - ``dual_scale(v)``, the largest t in [0, 1] for which ``conjugate(t v)`` is finite;
     - ``scaled(alpha)``, the bound penalty ``alpha h``, with the same constraints;
     - ``strong_convexity``, the largest c for which the terms of h less ``c/2 ||w||^2`` are convex;
     - ``separable``: when True ``l1``, ``l2``, ``lower`` and ``upper`` say all. When False
-      ``labels`` (n_features,) is the block of each feature, -1 where there is no penalty, block b
+      ``labels`` (n_features,) is the group of each feature, -1 where there is no penalty, group b
       consists of the features ``members[start[b]:start[b + 1]]`` and has weight ``weights[b]``,
       and ``code`` and ``params`` are what compiled code knows of the penalty.
     """
@@ -63,10 +63,10 @@ class Penalty(BaseEstimator, ABC):
             The bound penalty described above.
         """
         bound = self._bind(check_integer(n_features, "n_features", 1))
-        if not isinstance(bound, SeparableForm | BlockForm):  # compiled code follows its numbers
+        if not isinstance(bound, SeparableForm | GroupForm):  # compiled code follows its numbers
             raise TypeError(
                 f"{type(self).__name__} is no penalty that solvers know: derive your own from "
-                f"BlockSeparable"
+                f"GroupSeparable"
             )
         return bound
 
@@ -246,8 +246,8 @@ class Simplex(Penalty):
         return SimplexForm(labels, np.ones(labels.max() + 1), radius)
 
 
-class BlockSeparable(Penalty):
-    """Base class of your own penalty: write `block_value` and `block_prox` in plain Python.
+class GroupSeparable(Penalty):
+    """Base class of your own penalty: write `group_value` and `group_prox` in plain Python.
 
     Solvers are correct only if the penalty is convex. A subclass with parameters of its own stores
     them, and ``groups`` if it has any, in its ``__init__``.
@@ -265,12 +265,12 @@ class BlockSeparable(Penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_fw.penalties import BlockSeparable
-    >>> class MaxNorm(BlockSeparable):
-    ...     def block_value(self, u, block):
+    >>> from sklearn_fw.penalties import GroupSeparable
+    >>> class MaxNorm(GroupSeparable):
+    ...     def group_value(self, u, group):
     ...         return 0.0 if np.abs(u).max() <= 1.0 else np.inf
     ...
-    ...     def block_prox(self, u, step, block):
+    ...     def group_prox(self, u, step_size, group):
     ...         return np.clip(u, -1.0, 1.0)
     >>> MaxNorm().bind(2).prox([0.5, 3.0], 1.0)
     array([0.5, 1. ])
@@ -282,7 +282,7 @@ class BlockSeparable(Penalty):
         self.groups = groups
 
     @abstractmethod
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         """Penalty of one group.
 
         Parameters
@@ -290,7 +290,7 @@ class BlockSeparable(Penalty):
         u : ndarray of shape (n,)
             Coefficients of the group in the order of the features; with several outputs those of
             one feature stand together.
-        block : int
+        group : int
             Number of the group.
 
         Returns
@@ -300,16 +300,16 @@ class BlockSeparable(Penalty):
         """
 
     @abstractmethod
-    def block_prox(self, u, step, block):
-        """Proximal operator ``argmin_x step h_block(x) + ||x - u||^2 / 2`` of one group.
+    def group_prox(self, u, step_size, group):
+        """Proximal operator ``argmin_x step_size h_group(x) + ||x - u||^2 / 2`` of one group.
 
         Parameters
         ----------
         u : ndarray of shape (n,)
-            As for `block_value`; must not be changed.
-        step : float
+            As for `group_value`; must not be changed.
+        step_size : float
             Positive.
-        block : int
+        group : int
             Number of the group.
 
         Returns
@@ -318,14 +318,14 @@ class BlockSeparable(Penalty):
             The minimiser, a new array.
         """
 
-    def block_conjugate(self, v, block):
-        """Convex conjugate ``sup_u <v, u> - h_block(u)`` of one group; duality gaps need it.
+    def group_conjugate(self, v, group):
+        """Convex conjugate ``sup_u <v, u> - h_group(u)`` of one group; duality gaps need it.
 
         Parameters
         ----------
         v : ndarray of shape (n,)
-            In the order of `block_value`.
-        block : int
+            In the order of `group_value`.
+        group : int
             Number of the group.
 
         Returns
@@ -335,7 +335,7 @@ class BlockSeparable(Penalty):
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no convex conjugate, so no duality gap can be computed: "
-            "override block_conjugate"
+            "override group_conjugate"
         )
 
     def _bind(self, n_features):

@@ -49,23 +49,11 @@ class Grams:
         self.gap = max(max(span) - min(span) for span in spans)
 
     def learn(self, rows, offsets, sizes, min_count):
-        """Learn n-grams and columns; return the columns of the training tokens.
+        """Learn n-grams and columns from codes (n_rows, n_tokens) of tokens.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_tokens), int32
-            Codes of the tokens.
-        offsets : ndarray of shape (n_sentences + 1,)
-            Bounds of the sentences.
-        sizes : list of n_rows int
-            Number of values of each row.
-        min_count : int
-            Rarer features get no column.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_tokens, n_templates), int32
-            Column of each token and template, -1 for none.
+        ``offsets`` are the bounds of the sentences, ``sizes`` the numbers of values of the rows.
+        Features rarer than ``min_count`` get no column. Returns the column of each token and
+        template, -1 for none.
         """
         codes, places = self._lay_out(rows, offsets)
         n_values, keys = list(sizes), []

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._budget import time_budget
-from ..inference._oracles import BestOf, TreeMaxProduct
+from ..inference import BestOf, TreeMaxProduct
 from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
 from ._estimator import Inference

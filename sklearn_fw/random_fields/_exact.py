@@ -3,7 +3,7 @@
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer
-from ..inference._oracles import TreeMaxProduct
+from ..inference import TreeMaxProduct
 from ..inference._oracles._elimination import Elimination
 from ..inference._scores import is_forest
 from ._choice import exact_inference

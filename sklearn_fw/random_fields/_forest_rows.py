@@ -45,23 +45,11 @@ class ForestRows:
         return below, messages, total
 
     def marginals(self, rows, weight=None):
-        """Node marginals given the entries that are not negative.
+        """Node marginals given the entries that are not negative, for each of many rows.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_variables), integer
-            States, negative where missing.
-        weight : ndarray of shape (n_rows,), default=None
-            Weights of the rows in the sums for edges; None leaves these out.
-
-        Returns
-        -------
-        node : ndarray of shape (n_rows, n_variables, n_states)
-            Probabilities.
-        edge : ndarray of shape (n_edges, n_states, n_states) or None
-            Weighted sums over rows of the probabilities of pairs, axes as in ``mrf.edges``.
-        total : ndarray of shape (n_rows,)
-            Logarithm of the total potential of the completions of each row.
+        Returns probabilities (n_rows, n_variables, n_states); sums over rows, by ``weight``, of
+        those of pairs, (n_edges, n_states, n_states) with axes as in ``mrf.edges``, None without
+        weights; and the logarithm of the total potential of the completions of each row.
         """
         below, messages, total = self._collect(rows)
         if np.any(total == -np.inf):

@@ -7,7 +7,7 @@ import numpy as np
 from .._budget import time_budget
 from .._loop import get_logger
 from .._validation import check_time_limit
-from ..inference._oracles import BestOf, IteratedLocalSearch
+from ..inference import BestOf, IteratedLocalSearch
 from ..inference._oracles._resolve import trusted_oracle
 from ._choice import NOTHING_ALLOWED, Choice, choose
 

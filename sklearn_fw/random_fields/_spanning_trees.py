@@ -166,32 +166,9 @@ def sampled_edge_probabilities(edges, n_variables, n_trees=1000, random_state=No
 def check_edge_probabilities(rho, edges, n_variables):
     """Refuse numbers that no distribution over spanning trees has as edge probabilities.
 
-    Bounds on log Z hold only inside of `sklearn_fw.optim.domains.SpanningTrees`.
-
-    Parameters
-    ----------
-    rho : array-like of shape (n_edges,)
-        Candidate. Called rho_init in errors, as the parameter of estimators.
-    edges : array-like of shape (n_edges, 2), integer
-        Variables joined by each edge, numbers from 0 to ``n_variables - 1``.
-    n_variables : int
-        Number of variables, at least 1.
-
-    Returns
-    -------
-    rho : ndarray of shape (n_edges,), float64
-        The same numbers, clipped to [0, 1] if rounding had led outside.
-
-    Raises
-    ------
-    ValueError
-        When a number is outside [0, 1], the sum is wrong, or the edges inside some set of
-        variables are more probable than trees allow.
-
-    Notes
-    -----
-    All tests have a tolerance of 1e-6; see `sklearn_fw.optim.domains.SpanningTrees` for what they
-    find out.
+    Bounds on log Z hold only inside of `sklearn_fw.optim.domains.SpanningTrees`, which says what is
+    found out; all tests have a tolerance of 1e-6. Returns the numbers, clipped to [0, 1] if
+    rounding had led outside. Errors call them rho_init, as the parameter of estimators.
 
     Examples
     --------
@@ -229,38 +206,16 @@ def check_edge_probabilities(rho, edges, n_variables):
 
 
 def edge_coupling_weights(mrf):
-    """Strengths of the couplings of a random field: weights for spanning trees.
+    """Strengths of the couplings of a random field: weights for spanning trees, (n_edges,).
 
     For two variables with two states each and log-potentials t this is::
 
         |t_00 + t_11 - t_01 - t_10|    (4 |J| for spins -1 and 1)
 
     and for tables of any shape twice the Frobenius norm of ``t`` minus its row means minus its
-    column means plus its mean, which is the same number for two states.
-
-    Parameters
-    ----------
-    mrf : PairwiseMRF
-        Random field.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_edges,)
-        Strengths, zero for a table that only moves the potentials of its two variables. Potentials
-        moved between variables and edges leave them unchanged.
-
-    Raises
-    ------
-    ValueError
-        When a table is ``-inf`` everywhere.
-
-    See Also
-    --------
-    matrix_tree_edge_probabilities : Takes these weights.
-
-    Notes
-    -----
-    An entry of ``-inf`` counts as 30 nats below the largest of its table.
+    column means plus its mean, which is the same number for two states. Potentials moved between
+    variables and edges leave it unchanged. An entry of ``-inf`` counts as 30 nats below the largest
+    of its table, and a table of nothing else is refused.
 
     Examples
     --------
@@ -311,18 +266,9 @@ class TreeChoice(FrankWolfe):
 
     To first order the bound falls by the mutual information of an edge, as its probability grows;
     so each step goes towards the tree of largest information at the marginals of the moment.
-
-    Parameters
-    ----------
-    mrf : PairwiseMRF
-        Random field.
-    rho : ndarray of shape (n_edges,)
-        Where to start.
-    solve : callable
-        From probabilities and the number of the choice to those that were taken, which may be
-        near, and the marginals that they lead to.
-    rule : callable, default=None
-        The step that a `StepState` asks for; None is ``2 / (i + 2)`` for choice i = 1, 2, ...
+    ``solve`` goes from probabilities and the number of the choice to those that were taken, which
+    may be near, and the marginals that they lead to; ``rule`` is the step that a `StepState` asks
+    for, None is ``2 / (i + 2)`` for choice i = 1, 2, ...
     """
 
     def __init__(self, mrf, rho, solve, rule=None):

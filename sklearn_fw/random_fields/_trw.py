@@ -10,7 +10,7 @@ from .._budget import budget_now
 from .._loop import get_logger
 from .._result import Outcome, Status
 from .._validation import check_choice, check_integer, check_positive
-from ..inference._oracles import BestOf
+from ..inference import BestOf
 from ..inference._oracles._resolve import trusted_oracle
 from ..inference._scores import is_forest
 from ..optim.domains import LocalPolytope, MarginalPolytope
@@ -242,12 +242,7 @@ class TRWMarginals(MarginalsEstimator):
         settings, tol, local_search, budget = self._settings(
             many_rho=learned is None and tasks is not None
         )
-        if self.polytope == "local":
-            choice = Choice(None, False, "polytope='local': a linear program")
-        elif isinstance(self.oracle, str) and self.oracle == "auto":
-            choice = choose(mrf, budget_now().left)
-        else:
-            choice = Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
+        choice = self._choose(mrf)
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
@@ -260,7 +255,8 @@ class TRWMarginals(MarginalsEstimator):
         if choice.sums:
             try:
                 answer = exact_inference(mrf, choice.oracle)
-                answer.attributes.update(_no_search(choice.oracle, _is_tree(mrf), mrf.n_edges))
+                rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
+                answer.attributes.update(_no_search(choice.oracle, rho))
                 return self._told("exact", choice.reason, answer)
             except TimeoutError:
                 reason = f"approximate: time_limit ended what was to be {choice.reason}"
@@ -281,6 +277,20 @@ class TRWMarginals(MarginalsEstimator):
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
         rho, rho_gap, status = tighten(run, rho, **budget)
+        answer = self._answer_of(run, rho, rho_gap, status, notes)
+        return self._told("frank_wolfe", choice.reason, answer)
+
+    def _choose(self, mrf):
+        """The oracle, whether it sums over all labellings, and why."""
+        if self.polytope == "local":
+            return Choice(None, False, "polytope='local': a linear program")
+        if isinstance(self.oracle, str) and self.oracle == "auto":
+            return choose(mrf, budget_now().left)
+        return Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
+
+    def _answer_of(self, run, rho, rho_gap, status, notes):
+        """What a run found, and what it says for itself."""
+        mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
         attributes = {
@@ -303,8 +313,7 @@ class TRWMarginals(MarginalsEstimator):
         attributes["converged_"] = failure is None
         if failure is not None and status is not Status.STOPPED:
             notes.append(ConvergenceWarning(failure))
-        answer = Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
-        return self._told("frank_wolfe", choice.reason, answer)
+        return Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
 
     def _told(self, method, reason, answer):
         """The answer, with how it came about as attributes and in the log."""
@@ -381,20 +390,16 @@ class TRWMarginals(MarginalsEstimator):
         )
 
 
-def _is_tree(mrf):
-    return is_forest(mrf.edges, mrf.n_variables)
-
-
-def _no_search(oracle, is_tree, n_edges):
+def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
     """Attributes of an answer that is exact: nothing was searched for."""
     return {
         "dual_gap_": 0.0,
         "estimated_gap_": 0.0,
-        "rho_": np.ones(n_edges) if is_tree else None,
-        "rho_gap_": 0.0,
+        "rho_": rho,
+        "rho_gap_": rho_gap,
         "delta_": 0.0,
-        "vertices_": None,
-        "weights_": None,
+        "vertices_": vertices,
+        "weights_": weights,
         "n_oracle_calls_": 0,
         "oracle_": oracle,
         **Outcome(Status.CONVERGED, 1, {}).attributes(),
@@ -403,18 +408,8 @@ def _no_search(oracle, is_tree, n_edges):
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    attributes = {
-        "dual_gap_": 0.0,
-        "estimated_gap_": 0.0,
-        "rho_": learned.rho,
-        "rho_gap_": tree_gap(mrf, learned.marginals, learned.rho),
-        "delta_": 0.0,
-        "vertices_": learned.rows,
-        "weights_": learned.weight,
-        "n_oracle_calls_": 0,
-        "oracle_": None,
-        **Outcome(Status.CONVERGED, 1, {}).attributes(),
-    }
+    rho_gap = tree_gap(mrf, learned.marginals, learned.rho)
+    attributes = _no_search(None, learned.rho, rho_gap, learned.rows, learned.weight)
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 

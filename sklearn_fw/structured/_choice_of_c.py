@@ -56,28 +56,8 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     """The C that predicts best among samples held out, or a cautious one.
 
     Values grow until two in a row are clearly worse than the best one.
-
-    Parameters
-    ----------
-    model : PairwiseModel
-        Initialised on all samples.
-    make_blocks : callable
-        ``make_blocks(X, y, weight)`` gives `PartBlocks`.
-    oracle : object or None
-        What predicts; None means the compiled trees.
-    blocks : PartBlocks
-        Of all samples.
-    X, y : sequence of length n
-        Samples.
-    weight : ndarray of shape (n,)
-        Factors of their losses.
-    random_state : object
-        Seed of the folds.
-
-    Returns
-    -------
-    C : float
-        The choice.
+    ``make_blocks(X, y, weight)`` gives `PartBlocks`; ``oracle`` predicts, None means the compiled
+    trees.
     """
     unit = natural_C(blocks)
     if length_of(X, "X") < FEWEST_SAMPLES or not blocks.is_compiled:

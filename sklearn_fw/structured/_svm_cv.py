@@ -115,24 +115,6 @@ class StructuredSVMCV(PathSearch):
         return {name: getattr(self, name) for name in ("eps", "kappa", "C_min", "C_max", "mode")}
 
     def fit(self, X, y, sample_weight=None, groups=None):
-        """Choose C and fit on all data.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            Outputs.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the losses in the fits, and weights in the scores.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for splitters that keep them together.
-
-        Returns
-        -------
-        self : StructuredSVMCV
-            The fitted estimator.
-        """
         estimator = self._inner()
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")

@@ -202,20 +202,6 @@ class FunctionLoss(TaskLoss):
         self.function = function
 
     def value(self, y_true, y_pred):
-        """Cost of one output.
-
-        Parameters
-        ----------
-        y_true : object
-            True output.
-        y_pred : object
-            Predicted output.
-
-        Returns
-        -------
-        value : float
-            What the function says.
-        """
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {self.function!r}")
         return _cost(self.function(y_true, y_pred), "task_loss")

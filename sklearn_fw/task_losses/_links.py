@@ -112,18 +112,6 @@ class LinkLoss(TaskLoss):
         return float(value)
 
     def node_costs(self, truth):
-        """Costs of making each link, and of not making it.
-
-        Parameters
-        ----------
-        truth : Truth
-            Entries of matrices as nodes of two states, with ``shapes``.
-
-        Returns
-        -------
-        costs : NodeCosts
-            Costs.
-        """
         self._check_binary(truth)
         false, missed = self._costs()
         table = np.array([[0.0, false], [missed, 0.0]])
@@ -138,18 +126,6 @@ class LinkLoss(TaskLoss):
         return costs, scale * missed * n_true
 
     def largest(self, truth):
-        """Largest value that a matching can have.
-
-        Parameters
-        ----------
-        truth : Truth
-            True matchings.
-
-        Returns
-        -------
-        largest : ndarray of shape (n_samples,)
-            Bounds; 1 with ``normalize``, unless nothing can be wrong.
-        """
         self._check_binary(truth)
         false, missed = self._costs()
         scale, n_true, n_most = self._scales(truth)

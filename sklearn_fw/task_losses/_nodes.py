@@ -30,18 +30,6 @@ class _SumOverNodes(TaskLoss):
         """Weight of every node; None means ones."""
 
     def node_costs(self, truth):
-        """Costs of all states of all nodes.
-
-        Parameters
-        ----------
-        truth : Truth
-            True states of the nodes of all samples.
-
-        Returns
-        -------
-        costs : NodeCosts
-            Costs.
-        """
         normalize = check_flag(self.normalize, "normalize")
         weights = self._weights(truth)
         factor = np.ones(len(truth.states)) if weights is None else weights
@@ -286,18 +274,6 @@ class ZeroOneLoss(TaskLoss):
         return read_mistakes(y_true, y_pred)
 
     def node_costs(self, truth):
-        """A cost of the whole output, or of the node where outputs have one at most.
-
-        Parameters
-        ----------
-        truth : Truth
-            True states of the nodes of all samples.
-
-        Returns
-        -------
-        costs : NodeCosts
-            Costs.
-        """
         single = truth.lengths.max(initial=0) <= 1
         costs = HammingLoss(normalize=False).node_costs(truth)
         if single:
@@ -367,18 +343,6 @@ class OverlapLoss(TaskLoss):
         return float(np.sum(a ^ b) / union) if union else 0.0
 
     def node_costs(self, truth):
-        """Costs whose sum bounds the value.
-
-        Parameters
-        ----------
-        truth : Truth
-            True states of the nodes of all samples, which are of one kind.
-
-        Returns
-        -------
-        costs : NodeCosts
-            Costs.
-        """
         if len(truth.classes) > 1:
             raise ValueError("OverlapLoss needs nodes of one kind")
         positive = self._positive(truth.classes[0])
@@ -387,18 +351,6 @@ class OverlapLoss(TaskLoss):
         return NodeCosts(truth.per_node(1.0 / np.maximum(n_positive, 1.0)), table, truth.states)
 
     def largest(self, truth):
-        """Largest value.
-
-        Parameters
-        ----------
-        truth : Truth
-            True outputs.
-
-        Returns
-        -------
-        largest : ndarray of shape (n_samples,)
-            Ones; zero for outputs without nodes.
-        """
         return (truth.lengths > 0).astype(np.float64)
 
 

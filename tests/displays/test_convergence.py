@@ -5,9 +5,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
+from _histories import CASES, history_of
 from sklearn_fw import AsagaClassifier
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.displays import ConvergenceDisplay
+from sklearn_fw.displays._convergence import _gap_of
 from sklearn_fw.optim import solve_matrix_game
 from sklearn_fw.random_fields import LoopyBPMarginals, MRFLearner, TRBPMarginals, TRWMarginals
 from sklearn_fw.structured import StructuredSVM
@@ -164,6 +166,25 @@ def test_results_of_functions_are_drawn():
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), result.history["dual_gap"])
     assert display.ax_.get_xlabel() == "Iterations"
     assert display.lines_[0].get_label() == "OptimizeResult"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("case", CASES)
+def test_everything_that_iterates_is_drawn(case):
+    make, columns = CASES[case]
+    fitted = make()
+    if not columns:
+        with pytest.raises(ValueError, match="history is empty: the answer was found without iter"):
+            ConvergenceDisplay.from_estimator(fitted)
+        return
+    history, gap = history_of(fitted), _gap_of(history_of(fitted))
+    display = ConvergenceDisplay.from_estimator(fitted)
+    drawn = np.concatenate([line.get_ydata() for line in display.lines_])
+    column = history["objective" if gap is None else gap]
+    np.testing.assert_array_equal(drawn, column[~np.isnan(column)])
+    for x in {"n_iter", "time", "n_oracle_calls"} & set(history):
+        if "objective" in history:
+            ConvergenceDisplay.from_estimator(fitted, x=x, kind="objectives")
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ UNCALLED = {
     r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
+    r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",
     r"structured\.ScoredModel(\.\w+)?": "abstract; MatchingModel has its methods",
@@ -212,7 +213,7 @@ UNCALLED = {
     r"task_losses\.(Truth|NodeCosts)(\.\w+)?": "made by models and losses, read by the others",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
     r"metrics\.PhraseScores": "a tuple that holds an answer",
-    r"penalties\.BlockSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
+    r"penalties\.GroupSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",

@@ -76,16 +76,16 @@ VARIANTS = {
 }  # fmt: skip
 
 
-class HalfSquare(penalties.BlockSeparable):
-    """A penalty of the user: half of the squared norm of each block."""
+class HalfSquare(penalties.GroupSeparable):
+    """A penalty of the user: half of the squared norm of each group."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return 0.5 * float(u @ u)
 
-    def block_prox(self, u, step, block):
-        return u / (1.0 + step)
+    def group_prox(self, u, step_size, group):
+        return u / (1.0 + step_size)
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return 0.5 * float(v @ v)
 
 
@@ -176,15 +176,15 @@ def bound_penalty(cls, params, **options):
     def run(a):
         given = dict(a)
         n = given.pop("n_features")
-        w, step = given.pop("w"), given.pop("step")
+        w, step_size = given.pop("w"), given.pop("step_size")
         bound = cls(**given).bind(n)
         return (
-            bound.value(w), bound.prox(w, step), bound.conjugate(w), bound.dual_scale(w),
+            bound.value(w), bound.prox(w, step_size), bound.conjugate(w), bound.dual_scale(w),
             bound.scaled(2.0).value(w),
         )  # fmt: skip
 
     def make():
-        return {**params(), "n_features": 3, "w": np.array([1.0, -0.5, 0.25]), "step": 0.5}
+        return {**params(), "n_features": 3, "w": np.array([1.0, -0.5, 0.25]), "step_size": 0.5}
 
     (entry,) = build(cls, make, **options)
     return [

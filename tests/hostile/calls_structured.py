@@ -276,7 +276,8 @@ def of_paths():
         *methods(
             structured.StructuredPath, path,
             {
-                "coef_at": {"C": 0.1}, "estimator_at": {"value": 0.1}, "gap_at": {"C": 0.1},
+                "coef_at": {"value": 0.1}, "estimator_at": {"value": 0.1},
+                "gap_at": {"value": 0.1},
                 "predict": {"X": table(), "at": 0.1},
                 "score_path": {
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([0.1]),
@@ -288,8 +289,8 @@ def of_paths():
         *methods(
             structured.RadiusPath, radius_path,
             {
-                "coef_at": {"radius": 1.0}, "estimator_at": {"value": 1.0},
-                "gap_at": {"radius": 1.0}, "predict": {"X": table(), "at": 1.0},
+                "coef_at": {"value": 1.0}, "estimator_at": {"value": 1.0},
+                "gap_at": {"value": 1.0}, "predict": {"X": table(), "at": 1.0},
                 "score_path": {
                     "X": table(), "y": classes(), "scoring": "accuracy", "at": np.array([1.0]),
                     "sample_weight": np.linspace(0.5, 2.0, 12),

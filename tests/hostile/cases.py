@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 
 from . import files, users
 from .calls import documented, table
-from .damages import Skip, damages_of, parts_of
+from .damage import Skip
+from .damages import damages_of, parts_of
 from .verdicts import Verdict, judge
 from .workers import limit
 

@@ -1,18 +1,8 @@
-"""What can be wrong with a value: damages by the kind of the value that they meet.
-
-A damage takes a valid value and a generator of random numbers and returns another value. Its level
-says what a callable may answer:
-
-- ``"rubbish"``: an error, unless the documented type of the argument allows the value;
-- ``"extreme"``: an error, or numbers that are finite or come with a warning;
-- ``"harmless"``: the same answer as without the damage, or an error.
-"""
+"""What can be wrong with a value: damages by the kind of the value that they meet."""
 
 import decimal
 import fractions
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,44 +10,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from . import files, users
+from .damage import Damage, Nothing, Skip, need, table
+from .damages_sparse import SPARSE
 
-__all__ = ["DAMAGES", "Damage", "Skip", "damages_of"]
-
-
-class Skip(Exception):
-    """The damage makes no sense for this value."""
-
-
-@dataclass(frozen=True)
-class Damage:
-    """One way to spoil a value."""
-
-    name: str
-    level: str
-    apply: Callable  # (value, rng) -> damaged value
-
-    def __str__(self):
-        return self.name
-
-
-def need(condition):
-    if not condition:
-        raise Skip
-
-
-# ---- for any value -------------------------------------------------------------------------------
-
-
-class Nothing:
-    """An object that can do nothing; it can be made of anything, like a function of the user."""
-
-    def __init__(self, *args, **kwargs):
-        pass
-
-
-def table(level, **makers):
-    return [Damage(name, level, make) for name, make in makers.items()]
-
+__all__ = ["DAMAGES", "damages_of", "parts_of"]
 
 ANYTHING = table(
     "rubbish",
@@ -328,106 +284,6 @@ WORDS = [
         unseen=lambda v, rng: np.full(v.shape, "unseen"),
         mixed=as_object(3),
         bytes_inside=as_object(b"\xff"),
-    ),
-]
-
-
-# ---- sparse matrices -----------------------------------------------------------------------------
-
-
-def broken_sparse(change):
-    def apply(value, rng):
-        need(value.format == "csr" and value.nnz > 1)
-        out = value.copy()
-        change(out, rng)
-        return out
-
-    return apply
-
-
-def set_index(entry):
-    def change(matrix, rng):
-        matrix.indices[rng.integers(matrix.nnz)] = entry
-
-    return broken_sparse(change)
-
-
-def set_data(entry):
-    def change(matrix, rng):
-        matrix.data[rng.integers(matrix.nnz)] = entry
-
-    return broken_sparse(change)
-
-
-def set_indptr(place, entry):
-    def change(matrix, rng):
-        matrix.indptr[place] = entry
-
-    return broken_sparse(change)
-
-
-def duplicates(value, rng):
-    coo = value.tocoo()
-    half = coo.data / 2
-    data, places = np.concatenate([half, half]), np.tile(np.stack(coo.coords), 2)
-    by_row = np.argsort(places[0], kind="stable")
-    indptr = 2 * value.tocsr().indptr
-    return sp.csr_array((data[by_row], places[1][by_row], indptr), shape=value.shape)
-
-
-def reversed_rows(value, rng):
-    out = value.tocsr(copy=True)
-    for start, end in zip(out.indptr, out.indptr[1:]):
-        out.indices[start:end] = out.indices[start:end][::-1].copy()
-        out.data[start:end] = out.data[start:end][::-1].copy()
-    out.has_sorted_indices = False
-    return out
-
-
-def long_indices(value, rng):
-    out = value.tocsr(copy=True)
-    out.indices, out.indptr = out.indices.astype(np.int64), out.indptr.astype(np.int64)
-    return out
-
-
-def locked(value, rng):
-    out = value.tocsr(copy=True)
-    for part in (out.data, out.indices, out.indptr):
-        part.flags.writeable = False
-    return out
-
-
-SPARSE = [
-    *table(
-        "rubbish",
-        index_beyond=lambda v, rng: set_index(v.shape[1] + 5)(v, rng),
-        index_far=set_index(2**30),
-        index_negative=set_index(-3),
-        indptr_far=set_indptr(-1, 10**6),
-        indptr_negative=set_indptr(1, -7),
-        indptr_falls=lambda v, rng: set_indptr(1, v.nnz + 3)(v, rng),
-        indptr_start=set_indptr(0, 2),
-        nan=set_data(np.nan),
-        complex_entries=lambda v, rng: v * 1j,
-    ),
-    *table(
-        "extreme",
-        inf=set_data(np.inf),
-        huge=lambda v, rng: v * 1e300,
-        tiny=lambda v, rng: v * 1e-300,
-        no_entries=lambda v, rng: type(v)(v.shape),
-        shorter=lambda v, rng: v[:-1],
-        narrower=lambda v, rng: v[:, :-1],
-        empty=lambda v, rng: v[:0],
-    ),
-    *table(
-        "harmless",
-        duplicates=duplicates,
-        unsorted=reversed_rows,
-        int64=long_indices,
-        locked=locked,
-        csc=lambda v, rng: v.tocsc(),
-        coo=lambda v, rng: v.tocoo(),
     ),
 ]
 

@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from .damage import Skip
+
 __all__ = ["WAYS", "WORKPLACE", "clear", "fresh_folder", "kept_folder"]
 
 _FOLDERS, _KEPT = [], []
@@ -50,8 +52,6 @@ def way(change):
             if path.exists():
                 shutil.copy(path, copied)
             else:
-                from .damages import Skip
-
                 raise Skip
         content = change(file.read_bytes(), rng)
         file.unlink()

@@ -5,6 +5,8 @@ import inspect
 
 import numpy as np
 
+from .damage import Skip
+
 __all__ = ["CALLS", "WAYS", "UserCodeError", "has_methods"]
 
 # How often overridden code ran in this call: code that nobody asks can do no harm.
@@ -58,7 +60,7 @@ def overridden(value, method, change):
         return call(getattr(super(made, self), method), args, kwargs)
 
     bound.__name__ = method
-    bound.__doc__ = getattr(base, method).__doc__
+    bound.__doc__ = inspect.getdoc(getattr(base, method))
     # The signature too: it says what can be passed.
     bound.__signature__ = inspect.signature(getattr(base, method))
     made = type(base.__name__, (base,), {method: bound})
@@ -68,8 +70,6 @@ def overridden(value, method, change):
     try:
         out.__class__ = made
     except TypeError:
-        from .damages import Skip
-
         raise Skip from None
     return out
 
@@ -104,7 +104,7 @@ def answers(make):
 
 def damaged_answer(ask, args, seed):
     """The right answer with one of the damages for values of its kind."""
-    from .damages import Skip, damages_of, parts_of
+    from .damages import damages_of, parts_of
 
     rng = np.random.default_rng(seed)
     result = ask()

@@ -1,7 +1,6 @@
-"""ICM, TRWS, BranchAndBound and BestOf against enumeration and linear programs."""
+"""ICM, TRWS and what all search oracles keep, against enumeration and linear programs."""
 
 import functools
-import logging
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,10 +11,12 @@ from sklearn.base import BaseEstimator, clone
 from _random_scores import (
     KINDS,
     best_value,
-    grid_edges,
+    clique,
+    grid,
     ising_grid,
     parts,
     random_scores,
+    random_tables,
     read_only,
     same,
     size_of,
@@ -57,24 +58,6 @@ def instances(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     found = [random_scores(rng, kind, n_states=2 + n % 2) for n in range(N_INSTANCES)]
     return [(scores, best_value(scores)) for scores in found]
-
-
-def random_tables(rng, n_nodes, edges, coupling, n_states):
-    """Two states agree or differ, which makes the hardest problems; tables of more are random."""
-    unary = rng.uniform(-1, 1, (n_nodes, n_states))
-    pairwise = coupling * rng.normal(size=(len(edges), n_states, n_states))
-    if n_states == 2:
-        pairwise = pairwise[:, :1, :1] * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    return PairwiseScores(unary, pairwise, np.asarray(edges)).check()
-
-
-def clique(rng, n_nodes, coupling, n_states=2):
-    edges = np.column_stack(np.triu_indices(n_nodes, 1))
-    return random_tables(rng, n_nodes, edges, coupling, n_states)
-
-
-def grid(rng, side, coupling, n_states):
-    return random_tables(rng, side**2, grid_edges(side, side), coupling, n_states)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -309,150 +292,6 @@ def test_a_cutoff_loses_nothing_above_it(kind, rng):
             assert relaxation.bound >= best - 1e-12
             for labels in labelings[values > cutoff + 1e-9]:
                 assert np.all(relaxation.unary[np.arange(scores.n_nodes), labels] > -np.inf)
-
-
-# ---- BranchAndBound ----------------------------------------------------------------------------
-
-
-def hard_problems(rng):
-    yield from (clique(rng, 10, coupling=4.0) for _ in range(10))
-    yield from (ising_grid(rng, 4, coupling=4.0) for _ in range(5))
-    yield from (clique(rng, 7, coupling=1.0, n_states=4) for _ in range(5))
-    yield from (grid(rng, 3, coupling=2.0, n_states=3) for _ in range(5))
-
-
-def test_branch_and_bound_solves_frustrated_problems(rng):
-    for scores in hard_problems(rng):
-        labels, value, upper_bound = BranchAndBound().argmax(scores)
-        expected, best, _ = Enumeration().argmax(scores)
-        assert value == upper_bound
-        assert value == pytest.approx(best, rel=1e-12, abs=0)
-        np.testing.assert_array_equal(labels, expected)
-
-
-def test_branch_and_bound_on_a_larger_grid(rng):
-    # A strip of 5 x 5 nodes as a chain of its columns: exact by the tree oracle.
-    for _ in range(5):
-        scores = ising_grid(rng, 5, coupling=4.0)
-        columns = np.array([[(c >> r) & 1 for r in range(5)] for c in range(32)])
-        unary, table = np.zeros((5, 32)), np.zeros((4, 32, 32))
-        for i in range(25):
-            unary[i % 5] += scores.unary[i][columns[:, i // 5]]
-        for (a, b), pair in zip(scores.edges, scores.pairwise):
-            rows = a // 5, b // 5
-            if a % 5 == b % 5:
-                unary[a % 5] += pair[columns[:, rows[0]], columns[:, rows[1]]]
-            else:
-                table[a % 5] += pair[columns[:, None, rows[0]], columns[None, :, rows[1]]]
-        chain = PairwiseScores(unary, table, np.column_stack([np.arange(4), np.arange(1, 5)]))
-        _, best, _ = TreeMaxProduct().argmax(chain)
-        assert BranchAndBound().argmax(scores)[1] == pytest.approx(best, rel=1e-12, abs=0)
-
-
-def test_bound_falls_and_value_rises_with_the_number_of_nodes(rng):
-    scores = clique(rng, 12, coupling=4.0)
-    best, exact, _ = BranchAndBound().argmax(scores)
-    answers = [BranchAndBound(max_nodes=n).argmax(scores) for n in range(1, 80)]
-    values, bounds = np.array([answer[1:] for answer in answers]).T
-    assert np.all(values <= exact)
-    assert np.all(bounds >= exact)
-    assert np.diff(values).min() >= 0
-    assert np.diff(bounds).max() <= 0
-    assert len(np.unique(bounds)) > 3
-    assert values[-1] == bounds[-1] == exact
-    np.testing.assert_array_equal(answers[-1][0], best)
-
-
-def test_time_limit_ends_after_the_first_subproblem(rng, caplog):
-    scores = ising_grid(rng, 12, coupling=4.0)
-    caplog.set_level(logging.DEBUG, logger="sklearn_fw")
-    labels, value, upper_bound = BranchAndBound(time_limit=1e-9).argmax(scores)
-    assert "branch and bound: 1 subproblems, 2 left" in caplog.text
-    assert value < upper_bound
-    assert (value, upper_bound) == BranchAndBound(max_nodes=1).argmax(scores)[1:]
-    assert scores.value(labels) == value
-
-
-def test_exactness_is_promised_without_budget_alone():
-    assert BranchAndBound().exact
-    assert not BranchAndBound(max_nodes=10**9).exact
-    assert not BranchAndBound(time_limit=1e9).exact
-    assert BestOf([BranchAndBound(), "icm"]).exact
-    assert not BestOf([BranchAndBound(max_nodes=1), "icm"]).exact
-
-
-def test_a_good_start_is_kept(rng):
-    scores = clique(rng, 20, coupling=4.0)
-    best, value, _ = BranchAndBound().argmax(scores)
-    for oracle in (ICM(), TRWS(max_iter=1), BranchAndBound(max_nodes=1)):
-        assert oracle.argmax(scores)[1] < value
-        labels, found, _ = oracle.argmax(scores, start=best)
-        np.testing.assert_array_equal(labels, best)
-        assert found == value
-
-
-# ---- BestOf ------------------------------------------------------------------------------------
-
-
-class Fixed(BaseEstimator):
-    """An oracle with a prepared answer, which writes down that it was asked."""
-
-    def __init__(self, answer, asked):
-        self.answer = answer
-        self.asked = asked
-
-    def argmax(self, scores, start=None):
-        self.asked.append((self.answer, start))
-        return self.answer
-
-
-def four_states():
-    return PairwiseScores.from_arrays([[1.0, 3.0, 3.0, 2.0]])
-
-
-def test_best_of_takes_the_best_value_and_the_smallest_bound():
-    asked = []
-    answers = [([0], 1.0, 9.0), ([1], 3.0, np.inf), ([2], 3.0, 7.0), ([3], 2.0, 8.0)]
-    oracle = BestOf([Fixed(answer, asked) for answer in answers])
-    labels, value, upper_bound = oracle.argmax(four_states(), start=[3])
-    assert (labels.tolist(), value, upper_bound) == ([1], 3.0, 7.0)
-    # Each begins with the best labelling known.
-    assert asked == list(zip(answers, [[3], [0], [1], [1]]))
-
-
-def test_best_of_asks_nobody_after_an_exact_answer():
-    asked = []
-    answers = [([0], 1.0, 3.0), ([1], 3.0 + 1e-15, 4.0), ([2], 3.0, 3.0)]
-    oracle = BestOf([Fixed(answer, asked) for answer in answers])
-    # Rounding: the bound of the first is below the value of the second.
-    assert oracle.argmax(four_states()) == ([1], 3.0 + 1e-15, 3.0 + 1e-15)
-    assert len(asked) == 2
-
-
-def test_best_of_takes_functions_and_says_what_it_cannot_take(rng):
-    scores = grid(rng, 3, 1.0, n_states=3)
-    labels, _, upper_bound = BestOf([lambda scores: np.zeros(9, int)]).argmax(scores)
-    assert (labels.tolist(), upper_bound) == ([0] * 9, np.inf)
-    with pytest.raises(TypeError, match="oracles must be 'auto' or a list of oracles, got 'trws'"):
-        BestOf("trws").argmax(scores)
-    with pytest.raises(ValueError, match="oracles must hold at least one oracle"):
-        BestOf([]).argmax(scores)
-    with pytest.raises(ValueError, match="oracle='nobody' is unknown"):
-        BestOf(["nobody"]).argmax(scores)
-    with pytest.raises(TypeError, match="is the class ICM, pass an object"):
-        BestOf([ICM]).argmax(scores)
-    with pytest.raises(ValueError, match="needs two states per node, got 3"):
-        BestOf(["icm", "qpbo"]).argmax(scores)
-
-
-def test_best_of_auto_is_as_good_as_each_of_its_oracles(rng):
-    for scores in [ising_grid(rng, 6, 2.0), grid(rng, 6, 1.0, n_states=3)]:
-        start = rng.integers(scores.n_states, size=scores.n_nodes)
-        _, value, upper_bound = BestOf().argmax(scores, start)
-        for oracle in (TRWS(), ICM()):
-            _, other, bound = oracle.argmax(scores, start)
-            assert value >= other
-            assert upper_bound <= bound
 
 
 # ---- what all of them keep ---------------------------------------------------------------------

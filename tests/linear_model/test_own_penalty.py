@@ -5,22 +5,22 @@ import pytest
 from scipy.optimize import minimize
 
 from sklearn_fw import AsagaRegressor
-from sklearn_fw.penalties import BlockSeparable
+from sklearn_fw.penalties import GroupSeparable
 
 
-class ExclusiveLasso(BlockSeparable):
+class ExclusiveLasso(GroupSeparable):
     """Half the squared l1 norm of each group."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return np.abs(u).sum() ** 2 / 2
 
-    def block_prox(self, u, step, block):
-        steps = step * np.arange(1, u.size + 1)
-        sums = step * np.cumsum(np.sort(np.abs(u))[::-1])
+    def group_prox(self, u, step_size, group):
+        steps = step_size * np.arange(1, u.size + 1)
+        sums = step_size * np.cumsum(np.sort(np.abs(u))[::-1])
         shrink = np.max(sums / (1 + steps))
         return np.sign(u) * np.maximum(np.abs(u) - shrink, 0)
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return np.abs(v).max() ** 2 / 2
 
 
@@ -34,7 +34,7 @@ def test_prox_is_the_minimiser(rng, step):
             return step * parts.sum() ** 2 / 2 + np.square(parts[:4] - parts[4:] - u).sum() / 2
 
         best = minimize(objective, np.zeros(8), bounds=[(0, None)] * 8, tol=1e-14)
-        x = ExclusiveLasso().block_prox(u, step, 0)
+        x = ExclusiveLasso().group_prox(u, step, 0)
         np.testing.assert_allclose(x, best.x[:4] - best.x[4:], rtol=0, atol=1e-5)
 
 
@@ -44,7 +44,7 @@ def test_conjugate_is_that_of_the_value(rng):
         u = rng.standard_normal(4)
         # A subgradient of the value, where the inequality of Fenchel and Young is an equality.
         v = np.abs(u).sum() * np.sign(u)
-        both = penalty.block_value(u, 0) + penalty.block_conjugate(v, 0)
+        both = penalty.group_value(u, 0) + penalty.group_conjugate(v, 0)
         assert both == pytest.approx(u @ v, rel=1e-12)
 
 

@@ -13,22 +13,22 @@ from sklearn.linear_model import enet_path, lasso_path
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.linear_model import LinearPath
-from sklearn_fw.penalties import BlockSeparable, Box, GroupLasso, L2Ball, NonNegative, Simplex
+from sklearn_fw.penalties import Box, GroupLasso, GroupSeparable, L2Ball, NonNegative, Simplex
 
 TIGHT = {"tol": 1e-13, "max_iter": 5000, "random_state": 0}
 GROUPS = [[0, 1], [2, 3, 4], [5]]
 
 
-class Lasso(BlockSeparable):
+class Lasso(GroupSeparable):
     """The l1 norm as a user writes it, with a conjugate."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return float(np.abs(u).sum())
 
-    def block_prox(self, u, step, block):
-        return np.sign(u) * np.maximum(np.abs(u) - step, 0.0)
+    def group_prox(self, u, step_size, group):
+        return np.sign(u) * np.maximum(np.abs(u) - step_size, 0.0)
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return 0.0 if np.abs(v).max() <= 1.0 + 1e-12 else np.inf
 
 

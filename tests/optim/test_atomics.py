@@ -18,7 +18,7 @@ from sklearn_fw.optim._incremental._crew import Crew
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import solve
 from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
-from sklearn_fw.penalties import BlockSeparable
+from sklearn_fw.penalties import GroupSeparable
 
 pytestmark = pytest.mark.plain
 
@@ -185,7 +185,7 @@ def test_an_interrupt_leaves_no_thread_at_work(where, monkeypatch):
 # ---- errors of a user's penalty ------------------------------------------------------------------
 
 
-class Faulty(BlockSeparable):
+class Faulty(GroupSeparable):
     """Fails, or returns too many numbers, when it has been asked often enough."""
 
     def __init__(self, error, after=100):
@@ -193,10 +193,10 @@ class Faulty(BlockSeparable):
         self.after = after
         self.calls = 0
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return 0.0
 
-    def block_prox(self, u, step, block):
+    def group_prox(self, u, step_size, group):
         self.calls += 1
         if self.calls <= self.after:
             return u.copy()
@@ -212,7 +212,7 @@ class Faulty(BlockSeparable):
     [
         (ZeroDivisionError("of the user"), ZeroDivisionError, "of the user"),
         (KeyboardInterrupt(), KeyboardInterrupt, None),
-        (None, ValueError, r"block_prox of Faulty returned shape \(2,\) for block \d, expected"),
+        (None, ValueError, r"group_prox of Faulty returned shape \(2,\) for group \d, expected"),
     ],
 )
 def test_errors_of_a_penalty_come_through(solver, n_workers, error, kind, words):

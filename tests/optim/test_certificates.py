@@ -11,10 +11,10 @@ from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
     L2,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     L2Ball,
     NonNegative,
     Simplex,
@@ -30,26 +30,26 @@ LOSSES = [
 ]  # fmt: skip
 
 
-class Ball(BlockSeparable):
+class Ball(GroupSeparable):
     """``||u|| <= 1``, with a Euclidean norm as the conjugate."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return 0.0 if np.linalg.norm(u) <= 1 + 1e-12 else np.inf
 
-    def block_prox(self, u, step, block):
+    def group_prox(self, u, step_size, group):
         return u / max(1.0, np.linalg.norm(u))
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return np.linalg.norm(v)
 
 
-class Cap(BlockSeparable):
+class Cap(GroupSeparable):
     """``u <= 1``, without a conjugate."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return 0.0 if np.all(u <= 1 + 1e-12) else np.inf
 
-    def block_prox(self, u, step, block):
+    def group_prox(self, u, step_size, group):
         return np.minimum(u, 1.0)
 
 

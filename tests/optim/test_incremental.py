@@ -21,10 +21,10 @@ from sklearn_fw.optim._incremental._solvers import resolve_incremental_solver
 from sklearn_fw.penalties import (
     L1,
     L2,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     NonNegative,
     Simplex,
     resolve_penalty,
@@ -34,16 +34,16 @@ N, D = 40, 9
 GROUPS = [[0, 5, 2], [1, 3], [4, 6, 8]]  # 7 is in none
 
 
-class Quantile(BlockSeparable):
+class Quantile(GroupSeparable):
     """``2 u`` above zero and ``-u`` below, entry by entry."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return float(np.maximum(2 * u, -u).sum())
 
-    def block_prox(self, u, step, block):
-        return np.maximum(u - 2 * step, 0) + np.minimum(u + step, 0)
+    def group_prox(self, u, step_size, group):
+        return np.maximum(u - 2 * step_size, 0) + np.minimum(u + step_size, 0)
 
-    def block_conjugate(self, v, block):
+    def group_conjugate(self, v, group):
         return 0.0 if np.all((v <= 2 + 1e-12) & (v >= -1 - 1e-12)) else np.inf
 
 

@@ -1,6 +1,5 @@
 """solve_saddle_point against closed forms, linear programs and methods it degenerates to."""
 
-import math
 import re
 
 import numpy as np
@@ -8,10 +7,9 @@ import pytest
 from scipy.optimize import OptimizeResult, linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from _saddle_toy import opposite, toy, trajectory
+from _saddle_toy import SQUARE, OnlyAnOracle, opposite, quadratic, toy, trajectory
 from sklearn_fw.optim import domains
 from sklearn_fw.optim._saddle._saddle_point import solve_saddle_point
-from sklearn_fw.optim._saddle._saddle_steps import SaddleConstants
 
 BUDGET = "ignore::sklearn.exceptions.ConvergenceWarning"
 
@@ -266,13 +264,6 @@ def test_blocks():
 # ---- the result and the ways in ------------------------------------------------------------------
 
 
-def quadratic(x, y):
-    return 0.5 * x @ x + x @ y - 0.5 * y @ y, x + y, x - y
-
-
-SQUARE = domains.Box(-1.0, 2.0, size=2)
-
-
 def test_result():
     result = solve_saddle_point(quadratic, SQUARE, SQUARE, tol=0.02)
     assert isinstance(result, OptimizeResult)
@@ -410,11 +401,6 @@ def test_oracles_may_return_their_own_memory():
     np.testing.assert_array_equal(result.x, expected.x)
 
 
-class OnlyAnOracle:
-    def __init__(self, domain):
-        self.lmo = domain.lmo
-
-
 @pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
 def test_own_domain(variant):
     expected, _ = trajectory(quadratic, SQUARE, SQUARE, variant=variant, max_iter=30)
@@ -459,111 +445,3 @@ def test_a_side_with_nothing_to_move_does_not_hold_the_other():
     )  # fmt: skip
     np.testing.assert_array_equal(result.history["step_size"], [0, 0.5])
     np.testing.assert_allclose(points[1], [[0.5], [0.99]], rtol=1e-15)
-
-
-# ---- errors --------------------------------------------------------------------------------------
-
-
-def with_function(function):
-    return lambda: solve_saddle_point(function, SQUARE, SQUARE)
-
-
-def with_options(**options):
-    return lambda: solve_saddle_point(quadratic, SQUARE, SQUARE, **options)
-
-
-CURVED = {
-    "smoothness_x": 1, "smoothness_y": 1, "coupling": 1, "convexity_x": 1, "convexity_y": 1,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (with_options(variant="lazy"), "variant must be one of 'away', 'block', 'fw', 'pairwise'"),
-        (with_options(step_size="line_search"), "a line search does not converge"),
-        (with_options(step_size="armijo"), "step_size must be one of 'adaptive', 'fictitious'"),
-        (with_options(step_size=0.0), "step_size == 0.0, must be > 0"),
-        (with_options(step_size=lambda state: -1), "that are not negative, got -1.0 in step 0"),
-        (with_options(step_size=lambda state: math.nan), "got nan in step 0"),
-        (with_options(step_size="adaptive"), "step_size='adaptive' needs constants"),
-        (with_options(step_size="heuristic", constants=3.0), "a SaddleConstants; got 3.0"),
-        (
-            with_options(step_size="heuristic", constants=SaddleConstants(coupling=1)),
-            "step_size='heuristic' needs a positive convexity_x in constants, got None",
-        ),
-        (
-            with_options(step_size="adaptive", constants=SaddleConstants(**CURVED)),
-            "needs a positive width_x in constants, got None",
-        ),
-        (
-            with_options(
-                step_size="adaptive", constants=SaddleConstants(**CURVED, width_x=1, width_y=1)
-            ),
-            "their balance nu is -5 <= 0; use 'universal', or 'heuristic'",
-        ),
-        (
-            with_options(
-                step_size="strongly_convex_set",
-                constants=SaddleConstants(**CURVED, gradient_norm=1),
-            ),
-            "step_size='strongly_convex_set' needs a positive set_convexity in constants, got 0.0",
-        ),
-        (
-            with_options(
-                step_size="strongly_convex_set", variant="away", constants=SaddleConstants()
-            ),
-            "step_size='strongly_convex_set' needs variant='fw', got 'away'",
-        ),
-        (with_options(variant="block"), "variant='block' needs a domains.Product for domain_y"),
-        (
-            lambda: solve_saddle_point(
-                quadratic, SQUARE, domains.Product(SQUARE), variant="block", step_size=0.1
-            ),
-            "variant='block' has step_size='universal' only, got 0.1",
-        ),
-        (with_options(start=[1.0]), "start must be (x, y), an earlier result or None; got [1.0]"),
-        (with_options(start=([9, 0], [0, 0])), "the start of x is not in domain_x"),
-        (
-            with_options(start=([0, 0], [[0, 0]])),
-            "the start of y must be a vector of length 2, got shape (1, 2)",
-        ),
-        (with_options(start=([0, 0], [0] * 3)), "the start of y must be a vector of length 2, got"),
-        (with_options(start=([0, 0], [0, np.nan])), "the start of y must be finite, got NaN"),
-        (with_options(tol=-1), "tol == -1, must be >= 0"),
-        (with_options(max_iter=0), "max_iter == 0, must be >= 1"),
-        (lambda: solve_saddle_point(quadratic, 3, SQUARE), "domain_x must be a domain, that is"),
-        (lambda: solve_saddle_point(3, SQUARE, SQUARE), "function must be callable"),
-        (with_function(lambda x, y: (0.0, x)), "function must return (value, gradient_x, gradient"),
-        (
-            with_function(lambda x, y: (0.0, x, y[:1])),
-            "function returned a gradient_y of shape (1,), expected (2,)",
-        ),
-        (with_function(lambda x, y: (np.nan, x, y)), "function returned NaN or infinity after 0"),
-        (with_function(lambda x, y: (0.0, x * np.inf, y)), "NaN or infinity"),
-        (lambda: SaddleConstants(coupling=-1), "coupling == -1, must be >= 0"),
-        (lambda: SaddleConstants().curvature, "the curvature needs a smoothness_x in constants"),
-        (lambda: SaddleConstants().progress(), "the progress of a step needs a positive convexity"),
-    ],
-)
-def test_errors(call, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        call()
-
-
-class Wrong(OnlyAnOracle):
-    size, start = 2, staticmethod(SQUARE.start)
-
-
-@pytest.mark.parametrize(
-    ("lmo", "message"),
-    [
-        (lambda g: SQUARE.lmo(-g), "the lmo of domain_x returned a point that is worse than"),
-        (lambda g: g[:1], "the lmo of domain_x returned shape (1,), expected (2,)"),
-    ],
-)
-def test_wrong_oracles(lmo, message):
-    wrong = Wrong(SQUARE)
-    wrong.lmo = lmo
-    with pytest.raises(ValueError, match=re.escape(message)):
-        solve_saddle_point(quadratic, wrong, SQUARE, start=([0.5, 0.5], [0, 0]))

@@ -21,10 +21,10 @@ from sklearn_fw.optim.experimental import AsySPCD, Fista, Hogwild
 from sklearn_fw.penalties import (
     L1,
     L2,
-    BlockSeparable,
     Box,
     ElasticNet,
     GroupLasso,
+    GroupSeparable,
     L2Ball,
     Simplex,
     resolve_penalty,
@@ -34,14 +34,14 @@ N, D = 60, 8
 GROUPS = [[0, 6, 2], [1, 3], [5, 7]]  # 4 is in none
 
 
-class Quantile(BlockSeparable):
+class Quantile(GroupSeparable):
     """``2 u`` above zero and ``-u`` below, for every entry; no conjugate."""
 
-    def block_value(self, u, block):
+    def group_value(self, u, group):
         return float(np.maximum(2 * u, -u).sum())
 
-    def block_prox(self, u, step, block):
-        return np.maximum(u - 2 * step, 0) + np.minimum(u + step, 0)
+    def group_prox(self, u, step_size, group):
+        return np.maximum(u - 2 * step_size, 0) + np.minimum(u + step_size, 0)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -14,10 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from _problems import PROBLEMS, C, fit, optimum, part_blocks, problem
 from _referees import smallest_mean_hinge
-from sklearn_fw import regularization_path
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
-    BlockFrankWolfe,
     EnumeratedModel,
     Extragradient,
     MulticlassModel,
@@ -461,91 +458,7 @@ def test_warm_start_from_a_ridge(block):
     assert svm.converged_
 
 
-# ---- oracles that are not exact ------------------------------------------------------------------
-
-
-class IgnoreEdges(BaseEstimator):
-    """Best states of the nodes alone, and a bound that is far away."""
-
-    exact = False
-
-    def __init__(self, knows_bounds=True):
-        self.knows_bounds = knows_bounds
-
-    def argmax(self, scores, start=None):
-        labels = scores.unary.argmax(axis=1)
-        bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
-        return labels, scores.value(labels), bound if self.knows_bounds else np.inf
-
-
-CYCLES = "labels, all pairs"
-NOT_EXACT = ["bcfw", "fw", "sp_fw", BlockFrankWolfe(averaging=True), Extragradient()]
-
-
-@budget_may_end
-@pytest.mark.filterwarnings("ignore:the oracle answered .* it is not exact$:RuntimeWarning")
-@pytest.mark.parametrize("solver", NOT_EXACT, ids=str)
-@pytest.mark.parametrize("oracle", [IgnoreEdges(), "lp", "trws"], ids=str)
-def test_bounds_of_oracles_certify(oracle, solver):
-    p = problem(CYCLES)
-    lam, value = (0.0, smallest(CYCLES, 1.0)) if solver == "sp_fw" else (p.lam, optimum(CYCLES)[1])
-    svm = fit(p, solver, oracle=oracle, tol=1e-3, value=value, max_iter=60)
-    assert svm.objective_ >= p.objective(svm.coef_, lam) - 1e-9
-    assert svm.dual_objective_ <= value + 1e-9
-    np.testing.assert_allclose(svm.objective_ - svm.dual_objective_, svm.dual_gap_, atol=1e-14)
-    assert svm.converged_ == (svm.dual_gap_ <= svm.tol_ * svm.objective_)
-
-
-@pytest.mark.parametrize("solver", NOT_EXACT, ids=str)
-def test_without_bounds_nothing_is_certified(solver):
-    settings = {"tol": 0.1 if solver == "sp_fw" else 0.2, "relative": True, "max_iter": 60}
-    with pytest.warns(RuntimeWarning, match="gave .* answers without an upper bound: it is not ex"):
-        svm = fit(problem(CYCLES), solver, oracle=IgnoreEdges(False), **settings)
-    assert svm.dual_gap_ == np.inf
-    assert (svm.converged_, svm.status_) == (False, "finished")
-    assert np.any(svm.coef_)
-    assert {len(column) for column in svm.history_.values()} == {len(svm.history_["time"])}
-
-
-def test_answers_that_break_a_promise():
-    class Wrong(EnumeratedModel):
-        def loss_augmented_inference(self, x, y_true, w):
-            return 0
-
-    p = problem("multiclass")
-    with pytest.warns(RuntimeWarning, match="worse than the true one.*dual_gap_ is no certificate"):
-        svm = StructuredSVM(Wrong(), tol=10.0).fit([-psi for psi in p.psi], p.truths)
-    assert (svm.dual_gap_, svm.converged_) == (np.inf, False)
-
-
-def test_paths_need_certificates():
-    p = problem(CYCLES)
-    svm = StructuredSVM(p.model, oracle=IgnoreEdges(False), random_state=0)
-    with pytest.raises(ValueError, match="mode='exact' needs an oracle that is exact or bounds"):
-        regularization_path(svm, p.X, p.y, eps=0.5)
-    assert not regularization_path(svm, p.X, p.y, eps=0.5, mode="heuristic").certified
-
-
 # ---- errors --------------------------------------------------------------------------------------
-
-
-def test_bounds_of_the_model_are_never_ignored():
-    class Bounded(MulticlassModel):
-        box = (0.0, None)
-
-        def bounds(self):
-            return self.box
-
-    p = problem("multiclass")
-    path = regularization_path(StructuredSVM(Bounded(), random_state=0), p.X, p.y, C_max=1.0)
-    assert path.coefs_.min() == 0.0
-    for solver in ("sp_fw", "sp_bcfw", "subgradient", "perceptron"):
-        svm = StructuredSVM(Bounded(), solver=solver, tol=2.0, max_iter=1)
-        for Bounded.box in [(0.0, None), (-np.inf, np.ones(12))]:
-            with pytest.raises(ValueError, match="Bounded has bounds on the weights, which solver"):
-                svm.fit(p.X, p.y)
-        Bounded.box = (None, np.full(12, np.inf))
-        svm.fit(p.X, p.y)
 
 
 @pytest.mark.parametrize(

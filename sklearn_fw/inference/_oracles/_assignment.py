@@ -1,14 +1,14 @@
 """Exact inference on bipartite matchings."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._validation import check_flag
 from .._scores import check_sums, floats
+from ._base import Oracle
 from ._settle import ROUNDING, is_negligible
 
 
-class Assignment(BaseEstimator):
+class Assignment(Oracle):
     """Best matching of the rows of a matrix of scores with its columns.
 
     Maximises ``sum(scores * matching)`` exactly over 0/1 matrices with at most one 1 in each row

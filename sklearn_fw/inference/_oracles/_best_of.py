@@ -3,13 +3,13 @@
 import functools
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._scores import expect_scores
+from ._base import Oracle
 from ._checked import checked
 
 
-class BestOf(BaseEstimator):
+class BestOf(Oracle):
     """Best answer of several oracles, by default of all fast ones for general graphs.
 
     Returns the labelling with the largest score of `PairwiseScores` that any of them finds, with
@@ -70,31 +70,6 @@ class BestOf(BaseEstimator):
         return any(getattr(oracle, "exact", False) for oracle in self._members(None))
 
     def argmax(self, scores, start=None):
-        """The best labelling that one of the oracles finds.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on a graph that all of the oracles take.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A first guess.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The labelling.
-        value : float
-            Its score, ``-inf`` if no oracle found an allowed labelling.
-        upper_bound : float
-            The smallest of the oracles' bounds.
-
-        Raises
-        ------
-        ValueError
-            When ``oracles`` is empty or holds an unknown name, or an oracle refuses the scores.
-        TypeError
-            When ``oracles`` is no list or holds something that is no oracle.
-        """
         expect_scores(scores)
         labels, value, upper_bound = None, -np.inf, np.inf
         for oracle in self._members(scores.n_states):

@@ -6,12 +6,12 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._budget import time_left
 from ..._validation import check_integer, check_time_limit
 from .._scores import expect_scores
 from ._adjacency import adjacency
+from ._base import Oracle
 from ._plans import PlanCache
 from ._settle import settled
 from ._trws import Incumbent, Relaxation
@@ -19,7 +19,7 @@ from ._trws import Incumbent, Relaxation
 logger = logging.getLogger("sklearn_fw")
 
 
-class BranchAndBound(BaseEstimator):
+class BranchAndBound(Oracle):
     """Best labelling of any graph, by depth-first search with tree-reweighted bounds.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, if it is given the time; with
@@ -115,30 +115,6 @@ class BranchAndBound(BaseEstimator):
         return self.max_nodes is None and self.time_limit is None
 
     def argmax(self, scores, start=None):
-        """Best labelling, or the best one that the budget allows to find.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A labelling to begin with; a good one makes the search shorter.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The best labelling found.
-        value : float
-            Its score, ``-inf`` if no allowed labelling was found.
-        upper_bound : float
-            The same number if the search came to its end; else a larger one that no labelling
-            exceeds.
-
-        Raises
-        ------
-        ValueError
-            When a parameter is out of range, or ``start`` is no labelling of this graph.
-        """
         expect_scores(scores)
         end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
         max_nodes = np.inf

@@ -1,13 +1,13 @@
 """A user's function as an oracle."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._scores import expect_scores
+from ._base import Oracle
 from ._checked import check_argmax, copy_of
 
 
-class CallableOracle(BaseEstimator):
+class CallableOracle(Oracle):
     """An oracle made from a plain function, for inference of your own or of another library.
 
     Each answer is checked once: number of labels, integer dtype, range, and that the numbers that
@@ -46,38 +46,10 @@ class CallableOracle(BaseEstimator):
     (array([0, 1], dtype=int32), 2.5, inf)
     """
 
-    exact = False
-
     def __init__(self, function):
         self.function = function
 
     def argmax(self, scores, start=None):
-        """The labelling that the function returns.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph that the function can handle.
-        start : object, default=None
-            Ignored: the function gets the scores alone.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The function's labelling.
-        value : float
-            Its score.
-        upper_bound : float
-            The function's bound on the score of every labelling, inf if it gave none.
-
-        Raises
-        ------
-        ValueError
-            When the labels have the wrong shape or range, or the value is not their score, or the
-            bound is below it.
-        TypeError
-            When the labels are not integers.
-        """
         expect_scores(scores)
         if not callable(self.function):
             raise TypeError(

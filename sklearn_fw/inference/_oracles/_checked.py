@@ -9,11 +9,11 @@ import sys
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from ..._validation import check_array_of_numbers, check_integer
 from .._scores import PairwiseScores, expect_scores
+from ._base import Oracle
 
 # By how much sums of user code may differ from ours, relative to their size.
 ROUNDING = 1e-8
@@ -54,7 +54,7 @@ def _has(method):
     return check
 
 
-class CheckedOracle(BaseEstimator):
+class CheckedOracle(Oracle):
     """An oracle of a user, each answer of which is checked before compiled code sees it.
 
     Estimators put it around oracles that are not of this package. It has those of the methods below
@@ -103,24 +103,6 @@ class CheckedOracle(BaseEstimator):
         return bool(getattr(self.oracle, "exact", False))
 
     def argmax(self, scores, start=None):
-        """The labelling that the oracle finds.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A first guess; not passed on when it is None.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The labelling.
-        value : float
-            Its score.
-        upper_bound : float
-            Bound on the score of every labelling, inf if none was given.
-        """
         if not can_be_asked(self.oracle):
             raise TypeError(
                 f"oracle must be an object with a method argmax(scores, start=None), got "

@@ -5,7 +5,6 @@ import itertools
 import math
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._budget import time_left
 from ..._validation import check_integer
@@ -75,7 +74,7 @@ class _Graph:
         return plan, width, int(n_numbers.max())
 
 
-class Elimination(GibbsInference, BaseEstimator):
+class Elimination(GibbsInference):
     """Best labelling of any graph of small tree-width, by bucket elimination.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not: cliques of twenty nodes, grids
@@ -114,9 +113,9 @@ class Elimination(GibbsInference, BaseEstimator):
     are, and costs about as much as one call on small graphs.
 
     Of several best labellings the node that leaves last takes its lowest state, then the one
-    before it, and so on. Calls may come from several threads. Sums run in ordinary numbers as
-    long as no table spans more than a factor of e^600, else in logarithms, which takes twice to
-    five times as long.
+    before it, and so on. Calls may come from several threads, and end with a
+    TimeoutError when `time_left` comes to its end. Sums run in ordinary numbers as long as no table
+    spans more than a factor of e^600, else in logarithms, which takes twice to five times as long.
 
     References
     ----------
@@ -161,32 +160,6 @@ class Elimination(GibbsInference, BaseEstimator):
         self.max_table_size = max_table_size
 
     def argmax(self, scores, start=None):
-        """Best labelling.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : object, default=None
-            Ignored: an exact answer needs no first guess.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            A best labelling.
-        value : float
-            Its score, ``-inf`` when every labelling is forbidden.
-        upper_bound : float
-            The same number.
-
-        Raises
-        ------
-        ValueError
-            When a table would have more than ``max_table_size`` numbers, or all messages together
-            too many.
-        TimeoutError
-            When `time_left` comes to its end before the call does.
-        """
         expect_scores(scores)
         problem = self._problem(scores)
         value, messages, _ = _upward(problem, _kernels().MAX)

@@ -1,14 +1,13 @@
 """Exact inference by trying everything."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
 from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
 from ._exact import GibbsInference
 
 
-class Enumeration(GibbsInference, BaseEstimator):
+class Enumeration(GibbsInference):
     """Best labelling of any small graph, by trying all labellings.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, and answers all questions about
@@ -57,29 +56,6 @@ class Enumeration(GibbsInference, BaseEstimator):
         self.max_labelings = max_labelings
 
     def argmax(self, scores, start=None):
-        """Best labelling.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : object, default=None
-            Ignored: an exact answer needs no first guess.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The first of the best labellings.
-        value : float
-            Its score, ``-inf`` when every labelling is forbidden.
-        upper_bound : float
-            The same number.
-
-        Raises
-        ------
-        ValueError
-            When there are more than ``max_labelings`` labellings.
-        """
         expect_scores(scores)
         self._count(scores)
         unary, tables, edge_table = arrays_of(scores)

@@ -6,11 +6,12 @@ import numpy as np
 
 from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
+from ._base import Oracle
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
 
 
-class GibbsInference:
+class GibbsInference(Oracle):
     """Marginals, log-partition, max-marginals and samples, from three hooks of a subclass.
 
     The distribution is ``p(y) = exp(score(y) - log_partition)`` on all labellings y. The hooks get

@@ -4,9 +4,9 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._scores import check_range, expect_scores
+from ._base import Oracle
 from ._settle import ROUNDING, settled
 
 DIAGONAL = [0, 1], [0, 1]
@@ -21,7 +21,7 @@ def flow_kernels():
     return max_flow
 
 
-class GraphCut(BaseEstimator):
+class GraphCut(Oracle):
     """Best labelling of a graph with two states whose edges are attractive, by a minimum cut.
 
     Maximises the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
@@ -81,29 +81,6 @@ class GraphCut(BaseEstimator):
     exact = True
 
     def argmax(self, scores, start=None):
-        """Best labelling.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores of two states, with attractive edges.
-        start : object, default=None
-            Ignored: an exact answer needs no first guess.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            A best labelling.
-        value : float
-            Its score, ``-inf`` when every labelling is forbidden.
-        upper_bound : float
-            The same number.
-
-        Raises
-        ------
-        ValueError
-            When there are more than two states, or an edge is not attractive.
-        """
         expect_scores(scores)
         return settled(self._cut, scores, exact=True) or nothing_allowed(scores)
 

@@ -1,15 +1,15 @@
 """Local search: one node at a time."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
 from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
+from ._base import Oracle
 from ._plans import PlanCache
 
 
-class ICM(BaseEstimator):
+class ICM(Oracle):
     """Good labelling of any graph in very little time, by iterated conditional modes.
 
     Increases the score of `PairwiseScores` from a first guess on by giving each node in turn the
@@ -33,11 +33,12 @@ class ICM(BaseEstimator):
 
     Notes
     -----
-    A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the order of
-    their numbers. A node moves only if it gains, so a tie leaves it where it is. Forbidden states
-    and pairs are left first: a node prefers the state with fewest of them, so that a forbidden
-    ``start`` often leads to an allowed labelling, but not always. The adjacency of the last graph
-    is kept for the next call, which may come from several threads.
+    A sweep takes time n_nodes * n_states + n_edges * n_states, and nodes come in the
+    order of their numbers, from ``start`` or each node's best state by itself. A node moves only if
+    it gains, so a tie leaves it where it is. Forbidden states and pairs are left first: a node
+    prefers the state with fewest of them, so that a forbidden ``start`` often leads to an allowed
+    labelling, but not always. The adjacency of the last graph is kept for the next call, which may
+    come from several threads.
 
     References
     ----------
@@ -58,38 +59,12 @@ class ICM(BaseEstimator):
     (array([2, 2, 2], dtype=int32), 3.7, inf)
     """
 
-    exact = False
-
     _plan = PlanCache(adjacency)
 
     def __init__(self, max_iter=1000):
         self.max_iter = max_iter
 
     def argmax(self, scores, start=None):
-        """A labelling that no change of one node improves.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            Where the search begins; forbidden labellings are welcome. By default each node's best
-            state by itself.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The labelling.
-        value : float
-            Its score, ``-inf`` if it is forbidden.
-        upper_bound : float
-            inf.
-
-        Raises
-        ------
-        ValueError
-            When ``max_iter`` is below 1, or ``start`` is no labelling of this graph.
-        """
         expect_scores(scores)
         max_iter = check_integer(self.max_iter, "max_iter", 1)
         labels = first_labels(scores, start)

@@ -4,12 +4,12 @@ import functools
 from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._budget import time_left
 from ..._validation import check_not_negative, check_time_limit
 from .._scores import expect_scores
 from ._adjacency import first_labels
+from ._base import Oracle
 from ._graph_cut import nothing_allowed
 from ._local_polytope import (
     Polytope,
@@ -29,7 +29,7 @@ OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2
 EXACT_GAP = 1e-9
 
 
-class MILP(BaseEstimator):
+class MILP(Oracle):
     """Best labelling of any small graph, by mixed-integer linear programming.
 
     Maximises the score of `PairwiseScores` over the integral points of the local polytope::
@@ -76,7 +76,8 @@ class MILP(BaseEstimator):
     solved again; forbidding by ``-inf`` saves this.
 
     When the time is up, the answer is the best of what HiGHS has found, ``start`` and the best
-    states of nodes by their own scores. Calls may come from several threads.
+    states of nodes by their own scores. Calls may come from several threads. A RuntimeError says
+    that HiGHS failed.
 
     References
     ----------
@@ -114,31 +115,6 @@ class MILP(BaseEstimator):
         return self.time_limit is None and self.mip_rel_gap <= EXACT_GAP
 
     def argmax(self, scores, start=None):
-        """Best labelling that is found in time.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A labelling that the answer is not worse than.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            A labelling.
-        value : float
-            Its score, ``-inf`` if none that is allowed was found.
-        upper_bound : float
-            Bound on the score of every labelling, equal to ``value`` if the answer is exact.
-
-        Raises
-        ------
-        ValueError
-            When a parameter is out of its range, or ``start`` is no labelling of this graph.
-        RuntimeError
-            When HiGHS fails.
-        """
         expect_scores(scores)
         limit = min(check_time_limit(self.time_limit), time_left())
         gap = check_not_negative(self.mip_rel_gap, "mip_rel_gap")
@@ -179,7 +155,7 @@ class MILP(BaseEstimator):
         return labels, value, bound, 2 * error
 
 
-class LPRelaxation(BaseEstimator):
+class LPRelaxation(Oracle):
     """Upper bound, fractional optimum and a rounded labelling, by linear programming.
 
     Maximises the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
@@ -211,10 +187,11 @@ class LPRelaxation(BaseEstimator):
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
-    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-13
-    for each node and edge of the largest difference between two scores of one of them, counts as
-    exact where this is at most 1e-9 of its value; else the program is solved again without the
-    states and pairs that cannot be part of a better labelling. Calls may come from several threads.
+    that bound every labelling. An answer within the solver's tolerance of the bound, some 1e-13 for
+    each node and edge of the largest difference between two scores of one of them, counts as exact
+    where this is at most 1e-9 of its value; else the program is solved again without the states and
+    pairs that cannot be part of a better labelling. Among equal marginals the labels of ``start``
+    are preferred. Calls may come from several threads. A RuntimeError says that HiGHS failed.
 
     References
     ----------
@@ -243,36 +220,9 @@ class LPRelaxation(BaseEstimator):
            [0.5, 0.5]])
     """
 
-    exact = False
     _polytope = PlanCache(Polytope.of_graph)
 
     def argmax(self, scores, start=None):
-        """Labelling with the largest marginals, and the value of the relaxation as bound.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            Labels to prefer among states of equal marginals. By default each node's best state by
-            itself.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The state with the largest marginal of each node.
-        value : float
-            Their score, ``-inf`` if they are forbidden.
-        upper_bound : float
-            Bound on the score of every labelling, equal to ``value`` if the answer is exact.
-
-        Raises
-        ------
-        ValueError
-            When ``start`` is no labelling of this graph.
-        RuntimeError
-            When HiGHS fails.
-        """
         expect_scores(scores)
         first_labels(scores, start)
         return settled(self._round, scores, start) or nothing_allowed(scores)

@@ -3,12 +3,12 @@
 import functools
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._budget import time_budget, time_left
 from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
+from ._base import Oracle
 from ._icm import climb
 from ._plans import PlanCache
 
@@ -25,7 +25,7 @@ def search_kernels():
     return local_search
 
 
-class IteratedLocalSearch(BaseEstimator):
+class IteratedLocalSearch(Oracle):
     """Good labelling of any graph by kicks and repairs, between `ICM` and exhaustive search.
 
     Increases the score of `PairwiseScores`: some neighbouring nodes get random states, then random
@@ -56,11 +56,11 @@ class IteratedLocalSearch(BaseEstimator):
 
     Notes
     -----
-    A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500
-    nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
+    A round takes time in proportion to n_states^2 and to the edges of some trees of 10
+    to 500 nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
     repeated kicks from [2]_. Forbidden states and pairs count as more than all scores together, so
-    a forbidden ``start`` is left when there is a way. The adjacency of the last graph is kept for
-    the next call, which may come from several threads.
+    a forbidden ``start`` is left when there is a way; the answer is never worse than ``start``. The
+    adjacency of the last graph is kept for the next call, which may come from several threads.
 
     References
     ----------
@@ -83,8 +83,6 @@ class IteratedLocalSearch(BaseEstimator):
     True
     """
 
-    exact = False
-
     _plan = PlanCache(adjacency)
 
     def __init__(self, n_rounds="auto", time_limit=None, random_state=0):
@@ -93,30 +91,6 @@ class IteratedLocalSearch(BaseEstimator):
         self.random_state = random_state
 
     def argmax(self, scores, start=None):
-        """The best labelling that the rounds find.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            Where the search begins; forbidden labellings are welcome. By default each node's best
-            state by itself.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The labelling, never worse than ``start``.
-        value : float
-            Its score, ``-inf`` if it is forbidden.
-        upper_bound : float
-            inf.
-
-        Raises
-        ------
-        ValueError
-            When a parameter is out of its range, or ``start`` is no labelling of this graph.
-        """
         expect_scores(scores)
         n_rounds = self._rounds(scores.n_nodes)
         labels = first_labels(scores, start)

@@ -15,19 +15,10 @@ MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
 
 
 def exact_oracle(scores):
-    """What answers exactly, and about how long it takes to sum over all labellings.
+    """What answers exactly, and about how many seconds it takes to sum over all labellings.
 
-    Parameters
-    ----------
-    scores : PairwiseScores
-        Scores on the graph in question.
-
-    Returns
-    -------
-    oracle : TreeMaxProduct or Elimination
-        The former for forests.
-    seconds : float
-        0 for forests, inf where elimination would need too large a table.
+    `TreeMaxProduct` and 0 for forests, else `Elimination`, and inf where that would need too large
+    a table.
     """
     if is_forest(scores.edges, scores.n_nodes):
         return TreeMaxProduct(), 0.0
@@ -38,17 +29,8 @@ def exact_oracle(scores):
 def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
-    Parameters
-    ----------
-    scores : PairwiseScores
-        Scores on the largest graph in question.
-    n_listed : int, default=4096
-        Up to so many labellings of a graph with cycles are listed.
-
-    Returns
-    -------
-    oracle : object
-        `TreeMaxProduct` for forests, `Enumeration`, `Elimination`, or else `BestOf`.
+    `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
+    `Elimination`, or else `BestOf`. The scores are those of the largest graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):

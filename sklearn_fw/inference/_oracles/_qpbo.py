@@ -1,15 +1,15 @@
 """Bound and partial labelling by roof duality, for two states and edges of any kind."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._scores import expect_scores
 from ._adjacency import first_labels
+from ._base import Oracle
 from ._graph_cut import fill_arcs, flow_kernels, nothing_allowed, switch_form
 from ._settle import settled
 
 
-class QPBO(BaseEstimator):
+class QPBO(Oracle):
     """Good labelling and upper bound for two states and edges of any kind, by roof duality.
 
     Maximises the score of `PairwiseScores` over a relaxation in which each node is either labelled
@@ -75,32 +75,7 @@ class QPBO(BaseEstimator):
     (6.0, 6.5)
     """
 
-    exact = False
-
     def argmax(self, scores, start=None):
-        """Good labelling and upper bound.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores of two states on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            Labels for nodes that roof duality leaves open.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            A labelling.
-        value : float
-            Its score, ``-inf`` if it is forbidden.
-        upper_bound : float
-            Bound on the score of every labelling, equal to ``value`` if the answer is exact.
-
-        Raises
-        ------
-        ValueError
-            When there are more than two states, or ``start`` is no labelling of this graph.
-        """
         expect_scores(scores)
         if start is not None:
             first_labels(scores, start)

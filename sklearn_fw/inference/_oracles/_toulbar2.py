@@ -4,11 +4,11 @@ import math
 import threading
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._budget import time_left
 from ..._validation import check_integer, check_time_limit
 from .._scores import expect_scores
+from ._base import Oracle
 from ._graph_cut import nothing_allowed, possible_states
 from ._local_polytope import best_guess, dual_bound
 from ._settle import ROUNDING, is_negligible
@@ -21,7 +21,7 @@ _of_thread = threading.local()
 LARGEST_INTEGER = 2.0**53
 
 
-class Toulbar2(BaseEstimator):
+class Toulbar2(Oracle):
     """Best labelling of any graph, by the branch and bound of toulbar2.
 
     Maximises the score of `PairwiseScores`, rounded to a number of decimals. Choose it for graphs
@@ -79,39 +79,11 @@ class Toulbar2(BaseEstimator):
     (2.0, 2.0)
     """
 
-    exact = False
-
     def __init__(self, time_limit=None, resolution=6):
         self.time_limit = time_limit
         self.resolution = resolution
 
     def argmax(self, scores, start=None):
-        """Best labelling that is found in time.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A labelling that the answer is not worse than.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            A labelling.
-        value : float
-            Its score, ``-inf`` if none that is allowed was found.
-        upper_bound : float
-            Bound on the score of every labelling, equal to ``value`` if the answer is exact.
-
-        Raises
-        ------
-        ImportError
-            When pytoulbar2 is not installed.
-        ValueError
-            When a parameter is out of its range, the scores have too many digits for it, or
-            ``start`` is no labelling of this graph.
-        """
         expect_scores(scores)
         time_limit = max(min(check_time_limit(self.time_limit), time_left()), 1e-3)
         resolution = check_integer(self.resolution, "resolution", 0)

@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._validation import check_integer
 from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
@@ -17,7 +16,7 @@ def _sum_kernels():
     return sum_product
 
 
-class ForestInference(GibbsInference, BaseEstimator):
+class ForestInference(GibbsInference):
     """Everything that oracles for graphs without cycles do once edges are in order."""
 
     def _forest(self, scores):
@@ -29,29 +28,6 @@ class ForestInference(GibbsInference, BaseEstimator):
         return edge
 
     def argmax(self, scores, start=None):
-        """Best labelling.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on a graph that the oracle accepts.
-        start : object, default=None
-            Ignored: an exact answer needs no first guess.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            A best labelling.
-        value : float
-            Its score, ``-inf`` when every labelling is forbidden.
-        upper_bound : float
-            The same number.
-
-        Raises
-        ------
-        ValueError
-            When the graph has a cycle, or is no chain where one is expected.
-        """
         expect_scores(scores)
         forest = self._forest(scores)
         n_nodes, n_states = forest[0].shape

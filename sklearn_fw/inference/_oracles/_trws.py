@@ -4,18 +4,18 @@ import copy
 import functools
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..._budget import time_left
 from ..._validation import check_integer, check_not_negative
 from .._scores import expect_scores
 from ._adjacency import adjacency, first_labels, kernels, prepare
+from ._base import Oracle
 from ._icm import climb
 from ._plans import PlanCache
 from ._settle import settled
 
 
-class TRWS(BaseEstimator):
+class TRWS(Oracle):
     """Good labelling of any graph with a bound, by sequential tree-reweighted message passing.
 
     Maximises the score of `PairwiseScores` approximately, and minimises a bound on the score of
@@ -93,8 +93,6 @@ class TRWS(BaseEstimator):
     (2.0, 3.0)
     """
 
-    exact = False
-
     _plan = PlanCache(adjacency)
 
     def __init__(self, max_iter=100, tol=1e-7):
@@ -102,30 +100,6 @@ class TRWS(BaseEstimator):
         self.tol = tol
 
     def argmax(self, scores, start=None):
-        """A good labelling, and a bound on all labellings.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        start : array-like of shape (n_nodes,), integer, default=None
-            A labelling that is returned, after improvement by `ICM`, if no better one is found.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_nodes,), int32
-            The best labelling found.
-        value : float
-            Its score, ``-inf`` if no allowed labelling was found.
-        upper_bound : float
-            No labelling has a larger score; ``-inf`` if all are forbidden.
-
-        Raises
-        ------
-        ValueError
-            When ``max_iter`` is below 1 or ``tol`` negative, or ``start`` is no labelling of this
-            graph.
-        """
         expect_scores(scores)
         max_iter = check_integer(self.max_iter, "max_iter", 1)
         tol = check_not_negative(self.tol, "tol")

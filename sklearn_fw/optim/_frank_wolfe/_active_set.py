@@ -76,19 +76,11 @@ class ActiveSet:
         return slope_and_limit(kind, 0.0, 0.0, float(self._weights[slot]))[1]
 
     def step(self, kind, gamma, atom=None, away=-1):
-        """Move by a step of a kind.
+        """Move by a step of a kind, cut to the longest one.
 
-        Parameters
-        ----------
-        kind : {FW, PAIRWISE, AWAY}
-            To ``(1 - gamma) x + gamma atom``, to ``x + gamma (atom - the one in slot away)``, or to
-            ``x + gamma (x - the one in slot away)``.
-        gamma : float
-            Length, cut to the longest one.
-        atom : Atom, default=None
-            Needed but for AWAY.
-        away : int, default=-1
-            Slot, needed but for FW.
+        FW: to ``(1 - gamma) x + gamma atom``; PAIRWISE: to
+        ``x + gamma (atom - the one in slot away)``; AWAY: to
+        ``x + gamma (x - the one in slot away)``.
         """
         longest = self.longest(kind, away)
         slot = -1 if atom is None else self._slot_of(atom)

@@ -118,33 +118,10 @@ class FrankWolfe(IterativeMethod):
 class Minimisation(FrankWolfe):
     """Minimise a smooth function over a domain.
 
-    Parameters
-    ----------
-    objective : callable
-        ``objective(x) -> (value, gradient)``; for the rule "exact" with a method
-        ``curvature(direction)``, the second derivative along it.
-    domain : domain object
-        The set.
-    variant : {"fw", "away", "pairwise"}, default="fw"
-        See `FrankWolfe`.
-    rule : callable
-        See `FrankWolfe`.
-    start : array-like of shape (size,) or Atom, default=None
-        See `Iterate`.
-    combination : (atoms, weights), default=None
-        See `Iterate`.
-
-    Attributes
-    ----------
-    iterate : Iterate
-        The point and its oracle.
-    best : (ndarray, float, float)
-        Point, value and gap where the gap was smallest.
-
-    Notes
-    -----
-    For convex functions the gap bounds how far the value is from the minimum, with an inexact
-    oracle too, whose bound it takes; other functions have a stationary point where it is zero.
+    ``objective(x) -> (value, gradient)`` has a method ``curvature(direction)``, the second
+    derivative along it, for the rule "exact". For convex functions the gap bounds how far the value
+    is from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
+    stationary point where it is zero. ``best`` are point, value and gap where the gap was smallest.
     """
 
     def __init__(self, objective, domain, *, variant="fw", rule, start=None, combination=None):
@@ -179,16 +156,7 @@ class Minimisation(FrankWolfe):
 def checked_derivatives(answer, wanted, n_iter, who="function"):
     """Value and gradients that a function of the user returned.
 
-    Parameters
-    ----------
-    answer : object
-        What it returned.
-    wanted : list of (str, ndarray)
-        Names of the gradients, and arrays of their shapes.
-    n_iter : int
-        Steps made so far, for errors.
-    who : str, default="function"
-        Its name.
+    ``wanted`` are names of the gradients and arrays of their shapes; the rest is for errors.
     """
     names = ", ".join(name for name, _ in wanted)
     if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):

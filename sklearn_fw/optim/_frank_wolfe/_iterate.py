@@ -32,15 +32,11 @@ class Iterate:
     known : bool, default=False
         Whether the start is known to be in the domain, which can be costly to find out.
 
-    Attributes
-    ----------
-    gap, slack : float
-        What the oracle's answer promises, and what it may miss by its bound: the certificate is
-        their sum.
-    away_gap : float
-        What leaving the worst atom promises.
-    length : float
-        Distance from the point to the answer.
+    Notes
+    -----
+    ``gap`` is what the oracle's answer promises and ``slack`` what it may miss by its bound: the
+    certificate is their sum. ``away_gap`` is what leaving the worst atom promises, ``length`` the
+    distance from the point to the answer.
     """
 
     def __init__(

@@ -33,28 +33,10 @@ class HullProjection(Minimisation):
         self.domain, self.iterate = domain, None
 
     def project(self, p, accuracy=1e-9, max_iter=1000):
-        """The nearest point.
+        """The point of the hull nearest to p, and the number of oracle calls made.
 
-        Parameters
-        ----------
-        p : ndarray of shape (size,)
-            Any point.
-        accuracy : float, default=1e-9
-            Bound on ``<p - z, z' - z>`` for all z' of the hull, up to rounding.
-        max_iter : int, default=1000
-            Oracle calls allowed.
-
-        Returns
-        -------
-        z : ndarray of shape (size,)
-            The projection.
-        n_calls : int
-            Oracle calls made.
-
-        Warns
-        -----
-        ConvergenceWarning
-            When ``max_iter`` calls did not reach the accuracy.
+        ``accuracy`` bounds ``<p - z, z' - z>`` for all z' of the hull, up to rounding; a
+        ConvergenceWarning says that ``max_iter`` calls did not reach it.
         """
         self.p, n_first = p, int(self.iterate is None)
         if n_first:
@@ -114,17 +96,9 @@ class HullProjection(Minimisation):
 def nearest_mean(weights, gram, products):
     """Weights of the mean of some points that is nearest to p, zero for those without use.
 
-    Goes from the given weights to those of the nearest point of the affine hull, as far as all stay
-    positive.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_points,)
-        Where to start, of sum one.
-    gram : ndarray of shape (n_points, n_points)
-        Inner products of the points.
-    products : ndarray of shape (n_points,)
-        Their inner products with p.
+    Goes from the given weights, of sum one, to those of the nearest point of the affine hull, as
+    far as all stay positive. The points are known by their inner products with each other and with
+    p.
     """
     answer, used, weights = np.zeros(len(weights)), np.arange(len(weights)), weights.copy()
     while True:

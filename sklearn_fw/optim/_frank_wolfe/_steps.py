@@ -29,18 +29,11 @@ class StepState(NamedTuple):
 
 
 class Line:
-    """The objective along the direction of a step.
+    """The objective along the direction of a step from x, where it has a value.
 
-    Parameters
-    ----------
-    objective : callable
-        ``objective(x) -> (value, gradient)``, maybe with a method ``curvature(direction)``.
-    x : ndarray of shape (size,)
-        The point.
-    value : float
-        The objective there.
-    make_direction : callable
-        Makes the array by which step one moves the point, for the rules that want it.
+    ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``;
+    ``make_direction`` makes the array by which step one moves the point, for the rules that want
+    it.
     """
 
     def __init__(self, objective, x, value, make_direction):

@@ -21,14 +21,8 @@ HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 class Columns:
     """Places of the columns, of the intercept behind them, and of the copies behind that.
 
-    Parameters
-    ----------
-    problem : FiniteSum
-        The objective.
-    crew : Crew
-        The workers; copies are for more than one.
-    n_bytes : int, default=0
-        What the state of one column takes; 0 leaves the columns in their order.
+    Copies are for a crew of more than one. The state of one column takes ``n_bytes``; 0 leaves the
+    columns in their order.
     """
 
     def __init__(self, problem, crew, n_bytes=0):

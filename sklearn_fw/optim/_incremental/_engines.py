@@ -306,7 +306,7 @@ class BlockEngine(Engine):
             label, weight = alone_where_free(penalty.labels, penalty.weights)
             code, params = penalty.code, penalty.params
             if code == kernel.PYTHON:
-                self.call = kernel.PythonProx(penalty.block_prox)
+                self.call = kernel.PythonProx(penalty.group_prox)
         n_blocks = int(label.max(initial=-1)) + 1
         sizes = np.bincount(label, minlength=n_blocks)
         weight = np.ones(n_blocks) if weight is None else weight

@@ -201,7 +201,26 @@ def solve_saddle_point(
     else:
         run = SaddleRun(function, sides, variant, rule)
 
-    if callback is not None and not callable(callback):
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0), end=_end_of(run, callback),
+        )  # fmt: skip
+    best, (side_x, side_y) = run.best, sides
+    return OptimizeResult(
+        x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
+        x_last=run.x, y_last=run.y, dual_gap_last=run.dual_gap,
+        n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
+        n_drop=run.n_drop, **combination_of(side_x), **combination_of(side_y),
+        **fields_of(outcome, best.dual_gap, tol),
+    )  # fmt: skip
+
+
+def _end_of(run, callback):
+    """What the loop asks after each iteration whether it shall end; None without a callback."""
+    if callback is None:
+        return None
+    if not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
 
     def end():
@@ -213,19 +232,7 @@ def solve_saddle_point(
             raise TypeError(f"callback must return True, False or None, got {answer!r}")
         return bool(answer)
 
-    with time_budget(time_limit):
-        outcome = drive(
-            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0), end=None if callback is None else end,
-        )  # fmt: skip
-    best, (side_x, side_y) = run.best, sides
-    return OptimizeResult(
-        x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
-        x_last=run.x, y_last=run.y, dual_gap_last=run.dual_gap,
-        n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
-        n_drop=run.n_drop, **combination_of(side_x), **combination_of(side_y),
-        **fields_of(outcome, best.dual_gap, tol),
-    )  # fmt: skip
+    return end
 
 
 def keeps_atoms(variant):

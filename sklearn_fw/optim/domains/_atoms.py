@@ -378,16 +378,9 @@ def _short(array):
 
 
 def as_atom(answer, size, who):
-    """The atom that an oracle or a user gave, or the one of a plain array, which is copied.
+    """The atom that somebody (``who``) gave, or the one of a plain array, which is copied.
 
-    Parameters
-    ----------
-    answer : Atom or array-like of shape (size,)
-        What was given.
-    size : int or None
-        Length that it must have; None for any.
-    who : str
-        What gave it, for errors.
+    It must have length ``size``; None for any.
     """
     if isinstance(answer, Atom):
         if size is not None and answer.size != size:

@@ -22,22 +22,9 @@ MOST = 2.0**28  # numbers of a point
 
 
 class LabellingAtom(SparseAtom):
-    """A vertex of a polytope of marginals.
+    """A vertex of a polytope of marginals, with the labelling that it is or that is nearest to it.
 
-    Parameters
-    ----------
-    size : int
-        Length of the point.
-    places : array-like of shape (n_parts,), integer
-        States and pairs of states that are switched on.
-    values : float or array-like of shape (n_parts,)
-        By how much: 1 for labellings, shares for vertices of the local polytope.
-    labels : ndarray of shape (n_nodes,)
-        The labelling, or the nearest one.
-
-    See Also
-    --------
-    MarginalPolytope, LocalPolytope : Answer with these.
+    ``values`` are 1 for labellings and shares for vertices of the local polytope.
     """
 
     def __init__(self, size, places, values, labels):

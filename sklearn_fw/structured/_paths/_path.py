@@ -8,16 +8,15 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._validation import (
-    check_array_of_numbers,
     check_choice,
     check_integer,
     check_random_state,
     check_strength,
 )
-from ...model_selection import RegularizationPath
 from .._solvers import BlockFrankWolfe, begin, resolve_solver
+from ._enclosed_path import EnclosedPath
 from ._path_pieces import Breakpoint, Piece
-from ._path_walk import TOUCH, Walk, on_path
+from ._path_walk import TOUCH, Walk
 
 __all__ = ["StructuredPath", "structured_path"]
 
@@ -29,13 +28,13 @@ KAPPA = {"exact": 0.85, "heuristic": 0.7}
 WEAKEST = 1e-5
 
 
-class StructuredPath(RegularizationPath):
+class StructuredPath(EnclosedPath):
     """Weights for every value of C, each within ``eps`` of the optimum of its problem.
 
     Made by `regularization_path`. Between two breakpoints the weights are mixtures of theirs, whose
     share follows from the certificate; beyond the last one they are ``coefs_[-1]``, up to
     ``C_end_``; below the first one they are ``coefs_[0]`` times ``C / Cs_[0]``, down to
-    ``C_start_``.
+    ``C_start_``. The ``dual_gap_`` of `estimator_at` is ``eps``, None without a guarantee.
 
     Parameters
     ----------
@@ -45,14 +44,8 @@ class StructuredPath(RegularizationPath):
         Solutions in the order of growing C.
     hinge_at_zero : float
         Bound on the mean hinge loss of zero weights.
-    eps : float
-        Accuracy.
-    terminated_by : str
-        Why the path ends.
-    n_oracle_calls : int
-        Oracle calls made.
-    certified : bool
-        Whether gaps are exact, and ``eps`` is a guarantee.
+    **outcome : dict
+        The attributes ``eps``, ``terminated_by``, ``n_oracle_calls`` and ``certified``.
 
     Attributes
     ----------
@@ -97,54 +90,21 @@ class StructuredPath(RegularizationPath):
 
     of_sum = True
 
-    def __init__(
-        self, estimator, solved, *, hinge_at_zero, eps, terminated_by, n_oracle_calls, certified
-    ):
+    def __init__(self, estimator, solved, *, hinge_at_zero, **outcome):
         self.lambdas_ = np.array([point.lam for point in solved])
-        self.eps = eps
-        self.certified = certified
-        self.terminated_by_ = terminated_by
-        self.n_oracle_calls_ = n_oracle_calls
         # lam_ of the estimator is 1 / (C s) with s the sum of weights (n without weights).
         self._scale = 1.0 / (estimator.lam_ * estimator.C_)
-        super().__init__(
-            estimator, 1.0 / (self.lambdas_ * self._scale), [point.w for point in solved],
-            [point.gap for point in solved],
-        )  # fmt: skip
+        super().__init__(estimator, 1.0 / (self.lambdas_ * self._scale), solved, **outcome)
         self._pieces = [Piece(*pair) for pair in pairwise(solved)]
         self._last = solved[-1]._replace(w=None)
         self.Cs_ = self.values_
         self._gap_0 = max(hinge_at_zero - solved[0].loss, 0.0)
-        self.C_start_ = 0.0 if self._gap_0 <= eps else float(self.Cs_[0])
-        self.lam_end_ = solved[-1].end(eps)
+        self.C_start_ = 0.0 if self._gap_0 <= self.eps else float(self.Cs_[0])
+        self.lam_end_ = solved[-1].end(self.eps)
         self.C_end_ = math.inf if self.lam_end_ == 0 else 1.0 / (self.lam_end_ * self._scale)
 
-    @property
-    def end_(self):
-        """Where the guarantee ends."""
-        return self.C_end_
-
-    def coef_at(self, C):
-        """Weights for one or many values of C.
-
-        Parameters
-        ----------
-        C : float or array-like of shape (n_values,)
-            Positive, from ``C_start_`` to ``C_end_``.
-
-        Returns
-        -------
-        coef : ndarray of shape (n_weights,) or (n_values, n_weights)
-            Weights whose objective is within ``eps`` of the optimum.
-
-        Raises
-        ------
-        ValueError
-            When C is not positive or not on the path.
-        """
-        Cs = self._check_C(C)
-        coefs = np.empty((len(Cs), self.coefs_.shape[1]))
-        for row, value, j in zip(coefs, Cs, self._piece_of(Cs)):
+    def _mix(self, values, out):
+        for row, value, j in zip(out, values, self._piece_of(values)):
             if j < 0:
                 np.multiply(self.coefs_[0], value / self.Cs_[0], out=row)
                 continue
@@ -152,29 +112,10 @@ class StructuredPath(RegularizationPath):
             np.multiply(self.coefs_[j], 1.0 - share, out=row)
             if share > 0.0:
                 row += share * self.coefs_[j + 1]
-        return coefs if np.ndim(C) else coefs[0]
 
-    def gap_at(self, C):
-        """Bound on how far the weights for some values of C are from the optimum.
-
-        Parameters
-        ----------
-        C : float or array-like of shape (n_values,)
-            Positive, from ``C_start_`` to ``C_end_``.
-
-        Returns
-        -------
-        gap : float or ndarray of shape (n_values,)
-            At most ``eps``; an estimate in heuristic mode.
-
-        Raises
-        ------
-        ValueError
-            When C is not positive or not on the path.
-        """
-        Cs = self._check_C(C)
-        gaps = np.empty(len(Cs))
-        for k, (value, j) in enumerate(zip(Cs, self._piece_of(Cs))):
+    def _gaps(self, values):
+        gaps = np.empty(len(values))
+        for k, (value, j) in enumerate(zip(values, self._piece_of(values))):
             lam = 1.0 / (value * self._scale)
             if j < 0:  # on the ray of fixed dual variables the gap is convex in C
                 gaps[k] = np.interp(value / self.Cs_[0], [0.0, 1.0], [self._gap_0, self.gaps_[0]])
@@ -184,21 +125,9 @@ class StructuredPath(RegularizationPath):
                 gaps[k] = self.gaps_[j]
             else:
                 gaps[k] = self._pieces[j].gap(lam)
-        return gaps if np.ndim(C) else float(gaps[0])
+        return gaps
 
     def estimator_at(self, value):
-        """A fitted estimator with the weights for one value of C.
-
-        Parameters
-        ----------
-        value : float
-            C, positive, from ``C_start_`` to ``C_end_``.
-
-        Returns
-        -------
-        estimator : StructuredSVM
-            Ready to predict; its ``dual_gap_`` is the guarantee ``eps``, None without one.
-        """
         value = check_strength(value, "C")
         fitted = copy.copy(self.estimator)
         fitted.C = fitted.C_ = value
@@ -206,10 +135,6 @@ class StructuredPath(RegularizationPath):
         fitted.lam_ = 1.0 / (value * self._scale)
         fitted.dual_gap_ = self.eps if self.certified else None
         return fitted
-
-    def _check_C(self, C):
-        Cs = check_array_of_numbers(C, "C", finite=None)
-        return on_path(self, Cs, check_strength, self.C_start_)
 
     def _piece_of(self, Cs):
         """Number of the breakpoint at or below each value, -1 below the first."""
@@ -248,17 +173,7 @@ def structured_path(
         eps, KAPPA[mode] if kappa is None else kappa, ("C_min", C_min), ("C_max", C_max),
         max_breakpoints,
     )  # fmt: skip
-    solver = resolve_solver(estimator.solver)
-    if not isinstance(solver, BlockFrankWolfe):
-        raise ValueError(
-            f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
-        )
-    if mode == "heuristic" and solver.averaging is True:
-        raise ValueError(
-            "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
-            "average: take mode='exact' or averaging=False"
-        )
-
+    _check_solver(estimator, mode)
     fitted = clone(estimator).set_params(C=1.0)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
@@ -291,6 +206,19 @@ def structured_path(
         terminated_by=walk.ended, n_oracle_calls=int(blocks.counts[CALLS]),
         certified=mode == "exact",
     )  # fmt: skip
+
+
+def _check_solver(estimator, mode):
+    solver = resolve_solver(estimator.solver)
+    if not isinstance(solver, BlockFrankWolfe):
+        raise ValueError(
+            f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
+        )
+    if mode == "heuristic" and solver.averaging is True:
+        raise ValueError(
+            "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
+            "average: take mode='exact' or averaging=False"
+        )
 
 
 def check_walk(eps, kappa, low, high, max_breakpoints):

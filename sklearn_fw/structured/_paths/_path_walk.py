@@ -126,23 +126,3 @@ class Walk:
         factor = np.clip(SAFETY * math.sqrt(free / added), SHRINK, GROW)
         stride = abs(math.log(piece.left.at / piece.right.at))
         self.stride = min(factor * stride, LONGEST_STRIDE)
-
-
-def on_path(path, values, check, start):
-    """Values of the parameter as a vector; refuses those that a path says nothing about.
-
-    ``check(value, name)`` refuses what no path has.
-    """
-    name, end = path.param_name, path.end_
-    values = np.atleast_1d(values)
-    if values.ndim != 1:
-        raise ValueError(f"{name} must be a number or one-dimensional, got shape {values.shape}")
-    for value in values:
-        check(value, name)
-        if value * (1 + TOUCH) < start or end * (1 + TOUCH) < value:
-            raise ValueError(
-                f"the path holds from {name} = {start:.6g} to {end:.6g} "
-                f"({path.terminated_by_}), got {name} = {value:.6g}: compute it with a "
-                + (f"smaller {name}_min" if value < start else f"larger {name}_max")
-            )
-    return values

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..._validation import check_array_of_numbers, check_positive
-from ...model_selection import RegularizationPath
+from ..._validation import check_positive
 from .._solvers import begin
+from ._enclosed_path import EnclosedPath
 from ._path import EPS, KAPPA, check_walk
-from ._path_walk import TOUCH, Walk, on_path
+from ._path_walk import TOUCH, Walk
 from ._radius_pieces import BallPiece, Lines
 
 __all__ = ["RadiusPath", "radius_path"]
@@ -20,12 +20,13 @@ __all__ = ["RadiusPath", "radius_path"]
 WIDEST = 100.0
 
 
-class RadiusPath(RegularizationPath):
+class RadiusPath(EnclosedPath):
     """Weights for every radius of a ball, each within ``eps`` of the optimum of its problem.
 
     Made by `regularization_path` from a `StructuredSVM` whose solver has a ``radius``. The weights
     are piecewise linear in the radius: mixtures of the breakpoints around it, ``coefs_[0]`` times
     ``radius / radii_[0]`` below the first, ``coefs_[-1]`` beyond the last, up to ``radius_end_``.
+    The ``dual_gap_`` of `estimator_at` is the guarantee of the path at that radius.
 
     Parameters
     ----------
@@ -37,12 +38,8 @@ class RadiusPath(RegularizationPath):
         Bound on the optimum from below.
     hinge_at_zero : float
         Bound on the mean hinge loss of zero weights.
-    eps : float
-        Accuracy.
-    terminated_by : str
-        Why the path ends.
-    n_oracle_calls : int
-        Oracle calls made.
+    **outcome : dict
+        The attributes ``eps``, ``terminated_by`` and ``n_oracle_calls``.
 
     Attributes
     ----------
@@ -96,108 +93,42 @@ class RadiusPath(RegularizationPath):
 
     param_name = "radius"
 
-    def __init__(
-        self, estimator, solved, lines, *, hinge_at_zero, eps, terminated_by, n_oracle_calls
-    ):
-        super().__init__(
-            estimator, [ball.radius for ball in solved], [ball.w for ball in solved],
-            [ball.gap for ball in solved],
-        )  # fmt: skip
+    def __init__(self, estimator, solved, lines, *, hinge_at_zero, **outcome):
+        super().__init__(estimator, [ball.radius for ball in solved], solved, **outcome)
         self.radii_ = self.values_
         self.objectives_ = np.array([ball.hinge for ball in solved])
-        self.eps = eps
-        self.certified = True
-        self.terminated_by_ = terminated_by
-        self.n_oracle_calls_ = n_oracle_calls
         self._lines = lines
         self._radii, self._hinges = np.r_[0.0, self.radii_], np.r_[hinge_at_zero, self.objectives_]
         worst = lines.worst((0.0, hinge_at_zero), (self.radii_[0], self.objectives_[0]))
-        self.radius_start_ = 0.0 if worst <= eps * (1 + TOUCH) else float(self.radii_[0])
-        self.radius_end_ = max(lines.fall_to(self._hinges[-1] - eps), float(self.radii_[-1]))
+        self.radius_start_ = 0.0 if worst <= self.eps * (1 + TOUCH) else float(self.radii_[0])
+        end = lines.fall_to(self._hinges[-1] - self.eps)
+        self.radius_end_ = max(end, float(self.radii_[-1]))
+
+    _check_value = staticmethod(check_positive)
 
     def _params_at(self, value):
         """For ``set_params`` of the estimator, to pose the problem of a radius."""
         value = check_positive(value, "value")
         return {"solver": clone(self.estimator.solver_).set_params(radius=value)}
 
-    @property
-    def end_(self):
-        """Where the guarantee ends."""
-        return self.radius_end_
-
-    def coef_at(self, radius):
-        """Weights for one or many radii.
-
-        Parameters
-        ----------
-        radius : float or array-like of shape (n_values,)
-            Positive, from ``radius_start_`` to ``radius_end_``.
-
-        Returns
-        -------
-        coef : ndarray of shape (n_weights,) or (n_values, n_weights)
-            Weights in the ball whose mean hinge loss is within ``eps`` of the smallest there.
-
-        Raises
-        ------
-        ValueError
-            When the radius is not positive or not on the path.
-        """
-        radii = self._check_radius(radius)
-        coefs = np.empty((len(radii), self.coefs_.shape[1]))
-        for row, value in zip(coefs, radii):
+    def _mix(self, values, out):
+        for row, value in zip(out, values):
             j = min(int(np.searchsorted(self.radii_, value)), len(self.radii_) - 1)
             low = self.radii_[j - 1] if j else 0.0
             share = min((value - low) / (self.radii_[j] - low), 1.0)
             np.multiply(self.coefs_[j], share, out=row)
             if j and share < 1.0:
                 row += (1.0 - share) * self.coefs_[j - 1]
-        return coefs if np.ndim(radius) else coefs[0]
 
-    def gap_at(self, radius):
-        """Bound on how far the weights for some radii are from the optimum.
-
-        Parameters
-        ----------
-        radius : float or array-like of shape (n_values,)
-            Positive, from ``radius_start_`` to ``radius_end_``.
-
-        Returns
-        -------
-        gap : float or ndarray of shape (n_values,)
-            At most ``eps``.
-
-        Raises
-        ------
-        ValueError
-            When the radius is not positive or not on the path.
-        """
-        radii = self._check_radius(radius)
-        gaps = np.interp(radii, self._radii, self._hinges) - self._lines.at(radii)
-        return gaps if np.ndim(radius) else float(gaps[0])
+    def _gaps(self, values):
+        return np.interp(values, self._radii, self._hinges) - self._lines.at(values)
 
     def estimator_at(self, value):
-        """A fitted estimator with the weights for one radius.
-
-        Parameters
-        ----------
-        value : float
-            Radius, positive, from ``radius_start_`` to ``radius_end_``.
-
-        Returns
-        -------
-        estimator : StructuredSVM
-            Ready to predict; its ``dual_gap_`` is the guarantee of the path at this radius.
-        """
         fitted = copy.copy(self.estimator)
         fitted.solver = fitted.solver_ = self._params_at(value)["solver"]
         fitted.coef_ = self.coef_at(value)
         fitted.dual_gap_ = self.gap_at(value)
         return fitted
-
-    def _check_radius(self, radius):
-        radii = check_array_of_numbers(radius, "radius")
-        return on_path(self, radii, check_positive, self.radius_start_)
 
 
 def radius_path(

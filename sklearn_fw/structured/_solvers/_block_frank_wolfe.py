@@ -190,26 +190,6 @@ class BlockFrankWolfe(Solver):
             )
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin on a dual problem.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The dual problem.
-        lam : float
-            Regularisation.
-        tol : float
-            Gap to reach.
-        rng : RandomState
-            Source of the visiting order.
-        warm : dict or None, default=None
-            Exported dual variables.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-        """
         self._check()
         if self.variant == "exact" and not blocks.single:
             raise ValueError(

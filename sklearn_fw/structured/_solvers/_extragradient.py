@@ -185,32 +185,6 @@ class Extragradient(Solver):
                 raise ValueError(f"{name} must be {known} or a positive number, got {value!r}")
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin on a training set.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The training set.
-        lam : float
-            Regularisation; not used with a radius.
-        tol : float
-            Gap to reach.
-        rng : RandomState
-            Not used: the method is deterministic.
-        warm : dict or None, default=None
-            Exported dual variables, from whose weights the method starts; those of balls start
-            from zero.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-
-        Raises
-        ------
-        TypeError
-            When the model lacks a method that the geometry needs.
-        """
         from .._blocks._geometries import Entropy, Euclidean
         from .._blocks._polytopes import polytopes_of
 

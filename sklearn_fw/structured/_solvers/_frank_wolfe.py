@@ -47,26 +47,6 @@ class FrankWolfe(Solver):
         self.upper_bounds = upper_bounds
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin on a dual problem.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The dual problem.
-        lam : float
-            Regularisation.
-        tol : float
-            Gap to reach.
-        rng : RandomState
-            Not used: the method is deterministic.
-        warm : dict or None, default=None
-            Exported dual variables, which are kept as they are.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-        """
         check_choice(self.step_size, "step_size", STEP_SIZES)
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
         blocks.reset(lam, bounds=bounds)

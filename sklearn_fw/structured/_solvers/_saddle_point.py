@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._kernels.common.step_rules import open_loop_step
 from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_flag, check_integer, check_strength
 from ._accelerators import accelerated
@@ -83,27 +84,6 @@ class SaddlePointFrankWolfe(Solver):
         self.gap_check = gap_check
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin on a training set.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The training set.
-        lam : float
-            Not used: there is no ridge.
-        tol : float
-            Not used: the loop compares the gap with it.
-        rng : RandomState
-            Order of the samples when ``block`` is true.
-        warm : dict or None, default=None
-            What the previous fit exported. One of this solver goes on where it ended, with weights
-            scaled to the radius; of other solvers, the mixture gives a first bound, no more.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-        """
         check_strength(self.radius, "radius")
         check_choice(self.norm, "norm", {"l1", "l2"})
         check_flag(self.block, "block")
@@ -153,11 +133,11 @@ def saddle_visits(blocks, order, visits, radius, euclidean, w, mean):
 
     n = blocks.n_blocks
     for k, i in enumerate(order, visits):
-        gamma = 2.0 * n / (k + 2.0 * n)
+        gamma = open_loop_step(k, n, 1.0)
         answer = blocks.answer(i, w)
         step_in_ball(w, blocks.v, radius, euclidean, gamma)
         blocks.move(i, blocks.direction(i, answer), gamma)
-        mean += 2.0 / (k + 2.0) * (w - mean)
+        mean += open_loop_step(k, 1.0, 1.0) * (w - mean)
 
 
 class _Method(IterativeMethod):
@@ -257,7 +237,8 @@ class _BatchMethod(_Method):
 
         if self.answers is not None:
             t = self.n_passes
-            gamma = 1.0 / (t + 1.0) if self.settings.step_size == "fictitious" else 2.0 / (t + 2.0)
+            is_fictitious = self.settings.step_size == "fictitious"
+            gamma = 1.0 / (t + 1.0) if is_fictitious else open_loop_step(t, 1.0, 1.0)
             step_in_ball(self.w, self.blocks.v, self.radius, self.euclidean, gamma)
             self.blocks.step_towards(self.answers, gamma)
             self.blocks.refresh()

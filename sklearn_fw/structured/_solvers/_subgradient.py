@@ -117,36 +117,19 @@ class Subgradient(Solver):
     """
 
     certified = False
+    _subgradient = True  # else the perceptron
 
     def __init__(self, *, averaging=True):
         self.averaging = averaging
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin at w = 0.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The training set.
-        lam : float
-            Regularisation.
-        tol : float
-            Not used.
-        rng : RandomState
-            Source of the visiting order.
-        warm : dict or None, default=None
-            Not used.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-        """
         check_flag(self.averaging, "averaging")
-        return _PrimalMethod(blocks, lam, rng, subgradient=True, averaging=self.averaging)
+        return _PrimalMethod(
+            blocks, lam, rng, subgradient=self._subgradient, averaging=self.averaging
+        )
 
 
-class Perceptron(Solver):
+class Perceptron(Subgradient):
     """Averaged structured perceptron: no loss, no regularisation, a strong quick baseline.
 
     Parameters
@@ -174,31 +157,4 @@ class Perceptron(Solver):
     Perceptron()
     """
 
-    certified = False
-
-    def __init__(self, *, averaging=True):
-        self.averaging = averaging
-
-    def start(self, blocks, *, lam, tol, rng, warm=None):
-        """Begin at w = 0.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            The training set.
-        lam : float
-            Regularisation in the reported objective.
-        tol : float
-            Not used.
-        rng : RandomState
-            Source of the visiting order.
-        warm : dict or None, default=None
-            Not used.
-
-        Returns
-        -------
-        method : object
-            For the loop driver.
-        """
-        check_flag(self.averaging, "averaging")
-        return _PrimalMethod(blocks, lam, rng, subgradient=False, averaging=self.averaging)
+    _subgradient = False
