@@ -18,7 +18,7 @@ def njit(*args, **options):
     """
     if args and callable(args[0]):
         return njit()(args[0])
-    options = {"nogil": True, "cache": True, **options}
+    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, **options}
 
     def decorate(function):
         if numba.config.DISABLE_JIT:
@@ -105,10 +105,11 @@ def intrinsic(plain):
 
 
 # For kernels that only kernels call: without a wrapper for Python they compile a third faster.
-inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inner = njit(no_cpython_wrapper=True)
+inlined = njit(no_cpython_wrapper=True, inline="always")
 # For inner products alone: sums in any order are what lets them use vector instructions (2 to 5
 # times faster); nothing else of fastmath, so NaN and infinity keep their meaning.
-any_order = njit(fastmath={"reassoc"})
+any_order = njit(fastmath={"reassoc"}, no_cpython_wrapper=True)
 
 
 def thread_limit():

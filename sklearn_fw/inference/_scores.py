@@ -309,7 +309,8 @@ def arrays_of(scores):
     """
     tables, edge_table = tables_of(scores)
     unary, tables = _own(scores.unary), _own(tables)
-    check_sums(kernels().largest_score(unary, tables), scores.n_nodes + scores.n_edges)
+    largest = max(kernels().largest_score(part.ravel()) for part in (unary, tables))
+    check_sums(largest, scores.n_nodes + scores.n_edges)
     return unary, tables, edge_table
 
 

@@ -59,7 +59,7 @@ def test_a_visit_maximises_the_dual_of_its_block(name, rng):
         visit(blocks, rules, [i])
         dual = blocks.dual_value(blocks.v, blocks.loss.sum())
         assert dual >= before - 1e-13
-        alpha = blocks._nodes[i]
+        alpha = blocks.marginals.nodes[i]
         np.testing.assert_allclose(alpha.sum(), 1.0, rtol=1e-14)
         values = p.losses[i] - p.psi[i] @ blocks.w
         # Optimal: every class in use has the highest value.
@@ -72,7 +72,7 @@ def test_a_visit_maximises_the_dual_of_its_block(name, rng):
     v, losses = blocks.v.copy(), blocks.loss.copy()
     blocks.refresh()
     np.testing.assert_allclose(blocks.v, v, **ROUNDING)
-    costs = [p.weight[i] * blocks._nodes[i] @ p.losses[i] for i in range(blocks.n_blocks)]
+    costs = [p.weight[i] * blocks.marginals.nodes[i] @ p.losses[i] for i in range(blocks.n_blocks)]
     np.testing.assert_allclose(losses, costs, **ROUNDING)
 
 
@@ -95,7 +95,7 @@ def test_compiled_and_plain_passes_agree(bounded, averaging, monkeypatch):
             blocks._parts, blocks._dual, blocks.singles, blocks.gaps, exact_rules(p), order,
             uniforms, blocks.counts, 0,
         )  # fmt: skip
-        states.append((blocks.v, blocks.w, blocks.loss, blocks._nodes, blocks.moments,
+        states.append((blocks.v, blocks.w, blocks.loss, blocks.marginals.nodes, blocks.moments,
                        blocks.loss_moment, blocks.counts, blocks.gaps.value))  # fmt: skip
     for one, other in zip(*states):
         np.testing.assert_allclose(one, other, **ROUNDING)

@@ -102,7 +102,7 @@ def test_projections_satisfy_the_variational_inequality(name, rng):
     for _ in range(3):  # corners of the projection before are the first guess
         z = parts.project(target, 1e-9)
         scores = (target - z) * (parts.weight_of_entries() > 0)
-        cut = parts._dual.nodes.size
+        cut = parts._marginals.nodes.size
         nodes, tables = scores[:cut].reshape(-1, p.model.n_states_), scores[cut:]
         for i, outputs in enumerate(p.outputs):
             corners = np.array([parts_of(p, i, labels) for labels in outputs])

@@ -16,14 +16,14 @@ def number_locally(row_start, indptr, indices, n_attributes):
     n_samples = row_start.size - 1
     local = np.empty(indices.size, np.int32)
     attribute_start = np.zeros(n_samples + 1, np.int64)
-    owner = np.full(n_attributes, -1, np.int64)
+    last = np.zeros(n_attributes, np.int64)  # 1 + the last sample with the attribute
     number = np.empty(n_attributes, np.int32)
     for i in range(n_samples):
         n_distinct = 0
         for q in range(indptr[row_start[i]], indptr[row_start[i + 1]]):
             a = indices[q]
-            if owner[a] != i:
-                owner[a] = i
+            if last[a] != i + 1:
+                last[a] = i + 1
                 number[a] = n_distinct
                 n_distinct += 1
             local[q] = number[a]

@@ -43,18 +43,30 @@ def open_loop_step(n_steps, n_blocks, limit):
     return min(2.0 * n_blocks / (n_steps + 2.0 * n_blocks), limit)
 
 
-def move_mass(alpha, size, kind, slot, away, gamma, maximum):
-    """Change the weights of one set of atoms by a step; returns whether it used up an atom."""
+def share_kept(kind, gamma, maximum):
+    """What a step multiplies all weights with, before `shift_mass`."""
+    if kind == PAIRWISE:
+        return 1.0
+    if kind == FW:
+        return 1.0 - gamma if gamma < maximum else 0.0
+    return 1.0 + gamma
+
+
+def shift_mass(alpha, size, kind, slot, away, gamma, maximum):
+    """Change single weights by a step; returns whether it used up an atom."""
+    if kind == FW:
+        alpha[slot] += gamma
+        return gamma >= maximum and size > 1
     if kind == PAIRWISE:
         if slot == away:
             return False  # rounding made a slope of a step that goes nowhere
         alpha[slot] += gamma
-        alpha[away] = 0.0 if gamma >= maximum else alpha[away] - gamma
-        return gamma >= maximum
-    if kind == FW:
-        alpha[:size] *= 1.0 - gamma if gamma < maximum else 0.0
-        alpha[slot] += gamma
-        return gamma >= maximum and size > 1
-    alpha[:size] *= 1.0 + gamma
     alpha[away] = 0.0 if gamma >= maximum else alpha[away] - gamma
     return gamma >= maximum
+
+
+def move_mass(alpha, size, kind, slot, away, gamma, maximum):
+    """Change the weights of one set of atoms by a step; returns whether it used up an atom."""
+    if kind != PAIRWISE:
+        alpha[:size] *= share_kept(kind, gamma, maximum)
+    return shift_mass(alpha, size, kind, slot, away, gamma, maximum)

@@ -12,13 +12,12 @@ from .._jit import njit
 
 
 @njit
-def largest_score(scores, tables):
-    """Largest absolute number but -inf; cost: one look at each."""
+def largest_score(scores):
+    """Largest absolute number of a vector but -inf; cost: one look at each."""
     largest = 0.0
-    for part in (scores.ravel(), tables.ravel()):
-        for i in range(part.size):
-            size = abs(part[i])
-            largest = size if largest < size < np.inf else largest
+    for i in range(scores.size):
+        size = abs(scores[i])
+        largest = size if largest < size < np.inf else largest
     return largest
 
 

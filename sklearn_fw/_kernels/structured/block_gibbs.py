@@ -34,8 +34,8 @@ def node_losses(parts, nodes, first, last, loss):
 
 
 @njit
-def set_to_gibbs(parts, dual, tables, first, last, values):
-    """Replace node scores in ``dual.nodes`` by marginals, those of edges go to ``dual.tables``.
+def set_to_gibbs(parts, marginals, tables, first, last, values):
+    """Replace node scores in ``marginals.nodes`` by marginals, those of edges go to ``marginals.tables``.
 
     The graph must be a forest. ``values`` receives the log-partitions of blocks first..last, less
     the score of the truth. Cost: that of `tree_marginals_batch`.
@@ -54,7 +54,7 @@ def set_to_gibbs(parts, dual, tables, first, last, values):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         a, b = parts.edge_start[i], parts.edge_stop[i]
         edges, edge_table = parts.edges[a:b], parts.edge_table[a:b]
-        nodes = dual.nodes[start:stop]
+        nodes = marginals.nodes[start:stop]
         true_score = 0.0
         for t in range(stop - start):
             true_score += nodes[t, parts.truth[start + t]]
@@ -64,7 +64,7 @@ def set_to_gibbs(parts, dual, tables, first, last, values):
         here = Weights(edge_table, weights.table, weights.high)
         values[i] = _upward(nodes, edges, edge_table, tables, here, beliefs) - true_score
         _downward(edges, edge_table, tables, here, beliefs, nodes, pairs)
-        sums = dual.tables[i]
+        sums = marginals.tables[i]
         sums[:] = 0.0
         for e in range(b - a):
             row = flat[e]

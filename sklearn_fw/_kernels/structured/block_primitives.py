@@ -6,7 +6,15 @@ n_states^2,), of any two points of a block.
 
 from .._jit import inner, njit
 from .blocks import values_of_block
-from .parts import add_pairs, add_to_weights, apply_adjoint, labels_value, take_step
+from .parts import (
+    add_pairs,
+    add_to_weights,
+    apply_adjoint,
+    block_scores,
+    current_value,
+    labels_value,
+    take_step,
+)
 
 
 @njit
@@ -14,7 +22,16 @@ def values(parts, dual, corners, i, scratch):
     """H_i of the point of block i, and the score of the truth; see `values_of_block`."""
     current = values_of_block(parts, dual, corners, i, scratch)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-    return current, labels_value(parts, dual.w, i, truth, scratch)
+    return current, labels_value(parts, dual.w, i, truth, scratch.oracle)
+
+
+@njit
+def scores(parts, marginals, w, i, loss_weight, scratch):
+    """Part scores of block i into ``scratch``, H_i of the truth and of the point, as in `values`."""
+    block_scores(parts, w, i, loss_weight, scratch)
+    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
+    true_value = labels_value(parts, w, i, truth, scratch)
+    return true_value, current_value(parts, marginals, w, i, scratch)
 
 
 @njit

@@ -49,15 +49,14 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
         i, k = order[m], first_visit + m
         p = parts.weight[i]
         gamma = 2.0 * n / (k + 2.0 * n)
-        n_nodes = parts.node_start[i + 1] - parts.node_start[i]
-        block_scores(parts, w_view, i, 1.0, scratch)
-        block_argmax(parts, w_view, i, parts.whole_cost, scratch)
-        labels = scratch.labels[:n_nodes]
+        block_scores(parts, w_view, i, 1.0, scratch.oracle)
+        block_argmax(parts.exhaustive, parts, w_view, i, parts.whole_cost, scratch.oracle)
+        labels = scratch.oracle.labels
         step_in_ball(w, v, radius, euclidean, gamma)
-        build_direction(parts, dual, i, FW, labels, labels, scratch)
-        apply_adjoint(parts, i, scratch)
-        change = p * labels_loss(parts, i, labels) - dual.loss[i]
-        take_step(parts, dual, i, 1.0, gamma, change, k + 1, scratch)
+        build_direction(parts, dual.marginals, i, FW, labels, labels, scratch.step)
+        apply_adjoint(parts, i, scratch.step)
+        change = p * labels_loss(parts, i, labels) - dual.marginals.loss[i]
+        take_step(parts, dual, i, 1.0, gamma, change, k + 1, scratch.step)
         rho = 2.0 / (k + 2.0)
         for c in range(w.size):
             mean[c] += rho * (w[c] - mean[c])

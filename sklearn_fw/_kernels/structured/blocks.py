@@ -1,15 +1,16 @@
 """Passes of block-coordinate Frank-Wolfe over a training set of parts, and primal baselines.
 
 `begin_visit` and `finish_visit` are apart because two drivers use them: `run_visits`, where the
-oracle is compiled too, and the Python driver of any other oracle.
+oracle is compiled too, and by `begin` and `finish` the Python driver of any other oracle.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import inlined, inner, njit
 from .block_rules import (
+    AWAY,
     CALLS,
     DONE,
     DROPS,
@@ -95,35 +96,37 @@ def _remove_empty(parts, corners, i):
 # ---- a visit -----------------------------------------------------------------------------------
 
 
-@inner
+@inlined
 def values_of_block(parts, dual, corners, i, scratch):
     """Value of the current point of block i; those of its corners go to ``scratch.values``.
 
     Like all values here they are H_i plus the score of the truth.
     """
-    block_scores(parts, dual.w, i, 1.0, scratch)
-    current = current_value(parts, dual, dual.w, i, scratch)
-    if corners is None:
-        return current
-    size = corners.size[i]
-    values = scratch.values
-    start = parts.node_start[i]
+    block_scores(parts, dual.w, i, 1.0, scratch.oracle)
+    current = current_value(parts, dual.marginals, dual.w, i, scratch.oracle)
+    if corners is not None:
+        _values_of_corners(parts, dual.w, corners, i, scratch.oracle, scratch.values)
+    return current
+
+
+@inner
+def _values_of_corners(parts, w, corners, i, scratch, values):
+    size, start = corners.size[i], parts.node_start[i]
     for c in range(size):
         values[c] = corners.loss[i, c] if parts.whole_cost > 0.0 else 0.0
     for t in range(parts.node_start[i + 1] - start):
         for c in range(size):
             values[c] += scratch.scores[t, corners.labels[start + t, c]]
-    edge_table, tables = tables_of(parts.mix, parts, dual.w, i, scratch)
+    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
     first = parts.edge_start[i]
     for e in range(edge_table.size):
         table = tables[edge_table[e]]
         child, parent = start + parts.edges[first + e, 0], start + parts.edges[first + e, 1]
         for c in range(size):
             values[c] += table[corners.labels[child, c], corners.labels[parent, c]]
-    return current
 
 
-@njit
+@inlined
 def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
     """Scores of block i and the cache; returns (cached slot or -1, value of the current point)."""
     current = values_of_block(parts, dual, corners, i, scratch)
@@ -139,37 +142,37 @@ def begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts):
 
 
 @inner
-def _insert_answer(parts, corners, i, value, rules, scratch, counts):
+def _insert_answer(parts, corners, i, value, rules, answer, values, counts):
     """Slot of the oracle's answer in the table of block i, made if it is new."""
     start = parts.node_start[i]
     n_nodes = parts.node_start[i + 1] - start
-    slot = _find_corner(corners.labels, corners.size[i], scratch.labels, start, n_nodes)
+    slot = _find_corner(corners.labels, corners.size[i], answer, start, n_nodes)
     if slot >= 0:
         return slot
     slot = free_slot(
-        corners.alpha[i], scratch.values, corners.size[i], corners.alpha.shape[1], rules.step == FW
+        corners.alpha[i], values, corners.size[i], corners.alpha.shape[1], rules.step == FW
     )
     if slot == corners.size[i]:
         corners.size[i] += 1
     elif corners.alpha[i, slot] > 0.0:
         counts[EVICTED] += 1  # from here on the alphas no longer describe the iterate
     for t in range(n_nodes):
-        corners.labels[start + t, slot] = scratch.labels[t]
+        corners.labels[start + t, slot] = answer[t]
     corners.alpha[i, slot] = 0.0
-    corners.loss[i, slot] = labels_loss(parts, i, scratch.labels)
-    scratch.values[slot] = value
+    corners.loss[i, slot] = labels_loss(parts, i, answer)
+    values[slot] = value
     return slot
 
 
-@njit
-def check_answer(parts, dual, i, scratch, counts):
+@inner
+def check_answer(parts, w, i, scratch, counts):
     """Value of the labels that an oracle of unknown quality left in ``scratch``.
 
     An answer worse than the truth would give a negative gap: the truth replaces it.
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
-    value = labels_value(parts, dual.w, i, scratch.labels, scratch)
-    true_value = labels_value(parts, dual.w, i, parts.truth[start:stop], scratch)
+    value = labels_value(parts, w, i, scratch.labels, scratch)
+    true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
     if value >= true_value - 1e-12 * max(1.0, abs(true_value)):
         return value
     counts[WORSE] += 1
@@ -178,49 +181,69 @@ def check_answer(parts, dual, i, scratch, counts):
     return true_value
 
 
-@njit
+@inlined
 def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts):
     """The step of block i towards the cached corner ``slot`` or the oracle's labels in ``scratch``.
 
     ``value`` is H_i of the oracle's labels (unused for a cached corner), ``current`` that of mu_i.
     """
-    p = parts.weight[i]
-    start, stop = parts.node_start[i], parts.node_start[i + 1]
     counts[VISITS] += 1
     if slot >= 0:
         counts[HITS] += 1
-        if corners is not None:
-            value = scratch.values[slot]
-            for t in range(start, stop):
-                scratch.labels[t - start] = corners.labels[t, slot]
     else:
         counts[CALLS] += 1
-        set_gap(gaps, i, max(p * (value - current), 0.0), rules.gap_degree)
-        if corners is not None:
-            slot = _insert_answer(parts, corners, i, value, rules, scratch, counts)
+        gap = max(parts.weight[i] * (value - current), 0.0)
+        set_gap(gaps, i, gap, rules.gap_degree)
+    if corners is None:
+        _step_to_answer(parts, dual, rules, i, value - current, scratch, counts)
+    else:
+        _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scratch, counts)
 
-    labels = scratch.labels[: stop - start]
-    loss_plus, loss_now = labels_loss(parts, i, labels), dual.loss[i] / p
-    slope_fw, slope_away = p * (value - current), 0.0
-    away, n_active, alpha_away = -1, 1, 0.0
-    away_labels, loss_minus = scratch.away_labels, 0.0
-    if corners is not None:
-        away, n_active = away_corner(corners.alpha[i], scratch.values, corners.size[i])
-        alpha_away = corners.alpha[i, away]
-        slope_away = p * (current - scratch.values[away])
+
+@inlined
+def _step_to_answer(parts, dual, rules, i, difference, scratch, counts):
+    """The step towards the oracle's labels, by whose value they exceed the point of block i."""
+    p = parts.weight[i]
+    slope = p * difference
+    if slope <= 0.0:
+        return
+    answer = scratch.oracle.labels
+    build_direction(parts, dual.marginals, i, FW, answer, answer, scratch.step)
+    curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch.step)
+    gamma = step_length(rules, slope, curvature, 1.0, counts[VISITS], parts.weight.size)
+    if gamma == 0.0:
+        return
+    counts[STEPS + FW] += 1
+    change = p * (labels_loss(parts, i, answer) - dual.marginals.loss[i] / p)
+    take_step(parts, dual, i, rules.lam, gamma, change, counts[VISITS], scratch.step)
+
+
+@inner
+def _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scratch, counts):
+    """The step that is best by the rules, and the alphas after it."""
+    p, values = parts.weight[i], scratch.values
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    answer, away_labels = scratch.oracle.labels, scratch.away_labels
+    if slot >= 0:
+        value = values[slot]
         for t in range(start, stop):
-            away_labels[t - start] = corners.labels[t, away]
-        loss_minus = corners.loss[i, away]
+            answer[t - start] = corners.labels[t, slot]
+    else:
+        slot = _insert_answer(parts, corners, i, value, rules, answer, values, counts)
+    away, n_active = away_corner(corners.alpha[i], values, corners.size[i])
+    for t in range(start, stop):
+        away_labels[t - start] = corners.labels[t, away]
+    slope_fw, slope_away = p * (value - current), p * (current - values[away])
 
     chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
     for kind in range(3):
         if not considers(rules.step, kind, slope_fw, slope_away, n_active):
             continue
-        slope, limit = slope_and_limit(kind, slope_fw, slope_away, alpha_away)
+        slope, limit = slope_and_limit(kind, slope_fw, slope_away, corners.alpha[i, away])
         if slope <= 0.0:
             continue
-        build_direction(parts, dual, i, kind, labels, away_labels, scratch)
-        curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch)
+        build_direction(parts, dual.marginals, i, kind, answer, away_labels, scratch.step)
+        curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch.step)
         built = kind
         candidate = step_length(rules, slope, curvature, limit, counts[VISITS], parts.weight.size)
         gain = candidate * slope - 0.5 * candidate * candidate * curvature
@@ -229,23 +252,36 @@ def finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scr
     if chosen < 0 or gamma == 0.0:
         return
     if built != chosen:
-        build_direction(parts, dual, i, chosen, labels, away_labels, scratch)
-        apply_adjoint(parts, i, scratch)
+        build_direction(parts, dual.marginals, i, chosen, answer, away_labels, scratch.step)
+        apply_adjoint(parts, i, scratch.step)
 
     counts[STEPS + chosen] += 1
-    if chosen == FW:
-        loss_change = p * (loss_plus - loss_now)
-    elif chosen == PAIRWISE:
-        loss_change = p * (loss_plus - loss_minus)
-    else:
-        loss_change = p * (loss_now - loss_minus)
-    take_step(parts, dual, i, rules.lam, gamma, loss_change, counts[VISITS], scratch)
-    if corners is not None:
-        counts[DROPS] += move_mass(
-            corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
-        )
-        if not rules.use_cache:
-            _remove_empty(parts, corners, i)
+    loss_plus, loss_minus = labels_loss(parts, i, answer), corners.loss[i, away]
+    loss_now = dual.marginals.loss[i] / p
+    plus = loss_now if chosen == AWAY else loss_plus
+    minus = loss_now if chosen == FW else loss_minus
+    change = p * (plus - minus)
+    take_step(parts, dual, i, rules.lam, gamma, change, counts[VISITS], scratch.step)
+    counts[DROPS] += move_mass(
+        corners.alpha[i], corners.size[i], chosen, slot, away, gamma, maximum
+    )
+    if not rules.use_cache:
+        _remove_empty(parts, corners, i)
+
+
+@njit
+def begin(parts, dual, corners, gaps, rules, i, scratch, counts):
+    """`begin_visit`, called from Python."""
+    return begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
+
+
+@njit
+def finish(parts, dual, corners, gaps, rules, i, slot, current, scratch, counts):
+    """`finish_visit` after an oracle of unknown quality, called from Python."""
+    value = 0.0
+    if slot < 0:
+        value = check_answer(parts, dual.w, i, scratch.oracle, counts)
+    finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
 
 
 @njit
@@ -263,7 +299,9 @@ def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, coun
         slot, current = begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
         value = 0.0
         if slot < 0:
-            value = block_argmax(parts, dual.w, i, parts.whole_cost, scratch)
+            value = block_argmax(
+                parts.exhaustive, parts, dual.w, i, parts.whole_cost, scratch.oracle
+            )
         finish_visit(parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts)
     counts[REASON] = DONE
     return order.size
@@ -273,44 +311,45 @@ def run_visits(parts, dual, corners, gaps, rules, order, uniforms, scratch, coun
 
 
 @njit
-def sweep(parts, dual, w, loss_weight, first, last, scratch, hinge, current, labels):
+def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current, labels):
     """Argmax of blocks first..last at fixed w: values, current values (both above the truth's)."""
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         block_scores(parts, w, i, loss_weight, scratch)
-        value = block_argmax(parts, w, i, loss_weight * parts.whole_cost, scratch)
+        whole_cost = loss_weight * parts.whole_cost
+        value = block_argmax(parts.exhaustive, parts, w, i, whole_cost, scratch)
         true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
         hinge[i] = value - true_value
-        current[i] = current_value(parts, dual, w, i, scratch) - true_value
+        current[i] = current_value(parts, marginals, w, i, scratch) - true_value
         for t in range(start, stop):
             labels[t] = scratch.labels[t - start]
 
 
 @njit
-def current_values(parts, dual, w, scratch, current):
+def current_values(parts, marginals, w, scratch, current):
     """The current values of a sweep, without asking the oracle."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         block_scores(parts, w, i, 1.0, scratch)
         true_value = labels_value(parts, w, i, parts.truth[start:stop], scratch)
-        current[i] = current_value(parts, dual, w, i, scratch) - true_value
+        current[i] = current_value(parts, marginals, w, i, scratch) - true_value
 
 
 @njit
-def accumulate(parts, dual, labels, lam, target, scratch):
+def accumulate(parts, marginals, labels, lam, target, scratch):
     """``target += sum_i (p_i / lam) F_i' (e(y_i) - point_i)``; the point is mu_i or ``labels``."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         truth = parts.truth[start:stop]
         kind = FW if labels.size == 0 else PAIRWISE
         minus = truth if labels.size == 0 else labels[start:stop]
-        build_direction(parts, dual, i, kind, truth, minus, scratch)
+        build_direction(parts, marginals, i, kind, truth, minus, scratch)
         apply_adjoint(parts, i, scratch)
         add_to_weights(parts, i, parts.weight[i] / lam, target, scratch)
 
 
 @njit
-def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
+def mix_labels(parts, marginals, corners, labels, gamma, scratch, counts):
     """One common Frank-Wolfe step of all blocks towards ``labels``; weights are left to the caller.
 
     Every block must have a free slot when corners are kept.
@@ -319,9 +358,9 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         target = labels[start:stop]
         p = parts.weight[i]
-        build_direction(parts, dual, i, FW, target, target, scratch)
-        move_marginals(parts, dual, i, gamma, scratch)
-        dual.loss[i] += gamma * (p * labels_loss(parts, i, target) - dual.loss[i])
+        build_direction(parts, marginals, i, FW, target, target, scratch)
+        move_marginals(parts, marginals, i, gamma, scratch)
+        marginals.loss[i] += gamma * (p * labels_loss(parts, i, target) - marginals.loss[i])
         if corners is not None:
             slot = _find_corner(corners.labels, corners.size[i], target, start, stop - start)
             if slot < 0:
@@ -334,32 +373,32 @@ def mix_labels(parts, dual, corners, labels, gamma, scratch, counts):
 
 
 @njit
-def set_to_truth(parts, dual):
+def set_to_truth(parts, marginals):
     """All mass of every block on its true output."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
-            dual.nodes[t, parts.truth[t]] = 1.0
-        add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, dual.tables[i])
+            marginals.nodes[t, parts.truth[t]] = 1.0
+        add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, marginals.tables[i])
 
 
 @njit
-def scale_to_truth(parts, dual, factor):
+def scale_to_truth(parts, marginals, factor):
     """``mu_i = factor * mu_i + (1 - factor) * e(y_i)`` for every block."""
     n_states = parts.cost.shape[1]
     for t in range(parts.truth.size):
         true = parts.truth[t]
-        if dual.nodes[t, true] == 1.0:
+        if marginals.nodes[t, true] == 1.0:
             continue
         for k in range(n_states):
-            dual.nodes[t, k] *= factor
-        dual.nodes[t, true] += 1.0 - factor
+            marginals.nodes[t, k] *= factor
+        marginals.nodes[t, true] += 1.0 - factor
     for i in range(parts.weight.size):
         truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
-        for a in range(dual.tables.shape[1]):
-            dual.tables[i, a] *= factor
-        add_pairs(parts.mix, parts, i, truth, 1.0 - factor, dual.tables[i])
-        dual.loss[i] *= factor
+        for a in range(marginals.tables.shape[1]):
+            marginals.tables[i, a] *= factor
+        add_pairs(parts.mix, parts, i, truth, 1.0 - factor, marginals.tables[i])
+        marginals.loss[i] *= factor
 
 
 @njit
@@ -391,24 +430,24 @@ def losses_of(parts, labels):
 
 
 @njit
-def marginals_of_corners(parts, dual, corners):
+def marginals_of_corners(parts, marginals, corners):
     """Rebuild marginals and losses from renormalised alphas: removes the drift of many steps."""
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         size = corners.size[i]
         corners.alpha[i, :size] /= corners.alpha[i, :size].sum()
-        dual.nodes[start:stop] = 0.0
-        dual.tables[i] = 0.0
-        dual.loss[i] = 0.0
+        marginals.nodes[start:stop] = 0.0
+        marginals.tables[i] = 0.0
+        marginals.loss[i] = 0.0
         for c in range(size):
             alpha = corners.alpha[i, c]
             if alpha == 0.0:
                 continue
-            dual.loss[i] += parts.weight[i] * alpha * corners.loss[i, c]
+            marginals.loss[i] += parts.weight[i] * alpha * corners.loss[i, c]
             for t in range(start, stop):
-                dual.nodes[t, corners.labels[t, c]] += alpha
+                marginals.nodes[t, corners.labels[t, c]] += alpha
             labels = corners.labels[start:stop, c]
-            add_pairs(parts.mix, parts, i, labels, alpha, dual.tables[i])
+            add_pairs(parts.mix, parts, i, labels, alpha, marginals.tables[i])
 
 
 # ---- primal baselines --------------------------------------------------------------------------
@@ -423,13 +462,14 @@ def _any_active(parts, i, scratch):
 
 
 @njit
-def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, scratch):
+def subgradient_visits(parts, marginals, order, first_visit, lam, target, moments, scratch):
     """Stochastic subgradient (lam > 0) or structured perceptron (lam = 0) steps.
 
     ``target`` accumulates the sum z of feature differences. Subgradient: ``w_k = z_k / (lam k)``
     after k steps of size 1/k, so its oracle is the argmax of ``z + lam k L``; perceptron: ``w = z``
     and no loss. ``moments`` gets sum_j j (z_j - z_{j-1}).
     """
+    oracle, step = scratch.oracle, scratch.step
     for m in range(order.size):
         i = order[m]
         visit = first_visit + m + 1
@@ -437,12 +477,13 @@ def subgradient_visits(parts, dual, order, first_visit, lam, target, moments, sc
         loss_weight = lam * (visit - 1)
         if lam > 0.0 and visit == 1:
             loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
-        block_scores(parts, target, i, loss_weight, scratch)
-        block_argmax(parts, target, i, loss_weight * parts.whole_cost, scratch)
-        truth, labels = parts.truth[start:stop], scratch.labels[: stop - start]
-        build_direction(parts, dual, i, PAIRWISE, truth, labels, scratch)
-        if _any_active(parts, i, scratch):
-            apply_adjoint(parts, i, scratch)
+        block_scores(parts, target, i, loss_weight, oracle)
+        whole_cost = loss_weight * parts.whole_cost
+        block_argmax(parts.exhaustive, parts, target, i, whole_cost, oracle)
+        truth = parts.truth[start:stop]
+        build_direction(parts, marginals, i, PAIRWISE, truth, oracle.labels, step)
+        if _any_active(parts, i, step):
+            apply_adjoint(parts, i, step)
             factor = parts.weight[i] * parts.weight.size
-            add_to_weights(parts, i, factor, target, scratch)
-            add_to_weights(parts, i, factor * visit, moments, scratch)
+            add_to_weights(parts, i, factor, target, step)
+            add_to_weights(parts, i, factor * visit, moments, step)

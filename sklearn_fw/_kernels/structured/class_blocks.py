@@ -92,9 +92,11 @@ def _add_to_rows(columns, data, start, stop, change, changed, n_changed, rows):
 
 
 @inner
-def _clip(columns, start, stop, dual):
-    """Project the coordinates that a block just moved onto the bounds."""
-    v, lower, upper, w = dual.v.rows, dual.lower.rows, dual.upper.rows, dual.w.rows
+def _clip(bounds, columns, start, stop, dual):
+    """Project the coordinates that a block just moved onto the bounds, where there are any."""
+    if bounds is None:
+        return
+    v, lower, upper, w = dual.v.rows, bounds.rows, dual.upper.rows, dual.w.rows
     for q in range(start, stop):
         a = columns[q]
         for k in range(v.shape[1]):
@@ -105,7 +107,8 @@ def _clip(columns, start, stop, dual):
 def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, position):
     """Visit blocks from ``position`` of the order on; returns where it stopped (see REASON)."""
     columns, data, indptr = single.columns, parts.data, parts.indptr
-    w, v, moments, nodes = dual.w.rows, dual.v.rows, dual.moments.rows, dual.nodes
+    w, v, moments = dual.w.rows, dual.v.rows, dual.moments.rows
+    nodes, losses = dual.marginals.nodes, dual.marginals.loss
     n_states = nodes.shape[1]
     scores, heap = np.empty(n_states), np.empty(n_states)
     target, change = np.empty(n_states), np.empty(n_states)
@@ -144,15 +147,14 @@ def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, posi
         if n_changed == 0:
             continue
         counts[EXACT_STEPS] += 1
-        loss_change = p * factor * loss - dual.loss[i]
-        dual.loss[i] += loss_change
+        loss_change = p * factor * loss - losses[i]
+        losses[i] += loss_change
         _add_to_rows(columns, data, start, stop, change, changed, n_changed, v)
         if moments.size > 0:
             lag = 0.5 * counts[VISITS] * (counts[VISITS] - 1.0)
             dual.loss_moment[0] += lag * loss_change
             change *= lag
             _add_to_rows(columns, data, start, stop, change, changed, n_changed, moments)
-        if dual.lower.rows.size > 0:
-            _clip(columns, start, stop, dual)
+        _clip(dual.lower, columns, start, stop, dual)
     counts[REASON] = DONE
     return order.size

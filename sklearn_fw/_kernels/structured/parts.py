@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import inlined, inner
 from ..common.vectors import dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
@@ -41,7 +41,9 @@ class Parts(NamedTuple):
     edge_table: np.ndarray  # (n_edges,) int64
     mix: object  # `EdgeMix` of all edges in place of edge_table; None where none is needed
     n_own: object  # (n_nodes,) states that a node has; None where all have n_states
-    exhaustive: bool  # the oracle tries all labellings (small graphs with cycles)
+    # None where the oracle passes messages and whole_cost is 0, else whether it tries all
+    # labellings (small graphs with cycles): numba compiles none of the code for the rest.
+    exhaustive: object
     truth: np.ndarray  # (n_nodes,) int32
     node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
     cost_row: np.ndarray  # (n_nodes,) int32 row of its costs
@@ -61,28 +63,40 @@ class Weights(NamedTuple):
     flat_tables: np.ndarray  # (n_tables * n_states^2,)
 
 
-class Dual(NamedTuple):
-    """Marginals of every block and the weights that they imply."""
+class Marginals(NamedTuple):
+    """The distribution of every block, as the marginals of its parts."""
 
     nodes: np.ndarray  # (n_nodes, n_states)
     tables: np.ndarray  # (n, n_tables * n_states^2), summed over edges of one kind
     loss: np.ndarray  # (n,) p_i times the expected loss
+
+
+class Dual(NamedTuple):
+    """Marginals of every block and the weights that they imply."""
+
+    marginals: Marginals
     v: Weights  # before clipping to the bounds
     w: Weights  # the very same arrays as v where there are no bounds
-    lower: Weights  # empty where there are no bounds
-    upper: Weights
+    lower: object  # `Weights`; None where there are no bounds
+    upper: object
     moments: Weights  # sum_j j (j - 1) / 2 (v_j - v_{j-1}); empty when not averaging
     loss_moment: np.ndarray  # (1,) the same for l
 
 
-class Scratch(NamedTuple):
-    """Working memory of one thread."""
+class OracleScratch(NamedTuple):
+    """Working memory of one thread for scores and the oracle."""
 
     scores: np.ndarray  # (longest, n_states)
     score_rows: np.ndarray  # the same memory as (most rows, n_columns)
     messages: np.ndarray  # (longest + 1, n_states)
     labels: np.ndarray  # (longest,) int32: the oracle's answer
-    away_labels: np.ndarray  # (longest,) int32
+    edge_numbers: np.ndarray  # (most edges,) 0, 1, 2, ...; empty without a mix
+    edge_tables: np.ndarray  # (most edges, n_states, n_states) tables of a mix
+
+
+class StepScratch(NamedTuple):
+    """The same for directions."""
+
     delta: np.ndarray  # (longest, n_states) direction of node marginals
     delta_rows: np.ndarray  # the same memory as (most rows, n_columns)
     delta_tables: np.ndarray  # (n_tables * n_states^2,)
@@ -91,15 +105,21 @@ class Scratch(NamedTuple):
     stamp: np.ndarray  # (most attributes,) clock value of the last use
     touched: np.ndarray  # (most attributes,) attributes with a nonzero row
     clock: np.ndarray  # (2,) clock, number of touched attributes
+
+
+class Scratch(NamedTuple):
+    """The same for visits; what a function takes no part of is compiled into it all the same."""
+
+    oracle: OracleScratch
+    step: StepScratch
+    away_labels: np.ndarray  # (longest,) int32
     values: np.ndarray  # (capacity,) H_i of each corner
-    edge_numbers: np.ndarray  # (most edges,) 0, 1, 2, ...; empty without a mix
-    edge_tables: np.ndarray  # (most edges, n_states, n_states) tables of a mix
 
 
 # ---- scores and values -------------------------------------------------------------------------
 
 
-@njit
+@inner
 def block_scores(parts, w, i, loss_weight, scratch):
     """``theta_i`` plus ``loss_weight`` times the node losses, into ``scratch.scores``."""
     n_states = parts.cost.shape[1]
@@ -167,7 +187,7 @@ def add_pairs(mix, parts, i, labels, factor, out):
             add_mixed_pair(mix, e, a, b, factor, n_states, out)
 
 
-@njit
+@inner
 def labels_value(parts, w, i, labels, scratch):
     """H_i of a labelling: score plus loss, from the scores of `block_scores`."""
     start = parts.node_start[i]
@@ -196,58 +216,73 @@ def labels_loss(parts, i, labels):
     return loss + parts.whole_cost if differs else loss
 
 
-@njit
-def current_value(parts, dual, w, i, scratch):
+@inner
+def current_value(parts, marginals, w, i, scratch):
     """Sum_y alpha_i(y) H_i(y) at the marginals of block i."""
     start = parts.node_start[i]
-    value = dot(dual.tables[i], w.flat_tables)
+    value = dot(marginals.tables[i], w.flat_tables)
     for t in range(parts.node_start[i + 1] - start):
-        value += dot(dual.nodes[start + t], scratch.scores[t])
+        value += dot(marginals.nodes[start + t], scratch.scores[t])
     if parts.whole_cost > 0.0:
-        value += dual.loss[i] / parts.weight[i]
+        value += marginals.loss[i] / parts.weight[i]
     return value
 
 
 @inner
-def block_argmax(parts, w, i, whole_cost, scratch):
+def block_argmax(exhaustive, parts, w, i, whole_cost, scratch):
     """The exact oracle: best labelling under `block_scores`, into ``scratch.labels``.
 
     Every labelling but the truth gets ``whole_cost`` on top. Returns the value.
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
-    n_nodes = stop - start
     edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
     edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
-    scores, labels = scratch.scores[:n_nodes], scratch.labels[:n_nodes]
-    if parts.exhaustive:
-        value = enumerate_argmax(scores, edges, edge_table, tables, labels)
-    else:
-        value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
-    if whole_cost == 0.0:
-        return value
+    scores, labels = scratch.scores[: stop - start], scratch.labels[: stop - start]
+    if exhaustive is None:
+        return tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
     truth = parts.truth[start:stop]
-    for t in range(n_nodes):
-        if labels[t] != truth[t]:
-            return value + whole_cost
+    if exhaustive:
+        return _any_argmax(scores, edges, edge_table, tables, whole_cost, truth, labels)
+    value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
+    if whole_cost == 0.0 or _differ(labels, truth):
+        return value + whole_cost
     # The truth has the best score: the cost may lift the second best above it.
-    if parts.exhaustive:
-        number = 0
-        for t in range(n_nodes):
-            number = number * scores.shape[1] + truth[t]
-        loss = value - enumerate_argmax(scores, edges, edge_table, tables, labels, number)
-    else:
-        loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
+    loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
     if loss < whole_cost:
         return value - loss + whole_cost
     labels[:] = truth
     return value
 
 
+@inner
+def _any_argmax(scores, edges, edge_table, tables, whole_cost, truth, labels):
+    """The same by trying all labellings of any graph."""
+    value = enumerate_argmax(scores, edges, edge_table, tables, labels, -1)
+    if whole_cost == 0.0 or _differ(labels, truth):
+        return value + whole_cost
+    number = 0
+    for t in range(truth.size):
+        number = number * scores.shape[1] + truth[t]
+    second = enumerate_argmax(scores, edges, edge_table, tables, labels, number)
+    if value - second < whole_cost:
+        return second + whole_cost
+    labels[:] = truth
+    return value
+
+
+@inner
+def _differ(labels, truth):
+    for t in range(truth.size):
+        if labels[t] != truth[t]:
+            return True
+    return False
+
+
 # ---- directions --------------------------------------------------------------------------------
 
 
 @inner
-def build_direction(parts, dual, i, kind, plus, minus, scratch):
+def build_direction(parts, marginals, i, kind, plus, minus, scratch):
     """Direction of marginals: FW ``plus - mu``, PAIRWISE ``plus - minus``, AWAY ``mu - minus``."""
     n_states = parts.cost.shape[1]
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -260,12 +295,12 @@ def build_direction(parts, dual, i, kind, plus, minus, scratch):
         if kind == PAIRWISE:
             still = plus[t] == minus[t]
         elif kind == FW:
-            still = dual.nodes[start + t, plus[t]] == 1.0
+            still = marginals.nodes[start + t, plus[t]] == 1.0
         else:
-            still = dual.nodes[start + t, minus[t]] == 1.0
+            still = marginals.nodes[start + t, minus[t]] == 1.0
         if still and nodes_per_row == 1:
             continue
-        delta, mass = scratch.delta[t], dual.nodes[start + t]
+        delta, mass = scratch.delta[t], marginals.nodes[start + t]
         factor = 0.0 if still else sign
         for k in range(n_states):
             delta[k] = factor * mass[k]
@@ -275,7 +310,7 @@ def build_direction(parts, dual, i, kind, plus, minus, scratch):
                 delta[plus[t]] += 1.0
             if kind != FW:
                 delta[minus[t]] -= 1.0
-    delta, mass = scratch.delta_tables, dual.tables[i]
+    delta, mass = scratch.delta_tables, marginals.tables[i]
     for a in range(delta.size):
         delta[a] = sign * mass[a]
     if kind != AWAY:
@@ -338,9 +373,11 @@ def clip_row(v, lower, upper, w):
 
 
 @inner
-def clip_weights(parts, dual, i, scratch):
-    """Project the coordinates that block i just moved onto the bounds."""
-    v, lower, upper, w = dual.v, dual.lower, dual.upper, dual.w
+def clip_weights(lower, parts, dual, i, scratch):
+    """Project the coordinates that block i just moved onto the bounds, where there are any."""
+    if lower is None:
+        return
+    v, upper, w = dual.v, dual.upper, dual.w
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
     for m in range(scratch.clock[1]):
         a = attributes[scratch.touched[m]]
@@ -349,31 +386,30 @@ def clip_weights(parts, dual, i, scratch):
 
 
 @inner
-def move_marginals(parts, dual, i, gamma, scratch):
+def move_marginals(parts, marginals, i, gamma, scratch):
     """``mu_i += gamma * delta``."""
     n_states = parts.cost.shape[1]
     start = parts.node_start[i]
     nodes_per_row = parts.n_columns // n_states
     for t in range(parts.node_start[i + 1] - start):
         if scratch.active[t // nodes_per_row]:
-            mass, delta = dual.nodes[start + t], scratch.delta[t]
+            mass, delta = marginals.nodes[start + t], scratch.delta[t]
             for k in range(n_states):
                 mass[k] += gamma * delta[k]
-    mass, delta = dual.tables[i], scratch.delta_tables
+    mass, delta = marginals.tables[i], scratch.delta_tables
     for a in range(mass.size):
         mass[a] += gamma * delta[a]
 
 
-@inner
+@inlined
 def take_step(parts, dual, i, lam, gamma, loss_change, visit, scratch):
     """Move block i by ``gamma`` along the direction in ``scratch`` (adjoint already applied)."""
-    move_marginals(parts, dual, i, gamma, scratch)
-    dual.loss[i] += gamma * loss_change
+    move_marginals(parts, dual.marginals, i, gamma, scratch)
+    dual.marginals.loss[i] += gamma * loss_change
     factor = -gamma * parts.weight[i] / lam
     add_to_weights(parts, i, factor, dual.v, scratch)
     if dual.moments.rows.size > 0:
         lag = 0.5 * visit * (visit - 1.0)
         add_to_weights(parts, i, lag * factor, dual.moments, scratch)
         dual.loss_moment[0] += lag * gamma * loss_change
-    if dual.lower.rows.size > 0:
-        clip_weights(parts, dual, i, scratch)
+    clip_weights(dual.lower, parts, dual, i, scratch)

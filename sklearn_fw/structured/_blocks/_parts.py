@@ -8,11 +8,11 @@ from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS, WORSE
 from ..._kernels.structured.parts import (
     Dual,
+    Marginals,
+    OracleScratch,
     Scratch,
+    StepScratch,
     Weights,
-    block_scores,
-    current_value,
-    labels_value,
 )
 from ..._threads import chunks, n_threads, parallel
 from ...inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
@@ -53,14 +53,16 @@ class PartBlocks(Blocks):
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = _mean_square(parts)
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
-        self._parts = parts._replace(exhaustive=type(oracle) is Enumeration and few)
+        exhaustive = type(oracle) is Enumeration and few
+        plain = not exhaustive and parts.whole_cost == 0.0
+        self._parts = parts._replace(exhaustive=None if plain else exhaustive)
         self._n_jobs = n_jobs
         self.singles = None  # what exact steps want to know, once they are asked for
         self._graph = Graph(
             parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
         )
         self.oracle = oracle
-        self.is_compiled = type(oracle) in COMPILED or self._parts.exhaustive
+        self.is_compiled = type(oracle) in COMPILED or exhaustive
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
         plain = of_one_node and parts.n_own is None and parts.whole_cost == 0.0
         self.single = plain and self.is_compiled
@@ -78,8 +80,8 @@ class PartBlocks(Blocks):
     def _reset(self, capacity):
         parts = self._parts
         n_nodes, n_states = len(parts.truth), parts.cost.shape[1]
-        self._nodes = np.zeros((n_nodes, n_states))
-        self._tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
+        tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
+        self.marginals = Marginals(np.zeros((n_nodes, n_states)), tables, self.loss)
         dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
         if capacity:
             labels = np.zeros((n_nodes, capacity), dtype)
@@ -91,16 +93,16 @@ class PartBlocks(Blocks):
             self._corners = None
         self._answers = (*np.empty((2, self.n_blocks)), np.empty(n_nodes, np.int32))
         self._bind()
-        kernels.set_to_truth(parts, self._dual)
+        kernels.set_to_truth(parts, self.marginals)
 
     def _bind(self):
         """Rebuild the views that kernels take after arrays were replaced."""
         v = self._view(self.v)
-        w = self._view(self.w) if self.bounded else v
-        self._dual = Dual(
-            self._nodes, self._tables, self.loss, v, w, self._view(self.lower),
-            self._view(self.upper), self._view(self.moments), self.loss_moment,
-        )  # fmt: skip
+        w, lower, upper = v, None, None
+        if self.bounded:
+            w, lower, upper = map(self._view, (self.w, self.lower, self.upper))
+        moments = self._view(self.moments)
+        self._dual = Dual(self.marginals, v, w, lower, upper, moments, self.loss_moment)
         self._scratch = self._make_scratch()
 
     def _view(self, flat):
@@ -119,12 +121,15 @@ class PartBlocks(Blocks):
         mixed = parts.mix is not None
         n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
-        return Scratch(
+        oracle = OracleScratch(
             scores=scores,
             score_rows=scores.reshape(n_rows, parts.n_columns),
             messages=np.zeros((n_nodes + 1, n_states)),
             labels=np.zeros(n_nodes, np.int32),
-            away_labels=np.zeros(n_nodes, np.int32),
+            edge_numbers=np.arange(n_edges),
+            edge_tables=np.zeros((n_edges, n_states, n_states)),
+        )
+        step = StepScratch(
             delta=delta,
             delta_rows=delta.reshape(n_rows, parts.n_columns),
             delta_tables=np.zeros(parts.n_tables * n_states**2),
@@ -133,10 +138,9 @@ class PartBlocks(Blocks):
             stamp=np.zeros(n_attributes, np.int64),
             touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
-            values=np.zeros(self._corners.alpha.shape[1] if self.explicit else 0),
-            edge_numbers=np.arange(n_edges),
-            edge_tables=np.zeros((n_edges, n_states, n_states)),
         )
+        values = np.zeros(self._corners.alpha.shape[1] if self.explicit else 0)
+        return Scratch(oracle, step, away_labels=np.zeros(n_nodes, np.int32), values=values)
 
     def grow(self):
         """Room for a fifth more corners per block."""
@@ -167,8 +171,8 @@ class PartBlocks(Blocks):
         if self.is_compiled:
             hinge, current, labels = self._answers
             kernels.sweep(
-                self._parts, self._dual, view, loss_weight, i, i + 1, self._scratch, hinge,
-                current, labels,
+                self._parts, self.marginals, view, loss_weight, i, i + 1, self._scratch.oracle,
+                hinge, current, labels,
             )  # fmt: skip
             value, slack, found = hinge[i], 0.0, labels[here].copy()
         else:
@@ -206,7 +210,7 @@ class PartBlocks(Blocks):
         """``out += factor psi_i``; see `Blocks.add_to`."""
         truth = self._marginals_of_labels(i, self._parts.truth[self._nodes_of(i)])
         delta = (a - b for a, b in zip(truth, self._end(i, end)[0], strict=True))
-        primitives.add_to(self._parts, i, *delta, factor, self._view(out), self._scratch)
+        primitives.add_to(self._parts, i, *delta, factor, self._view(out), self._scratch.step)
 
     def values(self, i):
         """H_i of the distribution of block i at ``w``, and of its corners."""
@@ -224,14 +228,14 @@ class PartBlocks(Blocks):
         """The `Direction` from ``tail`` to ``head``."""
         (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
         delta = tuple(a - b for a, b in zip(plus, minus, strict=True))
-        square = primitives.square(self._parts, i, *delta, self._scratch)
+        square = primitives.square(self._parts, i, *delta, self._scratch.step)
         return Direction(square, loss_plus - loss_minus, delta)
 
     def move(self, i, direction, gamma):
         """Move block i along a direction."""
         primitives.move(
             self._parts, self._dual, i, *direction.delta, self.lam, gamma,
-            self.weight[i] * direction.loss, self.counts[VISITS], self._scratch,
+            self.weight[i] * direction.loss, self.counts[VISITS], self._scratch.step,
         )  # fmt: skip
 
     def _nodes_of(self, i):
@@ -251,7 +255,7 @@ class PartBlocks(Blocks):
     def _end(self, i, end):
         """Marginals of a point of block i, and its loss."""
         if end is None:
-            point = self._nodes[self._nodes_of(i)], self._tables[i]
+            point = self.marginals.nodes[self._nodes_of(i)], self.marginals.tables[i]
             return point, self.loss[i] / self.weight[i]
         if isinstance(end, Answer):
             return self._marginals_of_labels(i, end.corner), end.loss
@@ -262,7 +266,7 @@ class PartBlocks(Blocks):
 
     def _marginals_of_labels(self, i, labels):
         parts, n_states = self._parts, self._parts.cost.shape[1]
-        nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self._tables.shape[1])
+        nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self.marginals.tables.shape[1])
         labels = np.ascontiguousarray(labels, dtype=np.int32)
         primitives.corner(parts, i, labels, nodes, tables)
         return nodes, tables
@@ -272,15 +276,14 @@ class PartBlocks(Blocks):
 
         The last two are values of H_i plus the score of the truth.
         """
-        truth, scratch = parts.truth[self._nodes_of(i)], self._scratch
-        block_scores(parts, view, i, loss_weight, scratch)
-        true_value = labels_value(parts, view, i, truth, scratch)
-        current = current_value(parts, self._dual, view, i, scratch)
+        true_value, current = primitives.scores(
+            parts, self.marginals, view, i, loss_weight, self._scratch.oracle
+        )
         return self._scores_at_hand(i, view), true_value, current
 
     def _scores_at_hand(self, i, view):
         here, n_own = self._nodes_of(i), self._parts.n_own
-        unary = self._scratch.scores[: here.stop - here.start]
+        unary = self._scratch.oracle.scores[: here.stop - here.start]
         if n_own is not None:  # forbidden is what compiled passes give a very low score
             unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
         return self._graph.scores(i, unary, view.tables)
@@ -320,8 +323,8 @@ class PartBlocks(Blocks):
 
         def run(first, last):
             kernels.sweep(
-                parts, self._dual, view, loss_weight, first, last, self._make_scratch(), hinge,
-                current, labels,
+                parts, self.marginals, view, loss_weight, first, last,
+                self._make_scratch().oracle, hinge, current, labels,
             )  # fmt: skip
 
         self._share(run)
@@ -358,7 +361,9 @@ class PartBlocks(Blocks):
     def currents(self):
         """``current`` of a sweep at the iterate."""
         current = np.empty(self.n_blocks)
-        kernels.current_values(self._parts, self._dual, self._dual.w, self._scratch, current)
+        kernels.current_values(
+            self._parts, self.marginals, self._dual.w, self._scratch.oracle, current
+        )
         return current
 
     # ---- all blocks at once ----------------------------------------------------------------------
@@ -366,7 +371,7 @@ class PartBlocks(Blocks):
     def refresh(self):
         """Recompute v, w and l from the marginals (from the alphas where they are complete)."""
         if self.explicit and not self.counts[EVICTED]:
-            kernels.marginals_of_corners(self._parts, self._dual, self._corners)
+            kernels.marginals_of_corners(self._parts, self.marginals, self._corners)
         self.v[:] = 0.0
         self._add_weights_of(np.empty(0, np.int32), self.v)
         if self.bounded:
@@ -374,8 +379,9 @@ class PartBlocks(Blocks):
 
     def _add_weights_of(self, labels, target):
         kernels.accumulate(
-            self._parts, self._dual, labels, self.lam, self._view(target), self._make_scratch()
-        )
+            self._parts, self.marginals, labels, self.lam, self._view(target),
+            self._make_scratch().step,
+        )  # fmt: skip
         return target
 
     def corner_of(self, answers):
@@ -390,12 +396,13 @@ class PartBlocks(Blocks):
             while self._corners.size.max() >= self._corners.alpha.shape[1]:
                 self.grow()
         kernels.mix_labels(
-            self._parts, self._dual, self._corners, answers, gamma, self._scratch, self.counts
-        )
+            self._parts, self.marginals, self._corners, answers, gamma, self._scratch.step,
+            self.counts,
+        )  # fmt: skip
 
     def scale(self, factor):
         """Multiply the mass off the truth by ``factor``."""
-        kernels.scale_to_truth(self._parts, self._dual, factor)
+        kernels.scale_to_truth(self._parts, self.marginals, factor)
         if self.explicit:
             while self._corners.size.max() >= self._corners.alpha.shape[1]:
                 self.grow()
@@ -408,8 +415,8 @@ class PartBlocks(Blocks):
         corners = self._corners if self.explicit and not self.counts[EVICTED] else None
         return {
             "meaning": self._meaning(),
-            "nodes": self._nodes.copy(),
-            "tables": self._tables.copy(),
+            "nodes": self.marginals.nodes.copy(),
+            "tables": self.marginals.tables.copy(),
             "loss": self.loss / self.weight,
             "lam": self.lam,
             "corners": None if corners is None else tuple(a.copy() for a in corners),
@@ -439,8 +446,8 @@ class PartBlocks(Blocks):
                     "kept them: use the same solver, or set warm_start=False"
                 )
             self._corners = kernels.Corners(*(a.copy() for a in exported["corners"]))
-        self._nodes[:] = exported["nodes"]
-        self._tables[:] = exported["tables"]
+        self.marginals.nodes[:] = exported["nodes"]
+        self.marginals.tables[:] = exported["tables"]
         self.loss[:] = exported["loss"] * self.weight
         self._bind()
         self.refresh()
@@ -461,7 +468,7 @@ class PartBlocks(Blocks):
 
     def _dual_coef_of_classes(self):
         """Marginals of single nodes are alphas."""
-        return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self._nodes]
+        return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
 
 
 def _mean_square(parts):

@@ -41,12 +41,7 @@ def polytopes_of(blocks):
             "solver 'extragradient' needs one table of weights for each edge and nodes of one "
             "kind: take another solver, such as 'bcfw'"
         )
-    dual = blocks._dual
-    own = dual._replace(
-        nodes=np.zeros_like(dual.nodes),
-        tables=np.zeros_like(dual.tables),
-        loss=np.zeros_like(dual.loss),
-    )
+    own = type(blocks.marginals)(*map(np.zeros_like, blocks.marginals))
     return PartPolytopes(
         blocks._parts, own, blocks._graph, blocks.oracle.argmax, view=blocks._view,
         make_scratch=blocks._make_scratch, share=blocks._share,
@@ -63,8 +58,8 @@ class PartPolytopes:
     ----------
     parts : _kernels.structured.parts.Parts
         Training set.
-    dual : _kernels.structured.parts.Dual
-        With ``nodes``, ``tables`` and ``loss`` to work on.
+    marginals : _kernels.structured.parts.Marginals
+        Arrays to work on.
     graph : Graph
         Edges.
     argmax : callable
@@ -77,11 +72,13 @@ class PartPolytopes:
     Node marginals and counts of pairs determine features and loss, so nothing is lost by summing.
     """
 
-    def __init__(self, parts, dual, graph, argmax, *, view, make_scratch, share):
-        self._parts, self._dual, self._graph, self._argmax = parts, dual, graph, argmax
+    def __init__(self, parts, marginals, graph, argmax, *, view, make_scratch, share):
+        self._parts, self._marginals = parts, marginals
+        self._graph, self._argmax = graph, argmax
         self._view, self._make_scratch, self._share = view, make_scratch, share
-        self.weight, self.n_weights = parts.weight, dual.v.rows.size + dual.v.flat_tables.size
-        self.size = dual.nodes.size + dual.tables.size
+        n_pairs = parts.n_tables * parts.cost.shape[1] ** 2
+        self.weight, self.n_weights = parts.weight, parts.n_attributes * parts.n_columns + n_pairs
+        self.size = marginals.nodes.size + marginals.tables.size
         self.n_calls = 0
         self._lengths = np.diff(parts.node_start)
         one_hot = parts.edge_table[:, None] == np.arange(parts.n_tables)
@@ -103,9 +100,9 @@ class PartPolytopes:
 
     def scores(self, w, s):
         """``F_i' w + s c_i`` as a flat vector."""
-        out = np.empty_like(self._dual.nodes)
+        out = np.empty_like(self._marginals.nodes)
         view = self._score_nodes(w, s, out)
-        tables = np.broadcast_to(view.flat_tables, self._dual.tables.shape)
+        tables = np.broadcast_to(view.flat_tables, self._marginals.tables.shape)
         return np.concatenate([out.ravel(), tables.ravel()])
 
     def _score_nodes(self, w, s, out):
@@ -114,28 +111,28 @@ class PartPolytopes:
         view = self._view(np.ascontiguousarray(w))
         self._share(
             lambda first, last: node_scores(
-                self._parts, view, float(s), first, last, self._make_scratch(), out
+                self._parts, view, float(s), first, last, self._make_scratch().oracle, out
             )
         )
         return view
 
     def hand_over(self, blocks, z):
         """Make a point the distributions of blocks."""
-        set_marginals(self._parts, blocks._dual, z)
+        set_marginals(self._parts, blocks.marginals, z)
         blocks.refresh()
 
     def describe(self, z):
         """Psi and l of a flat vector."""
-        set_marginals(self._parts, self._dual, z)
-        return self._psi(), float(self._dual.loss.sum())
+        set_marginals(self._parts, self._marginals, z)
+        return self._psi(), float(self._marginals.loss.sum())
 
     def _psi(self):
         from ..._kernels.structured.blocks import accumulate
 
         psi = np.zeros(self.n_weights)
         accumulate(
-            self._parts, self._dual, np.empty(0, np.int32), 1.0, self._view(psi),
-            self._make_scratch(),
+            self._parts, self._marginals, np.empty(0, np.int32), 1.0, self._view(psi),
+            self._make_scratch().step,
         )  # fmt: skip
         return psi
 
@@ -145,22 +142,22 @@ class PartPolytopes:
         """The point of marginals of potentials."""
         from ..._kernels.structured.block_gibbs import node_losses, set_to_gibbs
 
-        parts, dual, values = self._parts, self._dual, np.empty(len(self.weight))
+        parts, here, values = self._parts, self._marginals, np.empty(len(self.weight))
         if potentials.array is None:
-            view = self._score_nodes(potentials.w, potentials.s, dual.nodes)
+            view = self._score_nodes(potentials.w, potentials.s, here.nodes)
         else:
             view = self._view(np.ascontiguousarray(potentials.w))
-            dual.nodes[:] = potentials.array[: dual.nodes.size].reshape(dual.nodes.shape)
+            here.nodes[:] = potentials.array[: here.nodes.size].reshape(here.nodes.shape)
 
         def run(first, last):
-            set_to_gibbs(parts, dual, view.tables, first, last, values)
-            node_losses(parts, dual.nodes, first, last, dual.loss)
+            set_to_gibbs(parts, here, view.tables, first, last, values)
+            node_losses(parts, here.nodes, first, last, here.loss)
 
         self._share(run)
         self.n_calls += len(self.weight)
-        z = np.concatenate([dual.nodes.ravel(), dual.tables.ravel()]) if stored else None
+        z = np.concatenate([here.nodes.ravel(), here.tables.ravel()]) if stored else None
         log_partition = float(self.weight @ values)
-        return Point(self._psi(), float(dual.loss.sum()), z, potentials, log_partition)
+        return Point(self._psi(), float(here.loss.sum()), z, potentials, log_partition)
 
     def radii(self, norm):
         """Half the largest distance of the features of two outputs, or a bound on it.
@@ -199,19 +196,19 @@ class PartPolytopes:
         """The truth."""
         from ..._kernels.structured.blocks import set_to_truth
 
-        self._dual.nodes[:], self._dual.tables[:] = 0.0, 0.0
-        set_to_truth(self._parts, self._dual)
-        return np.concatenate([self._dual.nodes.ravel(), self._dual.tables.ravel()])
+        self._marginals.nodes[:], self._marginals.tables[:] = 0.0, 0.0
+        set_to_truth(self._parts, self._marginals)
+        return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
-        n_states, n_entries = self._parts.cost.shape[1], self._dual.tables.shape[1]
+        n_states, n_entries = self._parts.cost.shape[1], self._marginals.tables.shape[1]
         nodes = np.repeat(self.weight, self._lengths * n_states)
         return np.concatenate([nodes, np.repeat(self.weight, n_entries)])
 
     def project(self, p, accuracy):
         """Nearest marginals."""
-        n_states, cut = self._parts.cost.shape[1], self._dual.nodes.size
+        n_states, cut = self._parts.cost.shape[1], self._marginals.nodes.size
         if self._parts.n_tables == 0:  # nodes are independent
             self.n_calls += len(self.weight)
             return project_simplex(p.reshape(-1, n_states)).ravel()
@@ -260,11 +257,11 @@ class _Corners:
         return self.polytopes.best_corner(self.i, -gradient)
 
 
-def set_marginals(parts, dual, z):
-    """Put a flat vector of `PartPolytopes`, and its losses, into the arrays of a `Dual`."""
+def set_marginals(parts, marginals, z):
+    """Put a flat vector of `PartPolytopes`, and its losses, into the `Marginals`."""
     from ..._kernels.structured.block_gibbs import node_losses
 
-    cut = dual.nodes.size
-    dual.nodes[:] = z[:cut].reshape(dual.nodes.shape)
-    dual.tables[:] = z[cut:].reshape(dual.tables.shape)
-    node_losses(parts, dual.nodes, 0, len(parts.weight), dual.loss)
+    cut = marginals.nodes.size
+    marginals.nodes[:] = z[:cut].reshape(marginals.nodes.shape)
+    marginals.tables[:] = z[cut:].reshape(marginals.tables.shape)
+    node_losses(parts, marginals.nodes, 0, len(parts.weight), marginals.loss)

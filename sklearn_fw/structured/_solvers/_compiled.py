@@ -59,7 +59,7 @@ def _run_exact(blocks, rules, order, uniforms, position):
         blocks.singles = class_blocks.Single(
             np.empty(len(parts.data), np.int64), np.empty(blocks.n_blocks)
         )
-        class_blocks.number_columns(parts, blocks._scratch, blocks.singles)
+        class_blocks.number_columns(parts, blocks._scratch.step, blocks.singles)
     return class_blocks.exact_visits(
         parts, blocks._dual, blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
         position,
@@ -75,15 +75,11 @@ def _run_oracle(blocks, rules, order, uniforms, position):
         if i < 0 or (corners is not None and table_is_full(corners, i, rules)):
             counts[REASON] = NO_GAP if i < 0 else TABLE_FULL
             return k
-        slot, current = kernels.begin_visit(parts, dual, corners, gaps, rules, i, scratch, counts)
-        value = 0.0
+        slot, current = kernels.begin(parts, dual, corners, gaps, rules, i, scratch, counts)
         if slot < 0:
             labels = blocks.ask_at_scores(i)
-            scratch.labels[: len(labels)] = labels
-            value = kernels.check_answer(parts, dual, i, scratch, counts)
-        kernels.finish_visit(
-            parts, dual, corners, gaps, rules, i, slot, value, current, scratch, counts
-        )
+            scratch.oracle.labels[: len(labels)] = labels
+        kernels.finish(parts, dual, corners, gaps, rules, i, slot, current, scratch, counts)
     counts[REASON] = DONE
     return len(order)
 
@@ -96,7 +92,7 @@ def subgradient_visits_of_parts(blocks, order, visits, lam, target, moments):
     """A pass in one call."""
     blocks.counts[CALLS] += len(order)
     kernels.subgradient_visits(
-        blocks._parts, blocks._dual, order, visits, lam, blocks._view(target),
+        blocks._parts, blocks.marginals, order, visits, lam, blocks._view(target),
         blocks._view(moments), blocks._scratch,
     )  # fmt: skip
 
