@@ -60,8 +60,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : PairwiseMRF, path or array-like of shape (n_samples, n_variables)
-            A random field; the path of a UAI file; or a table of states 0, 1, ... whose rows are
-            observations, from which potentials are learned. NaN marks missing entries.
+            A random field (of a subclass, its numbers); the path of a UAI file; or a table of
+            states 0, 1, ... whose rows are observations, from which potentials are learned. NaN
+            marks missing entries.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -125,7 +126,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
                 raise ValueError("sample_weight weighs the rows of a table; X is a random field")
             self.n_features_in_ = X.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
-            return X, None
+            return X._plain(), None  # a field is data: nobody asks the code of a subclass
         X = check_data(self, X, ensure_all_finite="allow-nan")
         learned = self._part("learner").learn(X, sample_weight)
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None

@@ -183,6 +183,14 @@ class PairwiseMRF(Conditioning, OtherForms):
             f"n_states={states})"
         )
 
+    def _plain(self):
+        """This field without the methods that a subclass overrides."""
+        if type(self) is PairwiseMRF:
+            return self
+        plain = object.__new__(PairwiseMRF)
+        vars(plain).update(vars(self))
+        return plain
+
     # ---- labellings ----------------------------------------------------------------------------
 
     def parts(self, X):

@@ -296,8 +296,7 @@ def entries():
                 "huber", penalty=OBJECTS[0](), random_state=0)]},
         ),
         *function(
-            RegularizationPathCV,
-    cross_validate_path,
+            cross_validate_path,
             lambda: {
                 "estimator": AsagaClassifier(l1_ratio=0.5, random_state=0), "X": rows(),
                 "y": two_classes(), "sample_weight": weights(), "groups": groups(),

@@ -168,7 +168,7 @@ def test_function_and_estimators_are_one():
 
 def test_search_has_what_its_estimator_has():
     X, y = load_iris(return_X_y=True)
-    linear = AsagaClassifier(max_iter=1000, random_state=0)
+    linear = AsagaClassifier(tol=1e-3, max_iter=1000, random_state=0)
     search = RegularizationPathCV(linear, path_options={"Cs": [0.1, 1.0]}, cv=3).fit(X, y)
     assert search.n_features_in_ == 4
     np.testing.assert_array_equal(search.classes_, [0, 1, 2])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
-from sklearn_fw._kernels.incremental.incremental.lagged import repeat
 
 from _linear_referees import LOSSES, SlowSaga, minimize_linear
 from sklearn_fw._kernels._jit import njit
+from sklearn_fw._kernels.incremental.lagged import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim._incremental._engines import (
     BlockEngine,

@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize, scale
 from _clustered import clustered
 from _linear_referees import LOSSES, minimize_linear
 from sklearn_fw._kernels._jit import njit
-from sklearn_fw._kernels.incremental.incremental import memory as kernels
+from sklearn_fw._kernels.incremental import memory as kernels
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import solve

@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 
 from _mrf_referees import brute_force, labellings, random_mrf
-from sklearn_fw.random_fields import PairwiseMRF
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    LoopyBPMarginals,
+    MeanFieldMarginals,
+    PairwiseMRF,
+    PerturbAndMAPMarginals,
+    TRBPMarginals,
+    TRWMarginals,
+)
 
 
 def test_parts_are_canonical():
@@ -210,3 +218,21 @@ def test_forbidden_observation_is_refused():
         none_left.condition({0: 0})
     with pytest.raises(ValueError, match="finite potentials"):
         mrf.to_ising()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ExactMarginals(), LoopyBPMarginals(), TRBPMarginals(), TRWMarginals(),
+        MeanFieldMarginals(random_state=0), PerturbAndMAPMarginals(n_samples=4, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)  # fmt: skip
+def test_estimators_do_not_ask_the_code_of_a_subclass(estimator, rng):
+    plain = random_mrf(rng)
+    public = [name for name in dir(PairwiseMRF) if not name.startswith("_")]
+    wrong = {n: lambda *_: None for n in public if callable(getattr(PairwiseMRF, n))}
+    field = type("Field", (PairwiseMRF,), wrong)(plain.unary, plain.edges, plain.pairwise)
+    expected = estimator.fit(plain).marginals_
+    np.testing.assert_array_equal(estimator.fit(field).marginals_, expected)
+    estimator.predict()

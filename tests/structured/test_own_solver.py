@@ -127,7 +127,7 @@ def test_every_solver_takes_every_oracle_and_model(solver):
     np.testing.assert_allclose(runs[1].coef_, runs[0].coef_, rtol=1e-7, atol=1e-9)
     if solver != "extragradient":  # which needs more of a model than four methods
         X, y = candidates()
-        svm = StructuredSVM(EnumeratedModel(), solver=solver, C=1.0, max_iter=3, tol=0.0)
+        svm = StructuredSVM(EnumeratedModel(), solver=solver, max_iter=3, tol=0.0)
         assert np.all(np.isfinite(svm.fit(X, y).coef_))
 
 

@@ -183,7 +183,7 @@ def test_oracle_for_another_graph():
         StructuredSVM(MultilabelModel("full"), oracle="tree").fit(X, y)
     X, y = make_multilabel_classification(n_samples=4, n_classes=25, random_state=0)
     with pytest.raises(ValueError, match="25 nodes have more than max_labelings=1000000"):
-        StructuredSVM(MultilabelModel("full")).fit(X, y)
+        StructuredSVM(MultilabelModel("full"), oracle="enumeration").fit(X, y)
 
 
 # ---- bad data ------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class HullProjection(Minimisation):
         # No progress means that rounding decides which atoms stay.
         self.is_stuck = not self.value < before
         forgiven = self.rounding_share * np.abs(self.iterate.direction(FW)).sum()
-        return row | {"dual_gap": max(self.dual_gap - forgiven, 0.0)}
+        return row | {"dual_gap": max(self.gap - forgiven, 0.0)}
 
     def advance(self):
         """Take the answer in, and move to the nearest mean."""

@@ -236,14 +236,17 @@ class PartPolytopes:
         tables = s[cut:].reshape(parts.n_tables, n_states, n_states)
         first, n_edges = parts.edge_start[i], parts.edge_stop[i] - parts.edge_start[i]
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
-        labels = np.asarray(self._argmax(scores)[0])
+        labels, _, bound = self._argmax(scores)
+        labels = np.asarray(labels)
         edges = parts.edges[first : first + n_edges]
         kinds = parts.edge_table[first : first + n_edges]
         pairs = (kinds * n_states + labels[edges[:, 0]]) * n_states + labels[edges[:, 1]]
         places, counts = np.unique(cut + pairs, return_counts=True)
         ones = np.arange(length) * n_states + labels
         values = np.append(np.ones(length), counts)
-        return SparseAtom(s.size, np.append(ones, places), values)
+        atom = SparseAtom(s.size, np.append(ones, places), values)
+        atom.bound = -bound
+        return atom
 
 
 class _Corners:

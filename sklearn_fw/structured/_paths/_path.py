@@ -346,10 +346,12 @@ class _Trusting:
 
     def step(self):
         """A pass, unless the known gaps are small enough already."""
+        from .._solvers._visits import visit_blocks
+
         if np.isinf(self.known):
             n = self.blocks.n_blocks
             order = self.method.rng.permutation(n)
-            self.blocks.visit(order, np.zeros(n), self.method.rules)
+            visit_blocks(self.blocks, order, np.zeros(n), self.method.rules)
         elif self.known > self.tol:
             self.method.run_pass()
         return {"dual_gap": self.known}
