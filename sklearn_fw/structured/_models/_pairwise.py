@@ -138,8 +138,8 @@ class PairwiseModel(StructuredModel):
         Returns
         -------
         oracle : object
-            `TreeMaxProduct` for forests, `Enumeration` of few labellings, `Elimination`, or else
-            `BestOf`.
+            `Viterbi` for chains, `TreeMaxProduct` for other forests, `Enumeration` of few
+            labellings, `Elimination`, or else `BestOf`.
         """
         return self._natural
 
