@@ -173,7 +173,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
-    workers of a grid search. Runs are reproducible bit by bit for a given ``random_state``.
+    workers of a grid search. Features of type float32 stay so, all others become float64. Runs are
+    reproducible bit by bit for a given ``random_state``.
 
     References
     ----------

@@ -1,5 +1,7 @@
 """Compiled passes against the plain ones that they stand for, visit by visit."""
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 
@@ -40,8 +42,9 @@ def assert_same_state(compiled, plain):
     compared = np.ones(block_rules.N_COUNTS, dtype=bool)
     compared[block_rules.MISSED_LOCAL : block_rules.DROPS + 1] = False
     np.testing.assert_array_equal(plain.counts[compared], compiled.counts[compared])
-    for name in ("v", "w", "loss", "moments", "loss_moment", "_nodes", "_tables"):
-        np.testing.assert_allclose(getattr(plain, name), getattr(compiled, name), **CLOSE)
+    for name in ("v", "w", "loss", "moments", "loss_moment", "marginals.nodes", "marginals.tables"):
+        of = attrgetter(name)
+        np.testing.assert_allclose(of(plain), of(compiled), **CLOSE)
     np.testing.assert_allclose(plain.gaps.value, compiled.gaps.value, **CLOSE)
     for one, other in zip(compiled.dual_coef() or [], plain.dual_coef() or [], strict=True):
         assert list(one) == list(other)  # slot by slot
@@ -50,7 +53,7 @@ def assert_same_state(compiled, plain):
 
 def leave_zero(blocks, rng):
     """At w = 0 equal losses tie."""
-    labels = rng.integers(blocks._nodes.shape[1], size=blocks.n_nodes)
+    labels = rng.integers(blocks.marginals.nodes.shape[1], size=blocks.n_nodes)
     blocks.step_towards(labels.astype(np.int32), 0.4)
     blocks.refresh()
 

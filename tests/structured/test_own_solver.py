@@ -1,5 +1,8 @@
 """A solver of the user, written here in plain Python: it works with every model and oracle."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,6 +13,7 @@ from _registry import candidates
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Enumeration, Viterbi
 from sklearn_fw.structured import EnumeratedModel, Solver, Subgradient
+from sklearn_fw.structured._blocks._black_box import BlackBoxBlocks
 from sklearn_fw.structured._solvers import SOLVERS
 
 budget_may_end = pytest.mark.filterwarnings(
@@ -86,6 +90,35 @@ class PrimalRun:
 
     def weights(self):
         return self.w
+
+
+@pytest.mark.parametrize("name", ["chain", "black box"])
+def test_what_the_base_class_says_is_there(name):
+    """Every name in the list of the notes, of both kinds of blocks."""
+    X, y = candidates()
+    box = BlackBoxBlocks(EnumeratedModel().initialize(X, y), X, y, np.full(len(X), 1 / len(X)))
+    blocks = box if name == "black box" else part_blocks(problem(name))
+    blocks.reset(0.1, capacity=2)
+    bullets = re.findall(r"^- (.*?)(?=^- |^[A-Z])", inspect.getdoc(Solver), re.M | re.S)
+    heads = [re.findall(r"``(\w+)(?:\(|``)", bullet.partition(":")[0]) for bullet in bullets]
+    names = {name for head in heads for name in head}
+    assert {"answer", "corners", "direction", "move", "restore", "w"} <= names
+    assert not [name for name in names if not hasattr(blocks, name)]
+    answer = blocks.answer(0, blocks.w)
+    for end in ("value", "slack", "loss"):
+        assert np.isfinite(getattr(answer, end))
+    corners = blocks.corners(0)
+    corners.put(1, answer)
+    assert (corners.size, corners.find(answer), len(corners.alpha), len(corners.loss)) == (
+        2,
+        1,
+        2,
+        2,
+    )
+    assert blocks.direction(0, 1).square == pytest.approx(blocks.direction(0, answer).square)
+    corners.remove(1)
+    blocks.grow()
+    assert len(blocks.corners(0).alpha) == 3
 
 
 # ---- what they find ------------------------------------------------------------------------------

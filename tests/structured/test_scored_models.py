@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _referees import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import Assignment
-from sklearn_fw.structured import ChainModel, MatchingModel, ScoredModel
+from sklearn_fw.structured import ChainModel, EnumeratedModel, MatchingModel, ScoredModel
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -32,6 +32,17 @@ class Best:
         y[order[[0, 1 + self.lack]]] = 1
         bound = None if self.bound is None else scores @ best + self.bound
         return self.answer(y, scores @ y, bound) if self.answer else (y, scores @ y, bound)
+
+
+class Choice:
+    """The candidate of a place in the order of scores, with the largest score as its bound."""
+
+    def __init__(self, place=0):
+        self.place, self.exact = place, place == 0
+
+    def argmax(self, scores, start=None):
+        best = np.argsort(-scores, kind="stable")[min(self.place, len(scores) - 1)]
+        return int(best), scores[best], scores.max()
 
 
 class Pair(ScoredModel):
@@ -83,7 +94,14 @@ def test_optimum(data):
 @budget_may_end
 def test_given_oracle_is_the_default_one(data, rng):
     links = [rng.normal(size=(2, 3, 2)) for _ in range(5)], [[(0, 1)], [(1, 2)], [], [(0, 0)], []]
-    for model, X, y, oracle in ((Pair(), *data, Best()), ("matching", *links, Assignment())):
+    lists = [rng.normal(size=(n, 3)) for n in (2, 3, 4, 3)], [1, 0, 3, 2]
+    costs = EnumeratedModel(np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0))))
+    for model, X, y, oracle in (
+        (Pair(), *data, Best()),
+        ("matching", *links, Assignment()),
+        (EnumeratedModel(), *lists, Choice()),
+        (costs, *lists, Choice()),
+    ):
         settings = {"C": 0.5, "max_iter": 4, "tol": 0.0, "random_state": 0}
         for solver in ("bcfw", "cached", "subgradient", "perceptron", "sp_bcfw", "fw"):
             own = {"C": "auto"} if solver == "sp_bcfw" else {}
@@ -113,6 +131,25 @@ def test_bounds_count_in_the_certificate(data):
     blind = StructuredSVM(Pair(), oracle=Best(bound=None), **settings).fit(*data)
     assert blind.dual_gap_ == np.inf
     assert not blind.converged_
+
+
+@budget_may_end
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_candidates_with_bounds(rng):
+    X, y = [rng.normal(size=(n, 3)) for n in (2, 3, 4, 3)], np.array([1, 0, 3, 2])
+    psi = [x[truth] - x for x, truth in zip(X, y)]
+    losses = [np.arange(len(x)) != truth for x, truth in zip(X, y)]
+    value = solve_structured_svm(psi, losses, np.full(4, 0.25), 0.25)[1]
+    settings = {"solver": "bcpfw", "C": 1.0, "tol": 1e-5, "max_iter": 200, "random_state": 0}
+    exact, rough = (
+        StructuredSVM(EnumeratedModel(), oracle=Choice(place), **settings).fit(X, y)
+        for place in (0, 1)
+    )
+    np.testing.assert_allclose(exact.objective_, value, rtol=1e-4)
+    assert rough.dual_objective_ <= value + 1e-9 <= rough.objective_ + 2e-9
+    assert rough.dual_gap_ > exact.dual_gap_
+    with pytest.raises(ValueError, match="y must name one of 2 candidates, got 7"):
+        StructuredSVM(EnumeratedModel(), oracle=lambda scores: 7).fit(X, y)
 
 
 @budget_may_end

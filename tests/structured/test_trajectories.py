@@ -57,7 +57,7 @@ def assert_same_state(p, blocks, slow):
     np.testing.assert_allclose(blocks.w, slow.w, **ROUNDING)
     np.testing.assert_allclose(blocks.loss, slow.loss, **ROUNDING)
     np.testing.assert_allclose(blocks.gaps.value, slow.last_gap, **ROUNDING)
-    np.testing.assert_allclose(blocks._nodes, node_marginals(p, slow.alpha), **ROUNDING)
+    np.testing.assert_allclose(blocks.marginals.nodes, node_marginals(p, slow.alpha), **ROUNDING)
     dual = blocks.dual_coef()
     if dual is not None:
         alphas = [[d.get(tuple(row), 0.0) for row in o] for d, o in zip(dual, p.outputs)]
@@ -444,9 +444,9 @@ def test_drift(step, cache, rng):
         for alphas in blocks.dual_coef():
             assert min(alphas.values()) > 0
             np.testing.assert_allclose(sum(alphas.values()), 1.0, rtol=1e-10)
-    sums = blocks._nodes.sum(axis=1)
+    sums = blocks.marginals.nodes.sum(axis=1)
     np.testing.assert_allclose(sums, 1.0, rtol=1e-10)
-    assert blocks._nodes.min() >= -1e-10
+    assert blocks.marginals.nodes.min() >= -1e-10
     v, loss = blocks.v.copy(), blocks.loss.copy()
     blocks.refresh()
     np.testing.assert_allclose(blocks.v, v, rtol=0, atol=1e-9)

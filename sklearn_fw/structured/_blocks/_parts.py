@@ -42,7 +42,7 @@ class PartBlocks(Blocks):
     """
 
     def __init__(self, parts, oracle, n_jobs=None):
-        n_states = parts.cost.shape[1]
+        self._n_states = n_states = parts.cost.shape[1]
         largest = parts.cost.max(axis=1)[parts.cost_row]
         if parts.n_own is not None:
             is_own = np.arange(n_states) < parts.n_own[:, None]
@@ -79,7 +79,7 @@ class PartBlocks(Blocks):
 
     def _reset(self, capacity):
         parts = self._parts
-        n_nodes, n_states = len(parts.truth), parts.cost.shape[1]
+        n_nodes, n_states = len(parts.truth), self._n_states
         tables = np.zeros((self.n_blocks, parts.n_tables * n_states**2))
         self.marginals = Marginals(np.zeros((n_nodes, n_states)), tables, self.loss)
         dtype = np.int16 if n_states <= np.iinfo(np.int16).max else np.int32
@@ -106,7 +106,7 @@ class PartBlocks(Blocks):
         self._scratch = self._make_scratch()
 
     def _view(self, flat):
-        parts, n_states = self._parts, self._parts.cost.shape[1]
+        parts, n_states = self._parts, self._n_states
         if flat.size == 0:
             return Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
         cut = parts.n_attributes * parts.n_columns
@@ -114,7 +114,7 @@ class PartBlocks(Blocks):
         return Weights(rows, flat[cut:].reshape(-1, n_states, n_states), flat[cut:])
 
     def _make_scratch(self):
-        parts, n_states = self._parts, self._parts.cost.shape[1]
+        parts, n_states = self._parts, self._n_states
         n_nodes = np.diff(parts.node_start).max()
         n_rows = np.diff(parts.row_start).max()
         n_attributes = np.diff(parts.attribute_start).max(initial=0)
@@ -265,7 +265,7 @@ class PartBlocks(Blocks):
         return self._marginals_of_labels(i, labels), self._corners.loss[i, end]
 
     def _marginals_of_labels(self, i, labels):
-        parts, n_states = self._parts, self._parts.cost.shape[1]
+        parts, n_states = self._parts, self._n_states
         nodes, tables = np.zeros((len(labels), n_states)), np.zeros(self.marginals.tables.shape[1])
         labels = np.ascontiguousarray(labels, dtype=np.int32)
         primitives.corner(parts, i, labels, nodes, tables)
@@ -392,20 +392,21 @@ class PartBlocks(Blocks):
 
     def step_towards(self, answers, gamma):
         """Common step of all blocks."""
-        if self.explicit:
-            while self._corners.size.max() >= self._corners.alpha.shape[1]:
-                self.grow()
+        self._make_room()
         kernels.mix_labels(
             self._parts, self.marginals, self._corners, answers, gamma, self._scratch.step,
             self.counts,
         )  # fmt: skip
 
+    def _make_room(self):
+        while self.explicit and self._corners.size.max() >= self._corners.alpha.shape[1]:
+            self.grow()
+
     def scale(self, factor):
         """Multiply the mass off the truth by ``factor``."""
         kernels.scale_to_truth(self._parts, self.marginals, factor)
+        self._make_room()
         if self.explicit:
-            while self._corners.size.max() >= self._corners.alpha.shape[1]:
-                self.grow()
             kernels.scale_corners(self._parts, self._corners, factor)
 
     # ---- warm starts -----------------------------------------------------------------------------

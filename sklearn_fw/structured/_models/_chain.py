@@ -120,13 +120,6 @@ class ChainModel(PairwiseModel):
         return self
 
     def default_oracle(self):
-        """The exact oracle of chains.
-
-        Returns
-        -------
-        oracle : Viterbi
-            The oracle.
-        """
         return Viterbi()
 
     def unpack(self, w):

@@ -152,13 +152,6 @@ class EnumeratedModel(ScoredModel):
         return kept_loss(self, _resolve)
 
     def default_oracle(self):
-        """What finds the largest of some scores.
-
-        Returns
-        -------
-        oracle : object
-            The oracle.
-        """
         return Largest()
 
     def scores(self, x, w):

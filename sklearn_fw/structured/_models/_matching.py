@@ -200,13 +200,6 @@ class MatchingModel(MatchingPolytope, ScoredModel):
         return kept_loss(self, lambda task_loss: loss_of_nodes(self, task_loss, NAMES))
 
     def default_oracle(self):
-        """The exact oracle of matchings.
-
-        Returns
-        -------
-        oracle : Assignment
-            The oracle.
-        """
         return Assignment(self.perfect)
 
     # ---- features and losses ---------------------------------------------------------------------

@@ -138,8 +138,8 @@ class PairwiseModel(StructuredModel):
         Returns
         -------
         oracle : object
-            `TreeMaxProduct` for forests, `Enumeration` of few labellings, `Elimination`, or else
-            `BestOf`.
+            `Viterbi` for chains, `TreeMaxProduct` for other forests, `Enumeration` of few
+            labellings, `Elimination`, or else `BestOf`.
         """
         return self._natural
 
@@ -368,22 +368,7 @@ class PairwiseModel(StructuredModel):
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
-        """Features of an input with an output, in the order of ``coef_``.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-        y : object
-            Output.
-
-        Returns
-        -------
-        phi : ndarray of shape (size_joint_feature,)
-            The feature vector.
-        """
-        rows = self._stack(_singleton(x))
-        states = self._encode(_singleton(y), rows.node_start)
+        rows, states = self._one(x, y)
         matrix = with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
@@ -392,37 +377,9 @@ class PairwiseModel(StructuredModel):
         return np.concatenate([nodes.ravel(), tables.ravel()])
 
     def loss(self, y_true, y):
-        """Cost of predicting ``y``.
-
-        Parameters
-        ----------
-        y_true : object
-            True output.
-        y : object
-            Predicted output.
-
-        Returns
-        -------
-        loss : float
-            The cost.
-        """
         return float(self._losses(_singleton(y_true), _singleton(y), training=True)[0])
 
     def inference(self, x, w):
-        """Output of highest score.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        y : object
-            The output.
-        """
         scores = self.scores(x, w)
         labels = np.empty(0, np.int32)
         if scores.n_nodes:  # else nothing is asked
@@ -430,22 +387,6 @@ class PairwiseModel(StructuredModel):
         return self._decode(labels, np.array([0, len(labels)]), [x])[0]
 
     def loss_augmented_inference(self, x, y_true, w):
-        """Output of highest loss plus score.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-        y_true : object
-            True output.
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        y : object
-            The output.
-        """
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from ..._packed import starts_of
 
-CHUNK = 2**20  # entries of a dense matrix looked at at a time
+CHUNK = 2**16  # entries of a dense matrix looked at at a time
 
 
 class Rows(NamedTuple):
@@ -62,13 +62,14 @@ def with_markers(rows):
 
 def _to_csr(matrix):
     """CSR of an array; scipy's own way takes several times the memory."""
-    n_rows, n_columns = matrix.shape
-    indptr = starts_of(np.count_nonzero(matrix, axis=1))
-    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], matrix.dtype)
-    step = max(1, CHUNK // max(n_columns, 1))
-    for first in range(0, n_rows, step):
-        rows = matrix[first : first + step]
-        here = slice(indptr[first], indptr[first + len(rows)])
+    step = max(1, CHUNK // max(matrix.shape[1], 1))
+    chunks = [matrix[first : first + step] for first in range(0, len(matrix), step)]
+    counts = [np.count_nonzero(rows, axis=1) for rows in chunks]
+    indptr = starts_of(np.concatenate(counts)) if counts else np.zeros(1, np.int64)
+    indices, data, start = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], matrix.dtype), 0
+    for rows in chunks:
         where = np.nonzero(rows)
-        indices[here], data[here] = where[1], rows[where]
+        stop = start + len(where[1])
+        indices[start:stop], data[start:stop] = where[1], rows[where]
+        start = stop
     return sp.csr_array((data, indices, indptr), shape=matrix.shape)

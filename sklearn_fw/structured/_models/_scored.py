@@ -100,39 +100,9 @@ class ScoredModel(StructuredModel):
         """
 
     def inference(self, x, w):
-        """Output of highest score.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        y : object
-            The output.
-        """
         return self.default_oracle().argmax(self.scores(x, w))[0]
 
     def loss_augmented_inference(self, x, y_true, w):
-        """Output of highest loss plus score.
-
-        Parameters
-        ----------
-        x : object
-            Input.
-        y_true : object
-            True output.
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        y : object
-            The output.
-        """
         return self.default_oracle().argmax(self.augment(self.scores(x, w), y_true))[0]
 
 

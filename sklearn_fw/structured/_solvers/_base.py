@@ -54,8 +54,9 @@ class Solver(BaseEstimator):
     distributions make the weights ``w = sum_i p_i E[psi_i] / lam`` and ``l = sum_i p_i E[L_i]``,
     and the dual objective ``l - lam / 2 |w|^2``. It has
 
-    - ``n_blocks``, ``n_weights``, ``weight`` (p_i), ``w``, ``loss`` (``p_i E[L_i]``),
-    - ``reset(lam)``: all mass on the truth, to be called first,
+    - ``n_blocks``, ``n_weights``, ``weight`` (p_i), ``lam``, ``w``, ``loss`` (``p_i E[L_i]``),
+    - ``reset(lam)``: all mass on the truth, to be called first; with ``capacity=k`` samples keep
+      outputs, k each to begin with,
     - ``answer(i, w, loss_weight=1.0)``: one call of the oracle; an object with ``value`` (the
       largest ``loss_weight L_i(y) - <w, psi_i(y)>``), ``slack`` (what it may lack), ``loss`` and
       the output,
@@ -66,10 +67,15 @@ class Solver(BaseEstimator):
       answer, a smoothed answer or None, the present one; it has ``square``, the squared norm of
       what ``E[psi_i]`` changes by, and ``loss``,
     - ``move(i, direction, gamma)``: so far along it; w and l follow,
-    - ``values(i)``: ``E[H_i]`` at ``w`` (the first of two numbers),
+    - ``values(i)``: ``E[H_i]`` at ``w``, and H_i of the outputs that are kept, or None,
+    - ``corners(i)``: these outputs, with their number ``size``, arrays ``alpha`` (probabilities,
+      which a solver sets itself) and ``loss``, and methods ``find(answer)`` (its place, or -1),
+      ``put(place, answer)`` and ``remove(place)``, where the last one takes the place; ``grow()``
+      makes room for more. A place is an end of a direction, too,
     - ``ask(w)``: n calls of the oracle; ``sum_i p_i max_y H_i(y; w)``, and what was answered,
     - ``certify()``: n calls at ``w``; an object with ``primal``, ``dual`` and ``gap``,
-    - ``refresh()``: w and l computed anew, against the drift of many moves.
+    - ``refresh()``: w and l computed anew, against the drift of many moves,
+    - ``export()``, ``restore(exported)``: the distributions, for a warm start.
 
     Examples
     --------

@@ -9,9 +9,9 @@ from ._accelerators import accelerated
 
 __all__ = ["visit_blocks"]
 
-# Exact visits: when the gap of a block is closed, as a share of what it was and of the largest
-# loss, and how many answers, and steps after each, there are at most.
-CLOSED, ROUNDING = 1e-10, 1e-14
+# Exact visits: when the gap of a block counts as closed, as a share of what it was and of the
+# largest loss, and how many answers, and steps after each, there are at most.
+CLOSED, ROUNDING = 1e-3, 1e-14
 MOST_ANSWERS, MOST_STEPS = 50, 200
 
 
