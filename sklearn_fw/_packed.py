@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 
 from ._validation import check_list, check_sparse
 
-__all__ = ["Packed", "length_of", "take"]
+__all__ = ["Packed", "length_of", "stack", "starts_of", "take"]
 
 
 class Packed:
@@ -118,14 +118,7 @@ class Packed:
         if not blocks:
             raise ValueError("blocks is empty: a Packed needs at least one sample")
         _check_alike(blocks)
-        # Lengths come from shape: len() is refused by sparse matrices.
-        lengths = np.array([b.shape[0] for b in blocks], dtype=np.int64)
-        if sp.issparse(blocks[0]):
-            values = sp.vstack(blocks, format="csr")
-        else:
-            # An empty list of labels is an array of floats for numpy: leave it out of the dtype.
-            values = np.concatenate([b for b in blocks if len(b)] or blocks[:1])
-        return cls._view(values, np.concatenate([[0], np.cumsum(lengths)]), np.arange(len(blocks)))
+        return cls._view(*stack(blocks), np.arange(len(blocks)))
 
     @classmethod
     def _view(cls, values, offsets, index):
@@ -217,7 +210,7 @@ class Packed:
             values = self.values[offsets[0] : offsets[-1]]
             return self._view(values, offsets - offsets[0], np.arange(len(index)))
         lengths = self.lengths
-        stops = np.concatenate([[0], np.cumsum(lengths)])
+        stops = starts_of(lengths)
         # Row r of sample i stands at offsets[index[i]] + r in the old buffer.
         rows = np.arange(stops[-1]) + np.repeat(offsets[index] - stops[:-1], lengths)
         return self._view(self.values[rows], stops, np.arange(len(index)))
@@ -304,6 +297,22 @@ def _check_alike(blocks):
             f"sample {seen['text']} holds text but sample {seen['numbers']} holds numbers: "
             "use one kind of label"
         )
+
+
+def stack(blocks):
+    """All rows of arrays, or of CSR matrices, in one buffer, and where each block starts."""
+    # Lengths come from shape: len() is refused by sparse matrices.
+    starts = starts_of([block.shape[0] for block in blocks])
+    # An empty list is an array of floats for numpy, neither wide nor sparse: it has no say.
+    filled = [block for block in blocks if block.shape[0]] or blocks[:1]
+    if sp.issparse(filled[0]):
+        return sp.vstack(filled, format="csr"), starts
+    return np.concatenate(filled), starts
+
+
+def starts_of(lengths):
+    """Where each of several blocks begins, and the end."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def length_of(items, name):

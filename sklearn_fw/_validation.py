@@ -36,6 +36,7 @@ __all__ = [
     "check_table",
     "check_time_limit",
     "find_labels",
+    "is_moderate",
     "resolve_named",
 ]
 
@@ -193,19 +194,27 @@ def check_array_of_numbers(values, name, finite=True):
         array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers only: {error}") from None
-    if finite is None:
+    if finite is None or is_moderate(array):  # the exact checks cost more
         return array
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(array.sum())  # the exact checks cost more
-    if suspicious and finite and not np.all(np.isfinite(array)):
+    if finite and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got NaN or infinity")
-    if suspicious and not finite and np.any(np.isnan(array)):
+    if not finite and np.any(np.isnan(array)):
         raise ValueError(f"{name} contains NaN")
     return array
 
 
+def is_moderate(values):
+    """Whether all numbers are finite and have squares that can be summed: a quick question."""
+    if not values.size:
+        return True
+    # NaN is the smallest and the largest number, and no larger or smaller than any.
+    return float(values.max()) <= LARGEST and float(values.min()) >= -LARGEST
+
+
 def check_magnitude(values, name):
     """Refuse numbers with squares that overflow."""
+    if is_moderate(values):
+        return
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > LARGEST:
         raise ValueError(

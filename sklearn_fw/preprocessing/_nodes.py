@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._packed import Packed
+from .._packed import Packed, starts_of
 from .._validation import check_array_of_numbers, check_list, check_sample_weight
 
 __all__ = ["NodeTransformer"]
@@ -349,7 +349,7 @@ class _Nodes:
             self.tuples = samples if samples and isinstance(samples[0], tuple) else None
             blocks = [_part(x, part, self.tuples is not None, i) for i, x in enumerate(samples)]
             self.stacked, lengths = _stack(blocks)
-            self.offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+            self.offsets = starts_of(lengths)
         self.part = part
         self.lengths = np.diff(self.offsets)
         if self.offsets[-1] == 0:

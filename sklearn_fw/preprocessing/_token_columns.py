@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import scipy.sparse as sp
 
-from .._packed import Packed
+from .._packed import Packed, starts_of
 from .._validation import check_list
 
 __all__ = ["token_columns"]
@@ -25,7 +25,7 @@ def token_columns(X, n_fields, name="X"):
                 f"sample {i} is a {type(sentence).__name__}, not a sentence: {name} must hold "
                 f"arrays of shape (n_tokens, {n_fields}) or lists of tokens"
             )
-    offsets = np.concatenate([[0], np.cumsum([len(s) for s in X], dtype=np.int64)])
+    offsets = starts_of([len(s) for s in X])
     if X and all(isinstance(s, np.ndarray) and s.ndim == X[0].ndim for s in X):
         widths = [s.shape[1:] for s in X]
         for i, width in enumerate(widths):

@@ -85,7 +85,9 @@ def _inequality(svm, blocks):
     counts = np.diff(parts.attribute_start)
     rows = np.repeat(np.arange(len(counts)), np.diff(parts.indptr[parts.row_start]))
     columns = parts.attributes[parts.attribute_start[rows] + parts.local]
-    sums = np.bincount(columns, parts.data**2, minlength=parts.n_attributes)
+    sums = np.bincount(
+        columns, np.square(parts.data, dtype=np.float64), minlength=parts.n_attributes
+    )
     sums = sums[: svm.n_features_in_]
     sums = np.sqrt(sums[sums > 0])
     return float(sums.max() / np.median(sums)) if len(sums) else 1.0

@@ -286,6 +286,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
             )  # fmt: skip
         X, y, weight = weighted_samples(X, y, sample_weight, isinstance(self.model_, ChainModel))
         total = weight.sum()
+        if has_parts(self.model_):
+            X, y = self.model_._stacked(X, y)
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._labels import check_pairs, locate
+from .._packed import starts_of
 from .._validation import check_list
 from ._costs import Truth
 
@@ -25,7 +26,7 @@ def read_labels(y_true, y_pred, classes=None, loss=""):
             _look_up(labels, number, lengths, f"{name}, which {loss} does not know")
             for name, labels in zip(("y_true", "y_pred"), flat)
         )
-    return Truth(states, _starts(lengths), (classes,), shapes=_matrices(shapes)), predicted
+    return Truth(states, starts_of(lengths), (classes,), shapes=_matrices(shapes)), predicted
 
 
 def read_mistakes(y_true, y_pred):
@@ -37,7 +38,7 @@ def read_mistakes(y_true, y_pred):
         pairs = zip(_listed(true), _listed(predicted))
         wrong = np.fromiter((a != b for a, b in pairs), np.int32, int(lengths.sum()))
     truth = Truth(
-        np.zeros_like(wrong), _starts(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes)
+        np.zeros_like(wrong), starts_of(lengths), (RIGHT_OR_WRONG,), shapes=_matrices(shapes)
     )
     return truth, wrong
 
@@ -69,10 +70,6 @@ def _listed(flat):
 def _matrices(shapes):
     """Shapes of samples that are matrices, else None."""
     return np.array(shapes) if all(len(shape) == 2 for shape in shapes) else None
-
-
-def _starts(lengths):
-    return np.concatenate([[0], np.cumsum(lengths)])
 
 
 def _number(flat):

@@ -251,7 +251,7 @@ def test_what_auto_takes():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cache": True}, "variant='exact' keeps no corners: set cache=False"),
+        ({"cache": True}, "variant='exact' has no use for a cache: set cache=False"),
         (
             {"step_size": "universal"},
             "step_size='universal' is defined for variant='fw' only, got 'exact'",
@@ -269,10 +269,43 @@ def test_settings_that_exclude_each_other(settings, message):
         fit(problem("multiclass"), BlockFrankWolfe(**settings))
 
 
-@pytest.mark.parametrize("name", ["chain", "labels, tree", "labels, no pairs"])
-def test_other_outputs_are_refused(name):
-    with pytest.raises(ValueError, match=r"needs outputs of one class each.*\(solver 'bcpfw'\)"):
-        fit(problem(name), "sdm")
+# ---- the plain pass ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("averaging", [False, True])
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_plain_pass_ends_where_the_projection_does(name, averaging, rng):
+    p = problem(name)
+    compiled, plain = part_blocks(p), part_blocks(p)
+    compiled.reset(p.lam, averaging=averaging)
+    plain.reset(p.lam, averaging=averaging, capacity=2)  # which has to grow
+    order, run = rng.integers(compiled.n_blocks, size=3 * compiled.n_blocks), visit_blocks.plain
+    visit(compiled, exact_rules(p), order)
+    assert run(plain, order, np.zeros(len(order)), exact_rules(p, explicit=True)) == len(order)
+    for of in ("v", "loss", "_nodes", "moments", "loss_moment"):
+        np.testing.assert_allclose(
+            getattr(plain, of), getattr(compiled, of), rtol=1e-7, atol=1e-9, err_msg=of
+        )
+    np.testing.assert_allclose(plain.gaps.value, compiled.gaps.value, rtol=1e-7, atol=1e-9)
+    assert plain.counts[VISITS] == compiled.counts[VISITS] == len(order)
+
+
+@pytest.mark.parametrize("name", ["chain", "labels, all pairs", "multiclass"])
+def test_every_oracle_and_kind_of_output(name):
+    """A visit leaves no gap at its sample, and fits end at the optimum."""
+    p = problem(name)
+    oracle = Called(p.model.default_oracle())
+    blocks = part_blocks(p, oracle)
+    blocks.reset(p.lam, capacity=10)
+    for i in (0, 2, 1):
+        assert visit_blocks(blocks, [i], np.zeros(1), exact_rules(p, explicit=True)) == 1
+        gap = p.weight[i] * (blocks.answer(i, blocks.w).value - blocks.values(i)[0])
+        assert abs(gap) < 1e-8 * blocks.gaps.value[i]
+    svm = fit(p, "sdm", oracle=oracle, tol=1e-4)
+    assert svm.converged_
+    _, value = optimum(name)
+    assert svm.dual_objective_ <= value + 1e-9
+    assert svm.objective_ <= value + 2e-4
 
 
 # ---- the second best -----------------------------------------------------------------------------

@@ -122,8 +122,6 @@ def test_own_subgradient_is_the_built_in_one(name):
 @budget_may_end
 @pytest.mark.parametrize("solver", [Steps(), PlainSubgradient(), *SOLVERS], ids=str)
 def test_every_solver_takes_every_oracle_and_model(solver):
-    if solver == "sdm":
-        return  # for classes alone
     p = problem("chain")
     runs = [fit(p, solver, oracle=o, max_iter=2, tol=0.0) for o in ("auto", Viterbi().argmax)]
     np.testing.assert_allclose(runs[1].coef_, runs[0].coef_, rtol=1e-7, atol=1e-9)

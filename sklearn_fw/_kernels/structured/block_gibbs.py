@@ -35,7 +35,7 @@ def node_losses(parts, nodes, first, last, loss):
 
 @njit
 def set_to_gibbs(parts, marginals, tables, first, last, values):
-    """Replace node scores in ``marginals.nodes`` by marginals, those of edges go to ``marginals.tables``.
+    """Replace node scores in ``marginals.nodes`` by marginals; ``tables`` get those of edges.
 
     The graph must be a forest. ``values`` receives the log-partitions of blocks first..last, less
     the score of the truth. Cost: that of `tree_marginals_batch`.

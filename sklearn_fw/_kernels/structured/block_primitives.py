@@ -27,7 +27,7 @@ def values(parts, dual, corners, i, scratch):
 
 @njit
 def scores(parts, marginals, w, i, loss_weight, scratch):
-    """Part scores of block i into ``scratch``, H_i of the truth and of the point, as in `values`."""
+    """Part scores of block i into ``scratch``; H_i of the truth and the point, as `values`."""
     block_scores(parts, w, i, loss_weight, scratch)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
     true_value = labels_value(parts, w, i, truth, scratch)

@@ -31,7 +31,7 @@ class Parts(NamedTuple):
     row_start: np.ndarray  # (n + 1,) feature rows of sample i
     indptr: np.ndarray  # (n_rows + 1,) entries of a row
     local: np.ndarray  # (nnz,) attribute of an entry, numbered within its sample
-    data: np.ndarray  # (nnz,) its value
+    data: np.ndarray  # (nnz,) its value, float32 or float64
     attribute_start: np.ndarray  # (n + 1,) distinct attributes of sample i ...
     attributes: np.ndarray  # ... and their numbers in the weight vector
     node_start: np.ndarray  # (n + 1,)

@@ -15,7 +15,7 @@ from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import FW
 from ..._threads import chunks, n_workers, parallel
 from ._base import Answer, Blocks, Direction, Sweep
-from ._checked_model import CheckedModel, Output, SparseVector, union
+from ._checked_model import CheckedModel, Output, SparseVector, are_same, union
 
 
 class BlackBoxBlocks(Blocks):
@@ -331,15 +331,17 @@ class _BlockDual:
         return new
 
     def on_support(self, psi):
-        """``psi`` as a dense vector on the support, which grows where it must."""
-        place = np.searchsorted(self.support, psi.indices)
-        if np.any(np.append(self.support, -1)[place] != psi.indices):
+        """``psi`` as a dense vector on the support, which grows where it must (never changed)."""
+        if are_same(self.support, psi.indices):
+            return psi.values
+        place = self.support.searchsorted(psi.indices)
+        if place.max(initial=-1) == len(self.support) or (self.support[place] != psi.indices).any():
             support = union(self.support, psi.indices)
-            old = np.searchsorted(support, self.support)
+            old = support.searchsorted(self.support)
             point, rows = np.zeros(len(support)), np.zeros((len(self.rows), len(support)))
             point[old], rows[:, old] = self.point, self.rows
             self.support, self.point, self.rows = support, point, rows
-            place = np.searchsorted(support, psi.indices)
+            place = support.searchsorted(psi.indices)
         dense = np.zeros(len(self.support))
         dense[place] = psi.values
         return dense

@@ -33,6 +33,26 @@ def union(a, b):
     return both[np.diff(both, prepend=-1) != 0]
 
 
+def are_same(a, b):
+    """Whether two index arrays are equal."""
+    return a is b or (len(a) == len(b) and bool((a == b).all()))
+
+
+def difference(a, b):
+    """The sparse vector ``a - b``."""
+    if are_same(a.indices, b.indices):  # as those of dense features are
+        indices, values = a.indices, a.values - b.values
+    else:
+        indices = union(a.indices, b.indices)
+        values = np.zeros(len(indices))
+        values[indices.searchsorted(a.indices)] = a.values
+        values[indices.searchsorted(b.indices)] -= b.values
+    kept = values.nonzero()[0]
+    if len(kept) == len(values):
+        return SparseVector(indices, values)
+    return SparseVector(indices[kept], values[kept])
+
+
 class Output(NamedTuple):
     """An output of one sample as the dual problem sees it."""
 
@@ -78,27 +98,27 @@ class CheckedModel:
 
     def features(self, i, x, y):
         """Joint features of sample i with an output."""
-        phi = self._call("joint_feature", i, x, y)
+        phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
-            phi = sp.coo_array(check_sparse(phi, f"joint_feature of sample {i}"))
-            phi.data = check_array_of_numbers(phi.data, f"joint_feature of sample {i}")
-        else:
-            phi = check_array_of_numbers(phi, f"joint_feature of sample {i}")
-        check_magnitude(phi.data if sp.issparse(phi) else phi, f"joint_feature of sample {i}")
+            phi = check_sparse(phi, name).tocsr()
+        data = check_array_of_numbers(phi.data if sp.issparse(phi) else phi, name)
+        check_magnitude(data, name)
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
         if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
             raise ValueError(
-                f"joint_feature of sample {i} must have shape ({self.n_weights},), or "
-                f"(1, {self.n_weights}) if sparse, got {phi.shape}"
+                f"{name} must have shape ({self.n_weights},), or (1, {self.n_weights}) if sparse, "
+                f"got {phi.shape}"
             )
-        if sp.issparse(phi):
-            indices, place = np.unique(phi.coords[-1], return_inverse=True)
-            values = np.bincount(place, weights=phi.data)  # sums duplicates
-        else:
-            indices = np.flatnonzero(phi)
-            values = phi.ravel()[indices]
-        return SparseVector(indices.astype(np.int64), values)
+        if not sp.issparse(phi):
+            data = data.ravel()
+            indices = data.nonzero()[0]
+            return SparseVector(indices.astype(np.int64, copy=False), data[indices])
+        indices = phi.indices.astype(np.int64, copy=False)
+        if (indices[1:] <= indices[:-1]).any():
+            indices, place = np.unique(indices, return_inverse=True)
+            data = np.bincount(place, weights=data)  # sums duplicates
+        return SparseVector(indices, data)
 
     def loss(self, sample, y):
         """Task loss of an output."""
@@ -162,13 +182,7 @@ class CheckedModel:
     def ask(self, sample, w, keyed, augmented=True):
         """The `Output` of the oracle at w."""
         y, slack = self._infer(sample.i, sample.x, w, sample.y if augmented else None)
-        phi, true = self.features(sample.i, sample.x, y), sample.phi
-        indices = union(true.indices, phi.indices)
-        values = np.zeros(len(indices))
-        values[np.searchsorted(indices, true.indices)] = true.values
-        values[np.searchsorted(indices, phi.indices)] -= phi.values
-        kept = values != 0.0
-        psi = SparseVector(indices[kept], values[kept])
+        psi = difference(sample.phi, self.features(sample.i, sample.x, y))
         return Output(psi, self.loss(sample, y), self.key(y) if keyed else None, slack)
 
     def _call(self, method, i, *args):
@@ -265,24 +279,28 @@ class CheckedPolytopes:
 
 def ask_for_output(oracle, scores):
     """The output that an oracle finds best for scores of any kind, and what it may lack."""
-    name = f"argmax of the oracle {name_of(oracle)}"
     if isinstance(oracle, CallableOracle):
         return oracle.function(scores), np.inf
     answer = oracle.argmax(scores)
     if not (isinstance(answer, tuple | list) and len(answer) == 3):
         raise TypeError(
-            f"{name} must return a tuple (output, value, upper_bound), where None stands for an "
-            f"unknown value or bound; got {type(answer).__name__}"
+            f"argmax of the oracle {name_of(oracle)} must return a tuple (output, value, "
+            f"upper_bound), where None stands for an unknown value or bound; got "
+            f"{type(answer).__name__}"
         )
     output, value, bound = answer
     if value is None or bound is None:
         return output, np.inf
-    if not all(isinstance(number, Real) and not np.isnan(number) for number in (value, bound)):
-        raise TypeError(f"{name} must return numbers or None, got {value!r} and {bound!r}")
+    # NaN differs from itself.
+    if not all(isinstance(number, Real) and number == number for number in (value, bound)):
+        raise TypeError(
+            f"argmax of the oracle {name_of(oracle)} must return numbers or None, got {value!r} "
+            f"and {bound!r}"
+        )
     if bound < value - 1e-9 * max(1.0, abs(value)):
         raise ValueError(
-            f"{name} returned upper_bound {bound!r} for an output of score {value!r}; a bound is "
-            f"never below a score"
+            f"argmax of the oracle {name_of(oracle)} returned upper_bound {bound!r} for an output "
+            f"of score {value!r}; a bound is never below a score"
         )
     return output, max(float(bound - value), 0.0)
 

@@ -473,7 +473,9 @@ class PartBlocks(Blocks):
 
 def _mean_square(parts):
     """Mean over samples of the squared norm of the features of all nodes."""
-    totals = np.concatenate([[0.0], np.cumsum(parts.data**2)])
+    totals = np.zeros(len(parts.data) + 1)
+    np.square(parts.data, out=totals[1:], dtype=np.float64)
+    np.cumsum(totals, out=totals)
     totals = np.diff(totals[parts.indptr[parts.row_start]])
     nodes_of_row = np.diff(parts.node_start) / np.diff(parts.row_start)
     return float(parts.weight @ (nodes_of_row * totals))

@@ -6,7 +6,14 @@ from ..._validation import check_flag
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
+from ._ragged import (
+    Stacked,
+    class_weights,
+    encode_labels,
+    find_classes,
+    stack_labels,
+    stack_rows,
+)
 from ._rows import Rows
 
 __all__ = ["ChainModel"]
@@ -141,6 +148,11 @@ class ChainModel(PairwiseModel):
         if self.start_end:
             weights["start"], weights["end"] = rows[self.n_features_in_ :]
         return weights
+
+    def _stacked(self, X, y):
+        rows, starts = stack_rows(X)
+        labels, _ = stack_labels(y, starts)
+        return Stacked.of(rows, starts), Stacked.of(labels, starts)
 
     def _stack(self, X):
         matrix, starts = stack_rows(X, self.n_features_in_)

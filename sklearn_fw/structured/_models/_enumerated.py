@@ -3,16 +3,30 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from ..._validation import check_array_of_numbers, check_magnitude
-from ...task_losses import FunctionLoss, resolve_task_loss
+from ..._validation import check_array_of_numbers, check_magnitude, is_moderate
+from ...task_losses import ZeroOneLoss, resolve_task_loss
 from .._items import length_of
-from ._base import StructuredModel, kept_loss
+from ._base import kept_loss
+from ._scored import ScoredModel
 
 __all__ = ["EnumeratedModel"]
 
 
-class EnumeratedModel(StructuredModel):
+class Largest(BaseEstimator):
+    """The oracle of lists: the largest of some scores."""
+
+    exact = True
+
+    def argmax(self, scores, start=None):
+        """Its number, the first on ties, and its score twice."""
+        best = int(scores.argmax())
+        value = float(scores[best])
+        return best, value, value
+
+
+class EnumeratedModel(ScoredModel):
     """Choice among listed candidates, each with its own feature vector.
 
     The score of candidate c of an input ``x`` is ``<w, x[c]>``: reranking of hypotheses, answers or
@@ -40,7 +54,8 @@ class EnumeratedModel(StructuredModel):
     Notes
     -----
     An input is an array of shape (n_candidates, n_features), an output the number of a candidate.
-    Numbers of candidates may differ.
+    Numbers of candidates may differ. An ``oracle`` is asked about vectors of scores, one for each
+    candidate.
 
     Examples
     --------
@@ -128,14 +143,26 @@ class EnumeratedModel(StructuredModel):
         for name, value in (("y_true", y_true), ("y", y)):
             if not isinstance(value, Integral):
                 raise ValueError(f"{name} must be the number of a candidate, got {value!r}")
+        if type(self._loss) is ZeroOneLoss:
+            return float(y_true != y)
         return float(self._loss.losses([y_true], [y])[0])
 
     @property
     def _loss(self):
         return kept_loss(self, _resolve)
 
-    def inference(self, x, w):
-        """Best candidate.
+    def default_oracle(self):
+        """What finds the largest of some scores.
+
+        Returns
+        -------
+        oracle : object
+            The oracle.
+        """
+        return Largest()
+
+    def scores(self, x, w):
+        """Score of every candidate.
 
         Parameters
         ----------
@@ -146,19 +173,45 @@ class EnumeratedModel(StructuredModel):
 
         Returns
         -------
-        y : int
-            Its number; the first on ties.
+        scores : ndarray of shape (n_candidates,)
+            What the oracle maximises.
         """
-        return int(np.argmax(self._candidates(x) @ self._weights(w)))
-
-    def _weights(self, w):
         w = check_array_of_numbers(w, "w")
         if w.shape != (self.size_joint_feature,):
             raise ValueError(f"w must have shape ({self.size_joint_feature},), got {w.shape}")
-        return w
+        return self._candidates(x) @ w
+
+    def augment(self, scores, y_true):
+        """Add the loss to scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_candidates,)
+            Scores of candidates.
+        y_true : int
+            True candidate.
+
+        Returns
+        -------
+        augmented : ndarray of shape (n_candidates,)
+            Scores whose maximiser is the loss-augmented prediction.
+        """
+        scores = check_array_of_numbers(scores, "scores")
+        if scores.ndim != 1:
+            raise ValueError(f"scores must have shape (n_candidates,), got {scores.shape}")
+        n, loss = len(scores), self._loss
+        if not isinstance(y_true, Integral) or not 0 <= y_true < n:
+            raise ValueError(f"y_true must name one of {n} candidates, got {y_true!r}")
+        if type(self).loss is not EnumeratedModel.loss:  # that of a subclass
+            return scores + [self.loss(y_true, y) for y in range(n)]
+        if type(loss) is not ZeroOneLoss:
+            return scores + loss.losses([y_true] * n, list(range(n)))
+        augmented = scores + 1.0
+        augmented[y_true] = scores[y_true]
+        return augmented
 
     def _candidates(self, x):
-        x = check_array_of_numbers(x, "x")
+        x = _matrix(x, "x")
         if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.size_joint_feature:
             raise ValueError(
                 f"x must have shape (n_candidates, {self.size_joint_feature}) with one candidate "
@@ -166,38 +219,12 @@ class EnumeratedModel(StructuredModel):
             )
         return x
 
-    def loss_augmented_inference(self, x, y_true, w):
-        """Candidate of highest loss plus score.
 
-        Parameters
-        ----------
-        x : ndarray of shape (n_candidates, n_features)
-            Candidates.
-        y_true : int
-            True candidate.
-        w : ndarray of shape (n_features,)
-            Weights.
-
-        Returns
-        -------
-        y : int
-            Its number; the first on ties.
-        """
-        x = self._candidates(x)
-        if not isinstance(y_true, Integral) or not 0 <= y_true < len(x):
-            raise ValueError(f"y_true must name one of {len(x)} candidates, got {y_true!r}")
-        if type(self).loss is EnumeratedModel.loss:
-            losses = self._loss.losses([y_true] * len(x), range(len(x)))
-        else:  # that of a subclass
-            losses = [self.loss(y_true, y) for y in range(len(x))]
-        return int(np.argmax(x @ self._weights(w) + losses))
+def _matrix(x, name):
+    """An array of numbers, float32 or else float64."""
+    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and is_moderate(x)
+    return x if is_kept else check_array_of_numbers(x, name)
 
 
 def _resolve(task_loss):
-    if isinstance(task_loss, str) and task_loss == "zero_one":
-        return FunctionLoss(_differ)  # the same for numbers, and fast for one of them
     return resolve_task_loss(task_loss, ("zero_one",))
-
-
-def _differ(y_true, y):
-    return float(y_true != y)

@@ -10,7 +10,7 @@ from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._ragged import class_weights, encode_labels, find_classes
 from ._rows import Rows
-from ._tabular import check_rows, one_row_each
+from ._tabular import check_rows, one_row_each, stacked_rows
 
 __all__ = ["MulticlassModel"]
 
@@ -149,6 +149,9 @@ class MulticlassModel(PairwiseModel):
 
     def _arrange(self, marginals, node_start):
         return marginals
+
+    def _stacked(self, X, y):
+        return stacked_rows(X), y
 
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)

@@ -9,7 +9,7 @@ from ...optim.domains import SpanningTrees
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._rows import Rows
-from ._tabular import check_rows, one_row_each
+from ._tabular import check_rows, one_row_each, stacked_rows
 
 __all__ = ["MultilabelModel"]
 
@@ -147,6 +147,9 @@ class MultilabelModel(PairwiseModel):
         if self.fit_intercept:
             weights["intercept"] = rows[-1]
         return weights
+
+    def _stacked(self, X, y):
+        return stacked_rows(X), y
 
     def _stack(self, X):
         X, starts = one_row_each(X, self.n_features_in_)

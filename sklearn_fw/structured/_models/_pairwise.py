@@ -42,6 +42,10 @@ class PairwiseModel(StructuredModel):
 
     # ---- hooks ---------------------------------------------------------------------------------
 
+    def _stacked(self, X, y):
+        """Samples in a form that other methods need not check again."""
+        return X, y
+
     def _stack(self, X):
         """Check inputs and stack them as `Rows`."""
         raise NotImplementedError
@@ -82,13 +86,16 @@ class PairwiseModel(StructuredModel):
         """Whether the loss of the training is a sum over nodes."""
         return self._training_loss.decomposes
 
-    def _truth_of(self, states, node_start, X=None):
-        """What losses see of true outputs; inputs know of which kinds nodes are."""
+    def _kinds_of(self, X):
+        """Kind of every node of some inputs; None where there is one."""
+
+    def _truth_of(self, states, node_start, kind=None):
+        """What losses see of true outputs."""
         return Truth(states, node_start, (self._state_labels,))
 
-    def _costs(self, states, node_start, X=None):
+    def _costs(self, states, node_start, kind=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
-        costs = costs_of(self._training_loss, self._truth_of(states, node_start, X))
+        costs = costs_of(self._training_loss, self._truth_of(states, node_start, kind))
         if self.class_weight is None:
             return costs
         weights = np.append(self.class_weight_, 1.0)  # the last is of unknown labels
@@ -155,10 +162,11 @@ class PairwiseModel(StructuredModel):
 
         rows = self._stack(X)
         states = self._encode(y, rows.node_start)
-        if rows.n_own is not None and np.any(states >= rows.n_own):
-            t = int(np.argmax(states >= rows.n_own))
+        n_own = self._n_own(rows)
+        if n_own is not None and np.any(states >= n_own):
+            t = int(np.argmax(states >= n_own))
             raise ValueError(
-                f"y has the state {states[t]} at a node of a kind with {rows.n_own[t]} states"
+                f"y has the state {states[t]} at a node of a kind with {n_own[t]} states"
             )
         matrix = with_markers(rows._replace(matrix=plain(rows.matrix)))
         indptr = matrix.indptr.astype(np.int64)
@@ -166,7 +174,7 @@ class PairwiseModel(StructuredModel):
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
-        costs = self._costs(states, rows.node_start, X)
+        costs = self._costs(states, rows.node_start, rows.kind)
         parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -180,7 +188,7 @@ class PairwiseModel(StructuredModel):
             edges=graph.edges,
             edge_table=graph.table,
             mix=graph.mix,
-            n_own=rows.n_own,
+            n_own=n_own,
             exhaustive=False,
             truth=states,
             node_cost=costs.factor,
@@ -224,11 +232,15 @@ class PairwiseModel(StructuredModel):
     def _graph_of(self, rows):
         return self._graph(np.diff(rows.node_start)) if rows.graph is None else rows.graph
 
+    def _n_own(self, rows):
+        """Number of states of every node; None where all have as many."""
+
     def _own_states(self, rows, scores):
         """Scores of nodes, -inf for states that they lack."""
-        if rows.n_own is None:
+        n_own = self._n_own(rows)
+        if n_own is None:
             return scores
-        return np.where(np.arange(self.n_states_) < rows.n_own[:, None], scores, -np.inf)
+        return np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
 
     def _predict(self, X, w, oracle):
         """Best outputs and their scores; ``oracle`` None means the compiled trees."""
@@ -273,10 +285,10 @@ class PairwiseModel(StructuredModel):
     def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
-        true = self._encode(y_true, node_start, allow_unseen=True)
-        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, X)
+        true, kind = self._encode(y_true, node_start, allow_unseen=True), self._kinds_of(X)
+        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, kind)
         if training:
-            return self._costs(true, node_start, X).losses(truth, states)
+            return self._costs(true, node_start, kind).losses(truth, states)
         if self._judging_loss._has_value:
             return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
@@ -437,7 +449,7 @@ class PairwiseModel(StructuredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start, [x])
+        costs = self._costs(states, node_start, self._kinds_of([x]))
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._packed import starts_of
 from ..._validation import check_array_of_numbers, check_choice, check_list, check_magnitude
 from ...inference import TreeMaxProduct
 from ...inference._scores import as_array
@@ -24,6 +25,7 @@ MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0}
 class Sample(NamedTuple):
     """What `PartModel.parts` says of one input, checked."""
 
+    x: object  # the input
     nodes: list  # one array of features for each kind
     edges: list  # one (pairs, features or None) for each kind
 
@@ -201,11 +203,9 @@ class PartModel(PairwiseModel):
         self.node_features_ = [rows.shape[1] for rows in first.nodes]
         self.edge_features_ = first.edge_features
         self._check_kinds(samples)
-        counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
-        states = self._states_of(y, counts.sum(axis=1))
-        kinds = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
-        found = np.zeros(counts.shape[1], np.int64)
-        np.maximum.at(found, kinds, states + 1)
+        states = self._states_of(y, [sample.n_nodes for sample in samples])
+        found = np.zeros(len(first.nodes), np.int64)
+        np.maximum.at(found, _kinds(samples), states + 1)
         self.states_ = [max(2, n) for n in found.tolist()]
         self.n_features_in_ = sum(self.node_features_)
         self.n_states_ = self.n_columns_ = max(self.states_)
@@ -231,12 +231,18 @@ class PartModel(PairwiseModel):
     def _state_labels(self):
         return np.arange(self.n_states_)
 
-    def _truth_of(self, states, node_start, X=None):
+    def _kinds_of(self, X):
         if X is None or len(self.states_) == 1:
+            return None
+        return _kinds(self._read_all(X))
+
+    def _truth_of(self, states, node_start, kind=None):
+        if kind is None:
             return Truth(states, node_start, (self._state_labels,))
-        counts = [[rows.shape[0] for rows in sample.nodes] for sample in self._read_all(X)]
-        kind = np.repeat(np.tile(np.arange(len(self.states_)), len(counts)), np.ravel(counts))
         return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind)
+
+    def _n_own(self, rows):
+        return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
 
     def unpack(self, w):
         """Name the parts of a weight vector.
@@ -266,8 +272,15 @@ class PartModel(PairwiseModel):
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
         return [self._read(x, f"X[{i}]") for i, x in enumerate(X)]
 
+    def _stacked(self, X, y):
+        if type(self).initialize is not PartModel.initialize:  # which may look at raw inputs
+            return X, y
+        return self._read_all(X), y
+
     def _read(self, x, name):
         """The parts of one input, checked but for the features of nodes."""
+        if isinstance(x, Sample):
+            return x
         name = f"parts({name}) of {type(self).__name__}"
         answer = self.parts(x)
         if not (isinstance(answer, tuple) and len(answer) == 2):
@@ -281,7 +294,7 @@ class PartModel(PairwiseModel):
         if not n_nodes:
             raise ValueError(f"{name} must have one node at least")
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
-        return Sample(nodes, [_read_edges(kind, n_nodes, f"edges of {name}") for kind in edges])
+        return Sample(x, nodes, [_read_edges(kind, n_nodes, f"edges of {name}") for kind in edges])
 
     def _check_kinds(self, samples):
         for i, sample in enumerate(samples):
@@ -296,24 +309,20 @@ class PartModel(PairwiseModel):
     def _stack(self, X):
         samples = self._read_all(X)
         self._check_kinds(samples)
-        stacked = [
-            stack_rows([sample.nodes[k] for sample in samples], n_features)
+        kinds = [
+            stack_rows([sample.nodes[k] for sample in samples], n_features)[0]
             for k, n_features in enumerate(self.node_features_)
         ]
-        lengths = np.array([np.diff(starts) for _, starts in stacked])  # (n_kinds, n)
-        node_start = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
-        matrix, n_own = stacked[0][0], None
-        if len(stacked) > 1:
-            # Rows of one kind after those of another, put into the order of samples.
-            kinds = np.repeat(np.arange(len(stacked)), lengths.sum(axis=1))
-            owner = np.concatenate([np.repeat(np.arange(len(samples)), n) for n in lengths])
-            order = np.lexsort((kinds, owner))
-            matrix = sp.block_diag([rows for rows, _ in stacked], format="csr")[order]
-            matrix = sp.csr_array(matrix)
-            if len(set(self.states_)) > 1:
-                n_own = np.array(self.states_)[kinds[order]]
+        node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
-        return Rows(matrix, node_start, node_start, (), graph, n_own)
+        if len(kinds) == 1:
+            return Rows(kinds[0], node_start, node_start, (), graph)
+        # Rows of one kind after those of another, put into the order of samples.
+        kind = _kinds(samples)
+        place = np.empty(len(kind), np.int64)
+        place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
+        matrix = sp.csr_array(sp.block_diag(kinds, format="csr")[place])
+        return Rows(matrix, node_start, node_start, (), graph, kind)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
@@ -328,8 +337,7 @@ class PartModel(PairwiseModel):
             turned.append(flipped)
             if any(self.edge_features_):
                 weights.append(self._edge_weights(sample, offsets)[source])
-        stop = np.cumsum([len(own) for own in edges])
-        start = np.concatenate([[0], stop[:-1]]).astype(np.int64)
+        starts = starts_of([len(own) for own in edges])
         table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
         mix = None
         if weights or np.any(turned) or np.any(self._mirrors):
@@ -340,7 +348,7 @@ class PartModel(PairwiseModel):
                 rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
                 self._mirrors,
             )  # fmt: skip
-        return Graph(np.concatenate(edges), table, start, stop.astype(np.int64), mix)
+        return Graph(np.concatenate(edges), table, starts[:-1], starts[1:], mix)
 
     def _edge_weights(self, sample, offsets):
         """(n_edges, n_tables) CSR of a sample."""
@@ -383,13 +391,15 @@ class PartModel(PairwiseModel):
         return np.where(unseen, -1, states).astype(np.int32)
 
     def _node_start_of(self, y):
-        return np.cumsum([0, *(len(as_array(self.encode(output), "y")) for output in y)])
+        return starts_of([len(as_array(self.encode(output), "y")) for output in y])
 
     def _decode(self, states, node_start, X=None):
         out = np.empty(len(node_start) - 1, dtype=object)
         for i in range(len(out)):
             own = states[node_start[i] : node_start[i + 1]]
-            out[i] = own if X is None else self.decode(own, X[i])
+            if X is not None:
+                own = self.decode(own, X[i].x if isinstance(X[i], Sample) else X[i])
+            out[i] = own
         return out
 
     def _predict(self, X, w, oracle):
@@ -402,6 +412,12 @@ class PartModel(PairwiseModel):
 
     def _arrange(self, marginals, node_start):
         return self._decode(marginals, node_start)
+
+
+def _kinds(samples):
+    """Kind of every node of some samples."""
+    counts = [[rows.shape[0] for rows in sample.nodes] for sample in samples]
+    return np.repeat(np.tile(np.arange(len(counts[0])), len(counts)), np.ravel(counts))
 
 
 def _joined(arrays):

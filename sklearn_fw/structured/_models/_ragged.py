@@ -8,8 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite
 
-from ..._packed import Packed
-from ..._validation import check_list, check_magnitude, check_not_negative, check_sparse
+from ..._packed import Packed, stack
+from ..._validation import (
+    check_list,
+    check_magnitude,
+    check_not_negative,
+    check_sparse,
+    is_moderate,
+)
 from ..._warnings import warn
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
@@ -18,6 +24,15 @@ NEEDS_NUMBERS = (
     "tokens put a transformer of sklearn_fw.preprocessing first, as in "
     "make_pipeline(ChunkingFeatures(), StructuredSVM('chain'))"
 )
+
+
+class Stacked(Packed):
+    """Samples that were stacked and checked once: models ask nothing more of them."""
+
+    @classmethod
+    def of(cls, values, starts):
+        """Rows, and where each sample starts."""
+        return cls._view(values, starts, np.arange(len(starts) - 1))
 
 
 def stack_rows(X, n_features=None):
@@ -38,43 +53,49 @@ def stack_rows(X, n_features=None):
         First row of each item, and the end.
     """
     if isinstance(X, Packed):
-        check_sparse(X.values, "X.values")
-        X = Packed.compact(X)
-        matrix, row_start = X.values, np.array(X.offsets, dtype=np.int64)
+        if not isinstance(X, Stacked):
+            check_sparse(X.values, "X.values")
+        packed = Packed.compact(X)
+        matrix, row_start = packed.values, np.array(packed.offsets, dtype=np.int64)
         _check_item(matrix, n_features, "X.values")
     else:
         X = check_list(X, "X", "samples, one array of shape (n_nodes, n_features) each")
         items = [_as_array(item, f"X[{i}]") for i, item in enumerate(X)]
         if not items:
             raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        row_start = np.cumsum([0] + [item.shape[0] for item in items], dtype=np.int64)
-        # An empty list says neither how wide its rows are nor whether they are sparse.
-        filled = [(i, a) for i, a in enumerate(items) if a.ndim != 1 or a.shape[0]]
-        matrix = _stack(filled, n_features) if filled else np.empty((0, n_features or 0))
+        matrix, row_start = stack(_alike(items, n_features))
         matrix = check_sparse(matrix, "X")
     if len(row_start) == 1:
         raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-    if matrix.dtype not in KEPT:
-        with np.errstate(over="ignore"):  # the check below sees what no float64 can hold
-            matrix = matrix.astype(np.float64)
-    values = matrix.data if sp.issparse(matrix) else matrix
-    # The exact check costs more than the rest for a short sequence.
-    if not np.isfinite(values.sum()):
-        assert_all_finite(values, input_name="X")
-    check_magnitude(values, "X")
-    return matrix, row_start
+    return (matrix if isinstance(X, Stacked) else _finite(matrix)), row_start
 
 
-def _stack(items, n_features):
-    """All rows of ``(number, array)`` items in one matrix."""
-    first = items[0][1]
+def _alike(items, n_features):
+    """Items that can be stacked; the first that differs is named."""
+    # An empty list says neither how wide its rows are nor whether they are sparse.
+    shaped = [(i, item) for i, item in enumerate(items) if item.ndim != 1 or item.shape[0]]
+    if not shaped:
+        return [np.empty((0, n_features or 0))] * len(items)
+    k, first = shaped[0]
     width = first.shape[1] if n_features is None and first.ndim == 2 else n_features
-    for i, item in items:
+    for i, item in shaped:
         _check_item(item, width, f"X[{i}]")
         if sp.issparse(item) != sp.issparse(first):
-            raise ValueError(f"X[{i}] and X[{items[0][0]}] must be both sparse or both dense")
-    arrays = [item for _, item in items]
-    return sp.vstack(arrays, format="csr") if sp.issparse(first) else np.concatenate(arrays)
+            raise ValueError(f"X[{i}] and X[{k}] must be both sparse or both dense")
+    nothing = first[:0]
+    return [item if item.ndim == 2 else nothing for item in items]
+
+
+def _finite(matrix):
+    """The numbers as float32 or float64, all finite and of moderate size."""
+    if matrix.dtype not in KEPT:
+        with np.errstate(over="ignore"):  # what no float64 can hold is seen below
+            matrix = matrix.astype(np.float64)
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if not is_moderate(values):
+        assert_all_finite(values, input_name="X")
+        check_magnitude(values, "X")
+    return matrix
 
 
 def _as_array(item, name):
@@ -152,8 +173,8 @@ def stack_labels(y, node_start=None):
                     f"y[{i}] has dtype {item.dtype}, but y[{first}] has {items[first].dtype}: "
                     f"labels of all samples must be of one type"
                 )
-        starts = np.cumsum([0] + [item.size for item in items], dtype=np.int64)
-        flat = np.concatenate(items) if items else np.empty(0)
+        flat, starts = stack(items or [np.empty(0)])
+        starts = starts[: len(items) + 1]
     if node_start is not None:
         if len(starts) != len(node_start):
             raise ValueError(

@@ -5,6 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._packed import starts_of
+
+CHUNK = 2**20  # entries of a dense matrix looked at at a time
+
 
 class Rows(NamedTuple):
     """Inputs stacked for compiled code."""
@@ -14,7 +18,7 @@ class Rows(NamedTuple):
     node_start: np.ndarray  # (n + 1,)
     markers: tuple = ()  # for every extra attribute, the rows where it is one
     graph: object = None  # `Graph`, where samples have graphs of their own
-    n_own: object = None  # (n_nodes,) states of a node, where nodes are of several kinds
+    kind: object = None  # (n_nodes,) kind of a node, where there are several
 
 
 def writable(field):
@@ -37,8 +41,9 @@ def plain(matrix):
 
 
 def with_markers(rows):
-    """CSR of features and markers, float64."""
-    matrix = sp.csr_array(rows.matrix, dtype=np.float64)
+    """CSR of features and markers, float32 or float64 as the features are."""
+    matrix = rows.matrix if sp.issparse(rows.matrix) else _to_csr(rows.matrix)
+    matrix = sp.csr_array(matrix)
     if not rows.markers:
         return matrix
     n_rows, n_features = matrix.shape
@@ -48,10 +53,22 @@ def with_markers(rows):
     order = np.argsort(marked, kind="stable")
     marked, columns = marked[order], columns[order]
     ends = matrix.indptr[marked + 1]
-    added = np.cumsum(np.bincount(marked, minlength=n_rows))
-    indptr = matrix.indptr.astype(np.int64)
-    indptr[1:] += added
+    indptr = matrix.indptr + starts_of(np.bincount(marked, minlength=n_rows))
     return sp.csr_array(
         (np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns), indptr),
         shape=(n_rows, n_features + len(rows.markers)),
     )
+
+
+def _to_csr(matrix):
+    """CSR of an array; scipy's own way takes several times the memory."""
+    n_rows, n_columns = matrix.shape
+    indptr = starts_of(np.count_nonzero(matrix, axis=1))
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], matrix.dtype)
+    step = max(1, CHUNK // max(n_columns, 1))
+    for first in range(0, n_rows, step):
+        rows = matrix[first : first + step]
+        here = slice(indptr[first], indptr[first + len(rows)])
+        where = np.nonzero(rows)
+        indices[here], data[here] = where[1], rows[where]
+    return sp.csr_array((data, indices, indptr), shape=matrix.shape)

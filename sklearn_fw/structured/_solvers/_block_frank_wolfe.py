@@ -40,8 +40,9 @@ class BlockFrankWolfe(Solver):
     variant : {"fw", "pairwise", "away", "hybrid", "exact"}, default="fw"
         Direction: towards the oracle's corner; from the worst active corner to it; the better of
         towards and away by slope; the best of the three by dual increase. "exact" is no direction
-        but the maximiser over all dual variables of the sample [3]_, where an output is one class.
-        All but "fw" keep explicit dual variables.
+        but the maximiser over all dual variables of the sample [3]_: a projection where an output
+        is one class and the oracle is the model's own, else calls of the oracle and pairwise steps
+        until the sample has no gap. All but "fw" keep explicit dual variables.
     sampling : {"gap", "uniform", "shuffle", "max_gap", "active"}, default="gap"
         Next sample: with probability proportional to its last known gap, uniform, in a fresh
         permutation each pass, or the one of largest gap (stale gaps can mislead it). "active", for
@@ -182,7 +183,7 @@ class BlockFrankWolfe(Solver):
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
         if self.cache is True and self.variant == "exact":
-            raise ValueError("variant='exact' keeps no corners: set cache=False")
+            raise ValueError("variant='exact' has no use for a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
             raise ValueError(
                 f"sampling='active' is defined for variant='exact' only, got {self.variant!r}: "
@@ -191,11 +192,6 @@ class BlockFrankWolfe(Solver):
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._check()
-        if self.variant == "exact" and not blocks.single:
-            raise ValueError(
-                "variant='exact' (solver 'sdm') needs outputs of one class each and oracle='auto', "
-                "as MulticlassModel has: take variant='pairwise' (solver 'bcpfw')"
-            )
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
@@ -211,7 +207,9 @@ class _BlockMethod(IterativeMethod):
 
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        explicit = use_cache or settings.variant not in ("fw", "exact")
+        explicit = use_cache or settings.variant != "fw"
+        if settings.variant == "exact" and blocks.single:  # marginals say all
+            explicit = False
         self.rules = Rules(
             lam=lam,
             step=VARIANTS.index(settings.variant),

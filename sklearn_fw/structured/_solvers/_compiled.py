@@ -35,6 +35,8 @@ def visit_parts(blocks, order, uniforms, rules):
     """A pass that is compiled but for the oracle, where that is not."""
     run = _run_compiled if blocks.is_compiled else _run_oracle
     if rules.step == EXACT:
+        if not blocks.single:
+            return visit_blocks.plain(blocks, order, uniforms, rules)
         run = _run_exact
     position = 0
     while position < len(order):

@@ -4,10 +4,15 @@ Decisions are those of `_kernels.structured.block_rules`.
 """
 
 from ..._kernels.structured import block_rules
-from ..._kernels.structured.block_rules import AWAY, FW, PAIRWISE
+from ..._kernels.structured.block_rules import AWAY, EXACT, FW, PAIRWISE
 from ._accelerators import accelerated
 
 __all__ = ["visit_blocks"]
+
+# Exact visits: when the gap of a block is closed, as a share of what it was and of the largest
+# loss, and how many answers, and steps after each, there are at most.
+CLOSED, ROUNDING = 1e-10, 1e-14
+MOST_ANSWERS, MOST_STEPS = 50, 200
 
 
 @accelerated
@@ -30,22 +35,63 @@ def visit_blocks(blocks, order, uniforms, rules):
     n_visits : int
         Fewer than asked for when no block has a gap left.
     """
+    visit = _visit_exactly if rules.step == EXACT else _visit
     for k in range(len(order)):
         i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
         if i < 0:
             blocks.counts[block_rules.REASON] = block_rules.NO_GAP
             return k
-        _visit(blocks, i, rules)
+        if rules.shrink and blocks.gaps.value[i] == 0.0:
+            continue  # every entry of such an order had a gap when it was made
+        visit(blocks, i, rules)
     blocks.counts[block_rules.REASON] = block_rules.DONE
     return len(order)
 
 
-def _visit(blocks, i, rules):
-    counts, p, corners = blocks.counts, blocks.weight[i], None
-    if blocks.explicit:
-        if rules.step != FW and (blocks.corners(i).alpha > 0.0).all():
-            blocks.grow()  # all slots are taken by active corners
+def _corners_of(blocks, i, rules):
+    """The corners of a block, with room for one more, or None."""
+    if not blocks.explicit:
+        return None
+    corners = blocks.corners(i)
+    if rules.step != FW and (corners.alpha > 0.0).all():
+        blocks.grow()  # all slots are taken by active corners
         corners = blocks.corners(i)
+    return corners
+
+
+def _visit_exactly(blocks, i, rules):
+    """The best distribution of a block: pairwise steps among corners, and answers till none helps.
+
+    Where an output is one class, a projection finds the same, see `class_blocks`.
+    """
+    counts, p, gaps = blocks.counts, blocks.weight[i], blocks.gaps
+    pairwise, closed = rules._replace(step=PAIRWISE), None
+    counts[block_rules.VISITS] += 1
+    for _ in range(MOST_ANSWERS):
+        corners = _corners_of(blocks, i, rules)
+        current, values = blocks.values(i)
+        head = blocks.answer(i, blocks.w)
+        gap, zero = max(p * (head.value - current), 0.0), ROUNDING * p * blocks.max_loss
+        if closed is None:
+            gap = gap if gap > zero else 0.0
+            block_rules.set_gap(gaps, i, gap, rules.gap_degree)
+            counts[block_rules.EXACT_STEPS] += gap > 0.0
+            closed = max(CLOSED * gap, zero)
+        if gap <= closed:
+            return
+        slot = _slot_of(corners, head, values, pairwise, counts)
+        _step(blocks, i, pairwise, corners, values, slot, head.value, current)
+        for _ in range(MOST_STEPS):
+            current, values = blocks.values(i)
+            best = int(values[: corners.size].argmax())
+            away, _ = block_rules.away_corner(corners.alpha, values, corners.size)
+            if p * (values[best] - values[away]) <= closed:
+                break
+            _step(blocks, i, pairwise, corners, values, best, values[best], current)
+
+
+def _visit(blocks, i, rules):
+    counts, p, corners = blocks.counts, blocks.weight[i], _corners_of(blocks, i, rules)
     current, values = blocks.values(i)
     slot = -1
     if rules.use_cache:
