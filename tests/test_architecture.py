@@ -75,7 +75,6 @@ LONG_KERNELS = {
     "_newton_direction": "a dense solve by blocks that share all their intermediate sums",
     "trws_sweep": "one node at a time: its sum, its bound and its messages read the same scratch",
     "memory_epoch": "one step per row, with the variants of what it remembers as branches",
-    "finish_visit": "one visit: the best of three directions, whose parts share their slopes",
 }
 KERNEL_ARGUMENTS = 14  # more than this is reported, much more is refused
 

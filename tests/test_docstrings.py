@@ -50,7 +50,11 @@ def described():
             yield name, class_doc(obj), parameters(obj)
         for method, function in vars(obj).items():
             written_here = inspect.isfunction(function) and function.__module__ == obj.__module__
-            if written_here and not re.match(r"_|set_\w+_request$", method) and function.__doc__:
+            if not written_here or re.match(r"_|set_\w+_request$", method):
+                continue
+            # Of a base class, where it says nothing of its own.
+            doc = inspect.getdoc(function) or ""
+            if function.__doc__ or "Parameters\n---" in doc:
                 yield f"{name}.{method}", FunctionDoc(function), parameters(function)
 
 

@@ -170,8 +170,8 @@ class Proposal:
             constant = np.log(n * len(self.scales)) + np.log(scale).sum()
             constant += 0.5 * d * np.log(2 * np.pi)
             parts = []
-            for block in np.array_split(X, max(1, len(X) * n // 2_000_000)):
-                A, B = (block - self.rows.mean(axis=0)) / scale, self.rows - self.rows.mean(axis=0)
+            for batch in np.array_split(X, max(1, len(X) * n // 2_000_000)):
+                A, B = (batch - self.rows.mean(axis=0)) / scale, self.rows - self.rows.mean(axis=0)
                 B = B / scale
                 q = (A * A).sum(1)[:, None] + (B * B).sum(1) - 2.0 * A @ B.T
                 parts.append(logsumexp(-0.5 * np.maximum(q, 0.0), axis=1))

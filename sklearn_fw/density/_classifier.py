@@ -12,7 +12,7 @@ from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
 from ._label_scores import label_log_probability, left_out_label_scores
 from ._length_scale import MAX_ROWS, MIN_ROWS, distinct_rows, likely_unit, median_distance
-from ._model import block_rows, make_model
+from ._model import batch_rows, make_model
 from ._posterior import ExactPosterior
 from ._resolve import check_parameters, check_rows, log_volume, resolve_kernel
 from ._student_t import KernelStudentTDensity
@@ -85,7 +85,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
     without row i has ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``.
 
     ``fit`` is one factorization of the n x n joint kernel matrix; a prediction costs one triangular
-    solve per class and row, O(n_classes n^2), in blocks within ``working_memory``. Leaving out
+    solve per class and row, O(n_classes n^2), in batches within ``working_memory``. Leaving out
     every row under every label costs O(n^3 + n_classes n^2).
 
     References
@@ -178,7 +178,7 @@ class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
     def _joint_variance(self, model, kernel, X_fit, y_fit, X):
         """Variance of each row with each label."""
         variance = np.empty((len(X), len(self.classes_)))
-        for rows in gen_batches(len(X), block_rows(2 * len(X_fit))):
+        for rows in gen_batches(len(X), batch_rows(2 * len(X_fit))):
             K, diagonal = kernel(X[rows], X_fit), kernel.diag(X[rows])
             for label in range(len(self.classes_)):
                 match = np.where(y_fit == label, 1.0, self._mismatch)

@@ -5,7 +5,7 @@ from sklearn.utils import gen_batches
 
 from ._derivatives import hyvarinen, score_gradient
 from ._low_rank import LowRankPosterior
-from ._model import block_rows
+from ._model import batch_rows
 from ._resolve import log_volume
 
 __all__ = ["LogDensity"]
@@ -30,15 +30,15 @@ class LogDensity:
         return self.model.log_score(variance) + self.volume(X)
 
     def variance(self, X, diag=None):
-        """Variance of rows, block by block."""
-        size = block_rows(self.model.posterior.half_ones.shape[0])
+        """Variance of rows, batch by batch."""
+        size = batch_rows(self.model.posterior.half_ones.shape[0])
         parts = [
-            self._block_variance(X[rows, :], None if diag is None else diag[rows])
+            self._batch_variance(X[rows, :], None if diag is None else diag[rows])
             for rows in gen_batches(X.shape[0], size)
         ]
         return self.model.posterior.backend.xp.concat(parts)
 
-    def _block_variance(self, X, diag):
+    def _batch_variance(self, X, diag):
         posterior = self.model.posterior
         if isinstance(posterior, LowRankPosterior):
             return self.model.variance(*posterior.project_rows(X))
@@ -86,6 +86,6 @@ class LogDensity:
         with_volume = self.jacobian == "auto"
         parts = [
             function(self.kernel, self.model, self.X_fit, X[rows], with_volume)
-            for rows in gen_batches(len(X), block_rows(len(self.X_fit)))
+            for rows in gen_batches(len(X), batch_rows(len(self.X_fit)))
         ]
         return np.concatenate(parts)

@@ -16,9 +16,9 @@ care: every term stays finite and none is a difference of large numbers.
 import numpy as np
 from sklearn import get_config
 
-__all__ = ["StudentTModel", "block_rows", "make_model"]
+__all__ = ["StudentTModel", "batch_rows", "make_model"]
 
-BLOCK_COPIES = 3  # arrays of the size of a block of kernel values that scoring holds at once
+BATCH_COPIES = 3  # arrays of the size of a batch of kernel values that scoring holds at once
 
 
 def make_model(estimator, posterior, weight):
@@ -33,10 +33,10 @@ def make_model(estimator, posterior, weight):
     )
 
 
-def block_rows(n_columns):
+def batch_rows(n_columns):
     """Rows to score at once so that their kernel values stay within ``working_memory``."""
     limit = get_config()["working_memory"] * 2**20
-    return max(1, int(limit // (8 * n_columns * BLOCK_COPIES)))
+    return max(1, int(limit // (8 * n_columns * BATCH_COPIES)))
 
 
 class StudentTModel:

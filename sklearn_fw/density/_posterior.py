@@ -62,7 +62,7 @@ class ExactPosterior:
         """Return (residual, share) of new points; K_cross (n_points, n) may be overwritten."""
         xp = self.backend.xp
         half = self.backend.solve_lower(self.chol, K_cross.T)
-        # An einsum in NumPy: squaring would need a second block of this size.
+        # An einsum in NumPy: squaring would need a second array of this size.
         square = np.einsum("ij,ij->j", half, half) if xp is np else xp.sum(half * half, axis=0)
         return xp.clip(diagonal - square, 0.0, None), self.half_ones @ half
 

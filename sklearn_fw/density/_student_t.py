@@ -126,7 +126,7 @@ class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
     Notes
     -----
     ``fit`` factorises one n x n matrix and inverts its factor for the leave-one-out scores:
-    O(n^2 d + 2 n^3 / 3) time, O(n^2) memory. Scoring costs O(n d + n^2) per row, in blocks that
+    O(n^2 d + 2 n^3 / 3) time, O(n^2) memory. Scoring costs O(n d + n^2) per row, in batches that
     keep temporary arrays below scikit-learn's ``working_memory``. With ``max_rank=r`` it is
     O(n r^2) and O(r^2). BLAS uses its threads; there are no others.
 
