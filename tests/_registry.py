@@ -28,6 +28,7 @@ from sklearn_fw.density import (
     RelativeNoveltyDetector,
 )
 from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
+from sklearn_fw.model_selection import RegularizationPathCV
 from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.random_fields import (
     ExactMarginals,
@@ -38,7 +39,12 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     TRWMarginals,
 )
-from sklearn_fw.structured import BlockFrankWolfe, EnumeratedModel, StructuredSVM
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    EnumeratedModel,
+    StructuredSVM,
+    StructuredSVMCV,
+)
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,11 @@ CASES = [
     ),
     Case("chain", lambda: StructuredSVM(tol=1e-3), sequences),
     Case(
+        "chain, path search",
+        lambda: StructuredSVMCV(StructuredSVM("chain"), eps=0.5, C_max=1.0, n_values=3, cv=2),
+        sequences,
+    ),
+    Case(
         "chain, CSR", lambda: StructuredSVM("chain", solver="cached", tol=1e-3),
         lambda: sequences(sp.csr_array),
     ),
@@ -158,6 +169,13 @@ CASES = [
         "linear, groups", lambda: AsagaClassifier(penalty=GroupLasso([[0]])), iris, two_d=True
     ),
     Case("regression", AsagaRegressor, numbers, two_d=True),
+    Case(
+        "path search",
+        lambda: RegularizationPathCV(
+            AsagaClassifier(), path_options={"Cs": [0.1, 1.0]}, cv=2
+        ),
+        iris, two_d=True,
+    ),
     Case(
         "regression, elastic net",
         lambda: AsagaRegressor("huber", alpha=0.1, l1_ratio=0.5, solver="lagged_saga"),

@@ -80,8 +80,8 @@ def test_derivative_is_that_of_the_value(loss):
 
 
 @njit
-def prox_of(code, param, y, b, t, guess):
-    return kernels.prox(code, param, y, b, t, guess)
+def prox_of(loss, y, b, t, guess):
+    return kernels.prox(loss, y, b, t, guess)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -90,7 +90,7 @@ def test_prox_is_where_the_slopes_meet(loss):
         for t in (0.0, 1e-6, 0.3, 5.0, 1e8):
             for b in (-1e5, -3.0, -0.2, 0.0, 0.05, 0.9, 40.0):
                 for guess in (b, 0.0, -1e3):
-                    x = prox_of(loss.code, float(loss.parameter), y, b, t, guess)
+                    x = prox_of(loss._formula(), y, b, t, guess)
                     near = 1e-11 * (1.0 + abs(b))
                     below, above = (z + t * loss.derivative(y, z) - b for z in (x - near, x + near))
                     assert below < 0.0 < above
@@ -162,12 +162,12 @@ def test_far_scores(loss):
 
 
 @njit
-def scalar_calls(code, param, y, z):
+def scalar_calls(loss, y, z):
     out = np.empty((3, z.size))
     for i in range(z.size):
-        out[0, i] = kernels.value(code, param, y[i], z[i])
-        out[1, i] = kernels.derivative(code, param, y[i], z[i])
-        out[2, i] = kernels.conjugate(code, param, y[i], out[1, i])
+        out[0, i] = kernels.value(loss, y[i], z[i])
+        out[1, i] = kernels.derivative(loss, y[i], z[i])
+        out[2, i] = kernels.conjugate(loss.code, loss.param, y[i], out[1, i])
     return out
 
 
@@ -175,15 +175,13 @@ def scalar_calls(code, param, y, z):
 def test_compiled_scalars_equal_arrays(loss, rng):
     z = rng.normal(scale=3, size=40)
     y = rng.choice(truths(loss), size=40)
-    value, slope, conjugate = scalar_calls(loss.code, loss.parameter, y, z)
+    value, slope, conjugate = scalar_calls(loss._formula(), y, z)
     np.testing.assert_array_equal(value, loss.value(y, z))
     np.testing.assert_array_equal(slope, loss.derivative(y, z))
     np.testing.assert_array_equal(conjugate, loss.conjugate(y, slope))
-    for kernel, compiled in ((kernels.value, value), (kernels.derivative, slope)):
-        plain = [
-            getattr(kernel, "py_func", kernel)(loss.code, loss.parameter, *pair)
-            for pair in zip(y, z)
-        ]
+    for kernel, compiled in ((kernels._value, value), (kernels._derivative, slope)):
+        formula = None, loss.code, float(loss.parameter)
+        plain = [getattr(kernel, "py_func", kernel)(*formula, *pair) for pair in zip(y, z)]
         np.testing.assert_allclose(plain, compiled, rtol=1e-14, atol=1e-16)
 
 

@@ -3,14 +3,14 @@
 from numbers import Real
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_choice, check_sample_weight, check_strength, find_labels
-from ..losses import LogLoss, ModifiedHuber, MultinomialLogLoss, resolve_loss
+from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
+from ..losses._border import ask_probability
 from ._base import AsagaModel
 
 __all__ = ["AsagaClassifier"]
@@ -18,7 +18,7 @@ __all__ = ["AsagaClassifier"]
 
 def _has_probabilities(estimator):
     loss = resolve_loss(estimator.loss, "classification")
-    if isinstance(loss, LogLoss | ModifiedHuber | MultinomialLogLoss):
+    if callable(getattr(loss, "probability", None)):
         return True
     raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
 
@@ -38,7 +38,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     ----------
     loss : str or Loss, default="log_loss"
         "log_loss", "multinomial", "squared_hinge" (the loss of LinearSVC), "smooth_hinge",
-        "modified_huber", or an object of `sklearn_fw.losses`.
+        "modified_huber", or an object of `sklearn_fw.losses`, maybe your own.
     C : float, default=1.0
         Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``. Infinity
         means no penalty.
@@ -373,12 +373,10 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         scores = self.decision_function(X)
         loss = resolve_loss(self.loss, "classification")
         if scores.ndim == 2 and self._is_multinomial(loss, scores.shape[1]):
-            return softmax(scores, axis=1)
-        positive = (
-            (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
-            if isinstance(loss, ModifiedHuber)
-            else expit(scores)
-        )
+            return MultinomialLogLoss().probability(scores)
+        # Of the two scores of a softmax the difference counts.
+        loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss
+        positive = ask_probability(loss, scores)
         if positive.ndim == 1:
             return np.column_stack([1.0 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)

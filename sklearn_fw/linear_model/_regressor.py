@@ -36,7 +36,7 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     ----------
     loss : str or Loss, default="squared_error"
         "squared_error", "huber", "squared_epsilon_insensitive", or an object of
-        `sklearn_fw.losses`.
+        `sklearn_fw.losses`, maybe your own.
     alpha : float or "auto", default="auto"
         Weight of the penalty, not negative. For a ridge "auto" minimises the generalised
         cross-validation error of the squared loss [2]_, so that neither the units of X and y nor

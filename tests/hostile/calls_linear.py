@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 
 from sklearn_fw import losses, penalties
 from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor, LinearPath
@@ -89,6 +90,43 @@ class HalfSquare(penalties.GroupSeparable):
         return 0.5 * float(v @ v)
 
 
+class Expectile(losses.Loss):
+    """A loss of the user: squared errors, of which those from below count twice."""
+
+    task, smoothness = "regression", 2.0
+
+    def value(self, y, z):
+        return 0.5 * np.where(z < y, 2.0, 1.0) * np.square(z - y)
+
+    def derivative(self, y, z):
+        return np.where(z < y, 2.0, 1.0) * (z - y)
+
+    def curvature(self, y, z):
+        return np.where(z < y, 2.0, 1.0)
+
+    def conjugate(self, y, s):
+        return s * y + 0.5 * np.square(s) / np.where(s < 0.0, 2.0, 1.0)
+
+
+class OwnLogLoss(losses.Loss):
+    """The logistic loss, written by a user."""
+
+    task, smoothness = "classification", 0.25
+
+    def value(self, y, z):
+        return np.logaddexp(0.0, -y * z)
+
+    def derivative(self, y, z):
+        return -y * expit(-y * z)
+
+    def probability(self, z):
+        return expit(z)
+
+
+CLASSIFIER_LOSSES = ["squared_hinge", "smooth_hinge", "modified_huber", lambda: OwnLogLoss()]
+REGRESSOR_LOSSES = ["huber", "squared_epsilon_insensitive", lambda: Expectile()]
+
+
 def classifier_params():
     return {
         "loss": "log_loss", "C": 1.0, "multi_class": "auto",
@@ -130,7 +168,8 @@ def of_losses():
             {
                 "check": {}, "value": {"y": truth, "z": scores},
                 "derivative": {"y": truth, "z": scores}, "conjugate": {"y": truth, "s": slopes},
-                "curvature": {"s": slopes},
+                "curvature": {"y": truth, "z": scores},
+                **({"probability": {"z": scores}} if hasattr(cls, "probability") else {}),
             },
             infinite=True, allows=free,
         )  # fmt: skip
@@ -141,7 +180,8 @@ def of_losses():
         losses.MultinomialLogLoss, losses.MultinomialLogLoss,
         {
             "check": {}, "value": given, "derivative": given,
-            "conjugate": {"y": classes, "s": slopes}, "curvature": {"s": slopes},
+            "conjugate": {"y": classes, "s": slopes}, "curvature": given,
+            "probability": {"z": table},
         },
         infinite=True, allows=free,
     )  # fmt: skip
@@ -227,7 +267,7 @@ def entries():
         *fitting(
             AsagaClassifier, classifier_params,
             lambda: {"X": rows(), "y": classes(), "sample_weight": weights()},
-            variants={**VARIANTS, "loss": ["squared_hinge", "smooth_hinge", "modified_huber"],
+            variants={**VARIANTS, "loss": CLASSIFIER_LOSSES,
                       "multi_class": ["ovr"], "class_weight": [None, "balanced"]},
         ),
         *methods(
@@ -247,7 +287,7 @@ def entries():
         *fitting(
             AsagaRegressor, regressor_params,
             lambda: {"X": rows(), "y": targets(), "sample_weight": weights()},
-            variants={**VARIANTS, "loss": ["huber", "squared_epsilon_insensitive"],
+            variants={**VARIANTS, "loss": REGRESSOR_LOSSES,
                       "alpha": ["auto"]},
         ),
         *methods(

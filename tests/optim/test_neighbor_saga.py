@@ -160,11 +160,9 @@ def test_sum_of_the_memory_and_direction_are_exact(variant, dense):
 
 
 @njit(cache=False)
-def slope_errors(code, param, smoothness, y, z, slope, radius, limit, out):
+def slope_errors(loss, smoothness, y, z, slope, radius, limit, out):
     for i in range(z.size):
-        out[i] = kernels.slope_error(
-            code, param, smoothness, y[i], z[i], slope[i], radius[i], limit
-        )
+        out[i] = kernels.slope_error(loss, smoothness, y[i], z[i], slope[i], radius[i], limit)
 
 
 @pytest.mark.parametrize("name", SINGLE)
@@ -175,7 +173,7 @@ def test_bounds_hold_and_are_tight(name, rng):
     radius = np.abs(rng.standard_normal(n)) * rng.choice([0.0, 0.01, 0.3, 3, 60], n)
     y = rng.standard_normal(n) if loss.task == "regression" else rng.choice([-1.0, 1.0], n)
     bound, now = np.empty(n), slope(y, z)
-    slope_errors(loss.code, float(loss.parameter), loss.smoothness, y, z, now, radius, -1.0, bound)
+    slope_errors(loss._formula(), loss.smoothness, y, z, now, radius, -1.0, bound)
     for fraction in [-1.0, -0.3, 0.5, 1.0]:
         error = np.abs(slope(y, z + fraction * radius) - now)
         assert np.all(error <= bound * (1 + 1e-12) + 1e-13)

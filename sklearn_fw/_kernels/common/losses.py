@@ -4,13 +4,19 @@ Every function takes the truth ``y`` first. Losses of a margin take ``y`` in {-1
 functions of ``m = y z``; losses of a residual are functions of ``r = z - y``; the softmax takes the
 index of a class and one score per class. ``param`` is the gamma, delta or epsilon of a loss. The
 conjugate is ``sup_z s z - loss(y, z)``: infinite outside the slopes that the loss can have.
+
+A user's loss is its Python methods, which compiled code calls.
 """
 
+import ctypes
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from .._jit import inner, njit
+from .python_calls import PythonCall
 
 LOG = 0  # log(1 + exp(-m))
 SQUARED_HINGE = 1  # max(0, 1 - m)^2
@@ -24,11 +30,64 @@ SOFTMAX = 7  # one score per class: the functions softmax_*
 # Slopes outside the domain of a conjugate by no more than rounding count as its edge.
 TOLERANCE = 1e-12
 
+# What a user's loss is asked for.
+VALUE, SLOPE = 0, 1
+
+
+class Formula(NamedTuple):
+    """A loss: code and parameter, or the face of a user's Python methods (else None)."""
+
+    code: int
+    param: float
+    call: object = None
+
+
+class PythonLoss(PythonCall):
+    """A user's loss as compiled code can call it, a score at a time."""
+
+    kinds = ctypes.c_double, ctypes.c_int64, ctypes.c_double, ctypes.c_double
+
+    def __init__(self, value, derivative):
+        functions = value, derivative
+        super().__init__(lambda what, y, z: functions[what](y, z), failed=0.0)
+
+    def signature(self):
+        """What the function takes: which quantity, the truth and the score."""
+        return types.float64(types.int64, types.float64, types.float64)
+
 
 @inner
-def derivative(code, param, y, z):
+def derivative(loss, y, z):
     """Derivative of the loss in the score z."""
+    return _derivative(loss.call, loss.code, loss.param, y, z)
+
+
+@inner
+def value(loss, y, z):
+    """Loss of the score z."""
+    return _value(loss.call, loss.code, loss.param, y, z)
+
+
+@inner
+def loss_parts(loss, y, z):
+    """Derivative, and the loss as ``plain + log(factor)``: sums then take few logarithms."""
+    return _loss_parts(loss.call, loss.code, loss.param, y, z)
+
+
+@inner
+def prox(loss, y, b, t, guess):
+    """``argmin_x t loss(y, x) + (x - b)^2 / 2``; ``guess`` is where the search for it begins."""
+    return _prox(loss.call, loss.code, loss.param, y, b, t, guess)
+
+
+# Compiled for a call that is None, or a face, these lose one of two branches.
+
+
+@inner
+def _derivative(call, code, param, y, z):
     y = np.float64(y)  # plain Python would keep the single precision of labels
+    if call is not None:
+        return call(SLOPE, y, z)
     if code == LOG:
         m = y * z
         e = math.exp(-abs(m))  # never overflows
@@ -48,9 +107,10 @@ def derivative(code, param, y, z):
 
 
 @inner
-def value(code, param, y, z):
-    """Loss of the score z."""
+def _value(call, code, param, y, z):
     y = np.float64(y)
+    if call is not None:
+        return call(VALUE, y, z)
     if code == LOG:
         m = y * z
         return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
@@ -74,21 +134,23 @@ def value(code, param, y, z):
 
 
 @inner
-def loss_parts(code, param, y, z):
-    """Derivative, and the loss as ``plain + log(factor)``: sums then take few logarithms."""
+def _loss_parts(call, code, param, y, z):
     y = np.float64(y)
+    if call is not None:
+        return call(SLOPE, y, z), call(VALUE, y, z), 1.0
     if code == LOG:
         m = y * z
         e = math.exp(-abs(m))
         # As above, for both with one exponential.
         return -y * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
-    return derivative(code, param, y, z), value(code, param, y, z), 1.0
+    return _derivative(None, code, param, y, z), _value(None, code, param, y, z), 1.0
 
 
 @inner
-def prox(code, param, y, b, t, guess):
-    """``argmin_x t loss(y, x) + (x - b)^2 / 2``; ``guess`` is where the search for it begins."""
+def _prox(call, code, param, y, b, t, guess):
     y = np.float64(y)
+    if call is not None:
+        return _prox_by_slopes(call, y, b, t)
     if code == LOG:
         return y * _prox_log(y * b, t, y * guess)
     if code == SQUARED_ERROR:
@@ -136,6 +198,29 @@ def _prox_log(m, t, x):
 
 
 @inner
+def _prox_by_slopes(call, y, b, t):
+    """The prox of a loss whose slopes are asked for: the rule of false position (Illinois)."""
+    at_b = t * call(SLOPE, y, b)
+    # The slope of a convex loss never falls: the step from b goes too far, if anywhere.
+    near, near_gap = b, at_b
+    far = b - at_b
+    far_gap = t * call(SLOPE, y, far) - at_b
+    for _ in range(100):
+        if near_gap == 0.0 or far_gap == 0.0:
+            break
+        x = far - far_gap * (far - near) / (far_gap - near_gap)
+        gap = x - b + t * call(SLOPE, y, x)
+        if abs(gap) <= 1e-10 * (1.0 + abs(x)):  # an error of x would be no larger
+            return x
+        if (gap > 0.0) == (far_gap > 0.0):
+            near_gap *= 0.5
+        else:
+            near, near_gap = far, far_gap
+        far, far_gap = x, gap
+    return near if near_gap == 0.0 else far
+
+
+@inner
 def conjugate(code, param, y, s):
     """Convex conjugate of the loss at the slope s."""
     y = np.float64(y)
@@ -170,14 +255,14 @@ def _x_log_x(x):
 def values(code, param, y, z, out):
     """`value` of n samples into ``out`` (n,)."""
     for i in range(z.size):
-        out[i] = value(code, param, y[i], z[i])
+        out[i] = _value(None, code, param, y[i], z[i])
 
 
 @njit
 def derivatives(code, param, y, z, out):
     """`derivative` of n samples into ``out`` (n,)."""
     for i in range(z.size):
-        out[i] = derivative(code, param, y[i], z[i])
+        out[i] = _derivative(None, code, param, y[i], z[i])
 
 
 @njit

@@ -7,7 +7,7 @@ from .losses import derivative, value
 
 
 @njit
-def losses_and_slopes(code, param, y, z, weight, slopes):
+def losses_and_slopes(loss, y, z, weight, slopes):
     """Sum of the weighted losses at the scores ``z`` (n,), and the slopes into ``slopes`` (n,).
 
     ``weight`` (n,) may be None, and ``slopes`` may be ``z`` itself.
@@ -16,27 +16,27 @@ def losses_and_slopes(code, param, y, z, weight, slopes):
     for i in range(z.size):
         truth, score = y[i], z[i]
         factor = 1.0 if weight is None else weight[i]
-        total += factor * value(code, param, truth, score)
-        slopes[i] = factor * derivative(code, param, truth, score)
+        total += factor * value(loss, truth, score)
+        slopes[i] = factor * derivative(loss, truth, score)
     return total
 
 
 @njit
-def sum_losses(code, param, y, z, shift, weight):
+def sum_losses(loss, y, z, shift, weight):
     """Sum of the weighted losses at the scores ``z + shift``."""
     total = 0.0
     for i in range(z.size):
         factor = 1.0 if weight is None else weight[i]
-        total += factor * value(code, param, y[i], z[i] + shift)
+        total += factor * value(loss, y[i], z[i] + shift)
     return total
 
 
 @njit
-def sum_slopes(code, param, y, z, shift, weight):
+def sum_slopes(loss, y, z, shift, weight):
     """Sum of the weighted slopes at the scores ``z + shift``, and of their absolute values."""
     total, size = 0.0, 0.0
     for i in range(z.size):
-        slope = derivative(code, param, y[i], z[i] + shift)
+        slope = derivative(loss, y[i], z[i] + shift)
         if weight is not None:
             slope *= weight[i]
         total += slope

@@ -18,6 +18,7 @@ from .._jit import inner, njit
 from ..common.atomics import add, exchange
 from ..common.losses import SOFTMAX, derivative, softmax_derivative, softmax_value, value
 from ..common.prox import PYTHON, prox_block
+from ..common.python_calls import PythonCall
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
 
@@ -35,36 +36,23 @@ class Blocks(NamedTuple):
     weight: np.ndarray  # (n_blocks,)
 
 
-class PythonProx(types.WrapperAddressProtocol):
-    """A user's Python method as compiled code can call it; it takes the interpreter's lock.
+class PythonProx(PythonCall):
+    """A user's prox of a block, in place."""
 
-    An exception cannot pass through compiled code: it is kept in ``error`` and ends all work.
-    """
+    kinds = None, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64
 
     def __init__(self, block_prox):
-        self.error = None
-
         def call(block, step, address, size):
-            if self.error is not None:
-                return
             u = np.ctypeslib.as_array(
                 ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,)
             )
-            try:
-                u[:] = block_prox(u.copy(), step, block)
-            except BaseException as error:
-                self.error = error
+            u[:] = block_prox(u.copy(), step, block)
 
-        kinds = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64
-        self._function = ctypes.CFUNCTYPE(None, *kinds)(call)
+        super().__init__(call)
 
     def __call__(self, block, step, address, size):
         """What compiled code does with the function, where nothing is compiled."""
         self._function(block, step, address.data, size)
-
-    def __wrapper_address__(self):
-        """Where the function is."""
-        return ctypes.cast(self._function, ctypes.c_void_p).value
 
     def signature(self):
         """What the function takes: block, step, address and number of the values."""
@@ -93,11 +81,11 @@ class Scratch(NamedTuple):
 @inner
 def differentiate(target, i, z, g):
     """Write the derivative of the loss of row i into g and return the loss."""
-    if target.code == SOFTMAX:
+    if target.loss.code == SOFTMAX:
         softmax_derivative(target.y[i], z, g)
         return softmax_value(target.y[i], z)
-    g[0] = derivative(target.code, target.param, target.y[i], z[0])
-    return value(target.code, target.param, target.y[i], z[0])
+    g[0] = derivative(target.loss, target.y[i], z[0])
+    return value(target.loss, target.y[i], z[0])
 
 
 @inner

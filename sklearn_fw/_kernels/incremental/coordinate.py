@@ -55,7 +55,7 @@ def coordinate_epoch(columns, target, penalty, order, x, z, step, team):
         gradient = 0.0
         for k in range(start, stop):
             i = columns.indices[k]
-            slope = derivative(target.code, target.param, target.y[i], read(z, i, team))
+            slope = derivative(target.loss, target.y[i], read(z, i, team))
             gradient += weight_of(target.weight, i) * slope * columns.data[k]
         before = read(x, j, team)
         after = before - step[j] * gradient

@@ -133,11 +133,11 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, crowd)
         start, stop, shift = extent(rows, i)
         z = v[at] + score(rows, curved, v, me, crowd, start, stop, shift)
         s, y = weight_of(target.weight, i), target.y[i]
-        _, plain, factor = loss_parts(target.code, target.param, y, z)
+        _, plain, factor = loss_parts(target.loss, y, z)
         losses += s * plain
         q = norms[i] * scale[0] + scale[1]
-        x = prox(target.code, target.param, y, z + q * memory[i], q * s, z)
-        g, new_plain, new_factor = loss_parts(target.code, target.param, y, x)
+        x = prox(target.loss, y, z + q * memory[i], q * s, z)
+        g, new_plain, new_factor = loss_parts(target.loss, y, x)
         g *= s
         concave += s * new_plain - g * x
         if target.weight is None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.atomics import exchange
-from ..common.losses import TOLERANCE, loss_parts
+from ..common.losses import TOLERANCE, Formula, loss_parts
 from ..common.prox import prox_elastic_net, prox_separable
 from ..common.rows import entry, extent, fetch_ahead
 
@@ -34,10 +34,9 @@ FACTORS = 32
 
 
 class Target(NamedTuple):
-    """Losses of the rows: code and parameter of `losses.py`, truths, and weights or None."""
+    """Losses of the rows: their formula, truths, and weights or None."""
 
-    code: int
-    param: float
+    loss: Formula
     y: np.ndarray
     weight: np.ndarray | None
 
@@ -155,7 +154,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
             j = rows.indices[k - shift]
             r = row_of(j, me, team)
             z += entry(rows.data, k, rows.center, j) * state[r, X]
-        g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
+        g, plain, factor = loss_parts(target.loss, target.y[i], z)
         s = weight_of(target.weight, i)
         g *= s
         concave += s * plain - g * z

@@ -109,7 +109,7 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull,
             j = rows.indices[k - shift]
             x[j] = catch_up(x[j], t - last[j], gamma_of(gamma, metric, j) / n, total[j], penalty)
             z += entry(rows.data, k, rows.center, j) * x[j]
-        g, plain, factor = loss_parts(target.code, target.param, target.y[i], z)
+        g, plain, factor = loss_parts(target.loss, target.y[i], z)
         s = weight_of(target.weight, i)
         g *= s
         concave += s * (plain + math.log(factor)) - g * z

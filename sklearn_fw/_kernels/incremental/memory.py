@@ -66,13 +66,13 @@ def score(rows, state, i):
 
 
 @inner
-def slope_error(code, param, smoothness, y, z, slope, radius, limit):
+def slope_error(loss, smoothness, y, z, slope, radius, limit):
     """Bound on the change of the slope within ``radius`` of z; any upper bound if below limit."""
     crude = smoothness * radius
     if crude <= limit or radius == np.inf:
         return crude  # most edges of small neighbourhoods end here, without an exponential
-    above = derivative(code, param, y, z + radius) - slope
-    below = slope - derivative(code, param, y, z - radius)
+    above = derivative(loss, y, z + radius) - slope
+    below = slope - derivative(loss, y, z - radius)
     return min(crude, max(above, below))
 
 
@@ -105,7 +105,7 @@ def memory_epoch(rows, target, penalty, order, state, memory, gamma, metric, lin
     """
     intercept = state.shape[0] - 1
     fit_intercept = state[intercept, STEP] > 0.0
-    code, param, y = target.code, target.param, target.y
+    loss, y = target.loss, target.y
     fresh, tally = slots.fresh, slots.tally
     bounded = 0.0 <= sharing.epsilon < np.inf
     # The squared norm of w follows the steps; the slack grows faster than its rounding errors.
@@ -117,7 +117,7 @@ def memory_epoch(rows, target, penalty, order, state, memory, gamma, metric, lin
         fetch_ahead(rows, order, t, y, memory)
         i = order[t]
         z = score(rows, state, i)
-        slope = derivative(code, param, y[i], z)
+        slope = derivative(loss, y[i], z)
         radius = math.sqrt(max(square + slack, 0.0)) * (1.0 + ROUNDING)
 
         first, last = np.int64(links.first[i]), np.int64(links.last[i])
@@ -130,11 +130,11 @@ def memory_epoch(rows, target, penalty, order, state, memory, gamma, metric, lin
                 norm = weight_of(target.weight, m) * sharing.norm[m]
                 limit = sharing.epsilon / norm if norm > 0.0 else np.inf
                 reach = links.distance[e] * radius + abs(y[m] - y[i])
-                error = slope_error(code, param, sharing.smoothness, y[i], z, slope, reach, limit)
+                error = slope_error(loss, sharing.smoothness, y[i], z, slope, reach, limit)
                 exact = error > limit
             own = slope
             if exact and m != i:
-                own = derivative(code, param, y[m], score(rows, state, m))
+                own = derivative(loss, y[m], score(rows, state, m))
             tally[COMPUTED if exact or m == i else SHARED] += 1
             fresh[e - first] = weight_of(target.weight, m) * own
 

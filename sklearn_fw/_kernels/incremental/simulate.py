@@ -47,7 +47,7 @@ def delayed_epoch(rows, target, penalty, order, state, memory, gamma, metric, pe
         for k in range(start, stop):
             j = rows.indices[k - shift]
             z += entry(rows.data, k, rows.center, j) * state[j, X]
-        g, _, _ = loss_parts(target.code, target.param, target.y[i], z)
+        g, _, _ = loss_parts(target.loss, target.y[i], z)
         g *= weight_of(target.weight, i)
         change = g - memory[i]
         memory[i] = g

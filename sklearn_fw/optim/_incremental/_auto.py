@@ -2,6 +2,7 @@
 
 import scipy.sparse as sp
 
+from ...losses._compiled import CompiledLoss
 from ._dual_coordinate import Sdca
 from ._newton import Newton
 from ._newton_cg import NewtonCG, is_ridge
@@ -26,6 +27,8 @@ def choose_solver(problem):
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
     if problem.n_outputs is None and d <= most:
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
+    if is_ridge(penalty) and not isinstance(problem.loss, CompiledLoss):
+        return NewtonCG(), "a loss of your own, a smooth objective: second order, all rows at once"
     if is_ridge(penalty) and (dense or d <= most):
         outputs = "one output" if problem.n_outputs is None else f"{problem.n_outputs} outputs"
         return NewtonCG(), f"{d} {kind} columns, {outputs} and a smooth objective: second order"

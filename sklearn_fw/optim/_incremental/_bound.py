@@ -37,7 +37,8 @@ def suboptimality_bound(problem, certificate):
     if missing.ndim == 2:
         # Slopes of a row have the sum zero: what no change of them can make up for.
         missing = np.where(free, missing - missing.mean(axis=1, keepdims=True), 0.0)
-    curvature = Curvature(problem, slopes)
+    scores = problem.scores(coef, certificate.intercept)
+    curvature = Curvature(problem, scores, slopes)
     move = _solve(problem, curvature, missing, free, ROUNDING * np.linalg.norm(total))
     scores = problem.scores(move, 0.0)
     changed = slopes - curvature.along(scores)

@@ -26,18 +26,20 @@ class Curvature:
     ----------
     problem : FiniteSum
         The objective.
-    slopes : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        Derivatives of the weighted losses at the scores of the point.
+    scores : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        Scores of the point.
+    slopes : ndarray of the same shape
+        Derivatives of the weighted losses there.
     """
 
-    def __init__(self, problem, slopes):
+    def __init__(self, problem, scores, slopes):
         self.problem = problem
         self.weight = None
         if problem.weight is not None:
             self.weight = problem.weight if slopes.ndim == 1 else problem.weight[:, None]
             used = self.weight > 0.0
             slopes = np.divide(slopes, self.weight, out=np.zeros_like(slopes), where=used)
-        self.rows = problem.loss.curvature(slopes)
+        self.rows = problem.loss._curvatures(problem.y, scores, slopes)
         self.probabilities = None
         if isinstance(problem.loss, MultinomialLogLoss):
             p = np.array(slopes)

@@ -80,8 +80,7 @@ class DualRun(SagaRun):
 
     def advance(self, order):
         """Steps on the rows of ``order``."""
-        self.n_updates += order.size
-        return self.engine.run(order)
+        return super().advance(order, True)
 
     def certify(self):
         """Exact certificate of the present point, with the better of two bounds."""
@@ -195,8 +194,8 @@ class DualEngine:
         """``X^T memory`` as the steps have kept it."""
         return self.v[: self.columns.first - 1] / -self.scale[0]
 
-    def run(self, order):
-        """A step on every row of ``order``.
+    def run(self, order, refresh=True):
+        """A step on every row of ``order``; the memory always follows.
 
         Minus the conjugates at the new slopes, and the losses before each step.
         """

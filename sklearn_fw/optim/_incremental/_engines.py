@@ -357,8 +357,8 @@ class BlockEngine(Engine):
             )  # fmt: skip
 
         done = self.crew.run(work, order)
-        if self.call is not None and self.call.error is not None:
-            raise self.call.error
+        if self.call is not None:
+            self.call.check()
         return done
 
     def _put_point(self, coef, intercept):

@@ -76,6 +76,7 @@ class FiniteSum:
     """
 
     def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
+        loss._check_on(y)
         self.X, self.y, self.loss, self.penalty = X, y, loss, penalty
         self.weight, self.fit_intercept = weight, fit_intercept
         self.n_rows, self.n_columns = X.shape
@@ -96,7 +97,9 @@ class FiniteSum:
         other.active = self.active.copy()  # runs shuffle it
         for name in ("has_dual", "null", "size"):
             vars(other).pop(name, None)
-        other.y = self.y if y is None else y
+        if y is not None:
+            self.loss._check_on(y)
+            other.y = y
         other.penalty = self.penalty if penalty is None else penalty
         return other
 
@@ -120,7 +123,17 @@ class FiniteSum:
         """The losses as kernels take them."""
         from ..._kernels.incremental.incremental import Target
 
-        return Target(self.loss.code, float(self.loss.parameter), self.y, self.weight)
+        return Target(self.formula, self.y, self.weight)
+
+    @cached_property
+    def formula(self):
+        """The loss as kernels take it."""
+        return self.loss._formula()
+
+    def raise_kept(self):
+        """Raise what the loss of a user has raised below compiled code."""
+        if self.formula.call is not None:
+            self.formula.call.check()
 
     @property
     def centers(self):
@@ -180,25 +193,11 @@ class FiniteSum:
 
     def loss_sum(self, scores, shift=0.0):
         """Sum of the weighted losses."""
-        from ..._kernels.common import sums
-
-        if self.n_outputs is not None:
-            moved = scores + shift
-            return sums.softmax_losses_and_slopes(self.y, moved, self.weight, moved)
-        loss = self.loss
-        shift = float(shift)
-        return sums.sum_losses(loss.code, float(loss.parameter), self.y, scores, shift, self.weight)
+        return self.loss._total(self.y, scores, shift, self.weight)
 
     def losses_and_slopes(self, scores, slopes):
         """Sum of the weighted losses; their derivatives go to ``slopes``, maybe ``scores``."""
-        from ..._kernels.common import sums
-
-        if self.n_outputs is not None:
-            return sums.softmax_losses_and_slopes(self.y, scores, self.weight, slopes)
-        loss = self.loss
-        return sums.losses_and_slopes(
-            loss.code, float(loss.parameter), self.y, scores, self.weight, slopes
-        )
+        return self.loss._total_and_slopes(self.y, scores, self.weight, slopes)
 
     def resting_point(self):
         """Coefficients of least penalty, where columns that no row touches stay."""
@@ -309,9 +308,9 @@ class FiniteSum:
                 used = weight > 0.0
                 y, weight, values = y[used], weight[used], values[used]
                 values /= weight if values.ndim == 1 else weight[:, None]
-                total += weight @ self.loss.conjugate(y, values)
+                total += weight @ self.loss._conjugates(y, values)
             else:
-                total += self.loss.conjugate(y, values).sum()
+                total += self.loss._conjugates(y, values).sum()
         return float(total)
 
     def _best_scores(self, coef, intercept):
@@ -330,15 +329,12 @@ class FiniteSum:
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(scores)
         # The slope grows with the shift: from where both signs are known, between these.
-        from ..._kernels.common.sums import sum_slopes
-
-        loss, weight = self.loss, self.weight
-        code, parameter = loss.code, float(loss.parameter)
+        loss = self.loss
         shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
         stiffness = loss.smoothness * self.total_weight  # the largest that there can be
         last = None
         for trials in range(SHIFTS):
-            slope, size = sum_slopes(code, parameter, self.y, scores, shift, weight)
+            slope, size = loss._slope_total(self.y, scores, shift, self.weight)
             if abs(slope) <= 1e-15 * size:
                 return shift
             below, above = (below, shift) if slope > 0.0 else (shift, above)

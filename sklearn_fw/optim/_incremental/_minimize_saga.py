@@ -70,7 +70,7 @@ def minimize_saga(
     y : array-like of shape (n_samples,)
         Truth: -1 and +1 for losses of a margin, class indices for "multinomial", numbers else.
     loss : str or Loss, default="log_loss"
-        A name or an object of `sklearn_fw.losses`.
+        A name or an object of `sklearn_fw.losses`, maybe your own.
     penalty : "elasticnet", None or Penalty, default="elasticnet"
         "elasticnet" is ``l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2``; an object of
         `sklearn_fw.penalties`, or your own.

@@ -48,7 +48,7 @@ class NewtonRun(PlainRun):
     def step(self):
         """A step, and a certificate."""
         coef, _ = self.engine.point()
-        matrix = Curvature(self.problem, self.slopes).matrix()
+        matrix = Curvature(self.problem, self.scores, self.slopes).matrix()
         for damping in range(self.damping, len(DAMPED) + 1):
             damped = matrix if damping == 0 else matrix + DAMPED[damping - 1] * self._bound()
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)

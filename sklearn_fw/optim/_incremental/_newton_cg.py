@@ -33,9 +33,9 @@ class Hessian:
     Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
     """
 
-    def __init__(self, problem, slopes, ridge, damping=0.0):
+    def __init__(self, problem, scores, slopes, ridge, damping=0.0):
         self.problem, self.ridge = problem, ridge
-        self.curvature = Curvature(problem, slopes)
+        self.curvature = Curvature(problem, scores, slopes)
         if problem.n_outputs is None:
             # Where losses are straight their largest curvature keeps the steps short.
             largest = Curvature.bound(problem).rows
@@ -197,7 +197,7 @@ class NewtonCGRun(PlainRun):
 
     def step(self):
         """A step, and an estimate of the certificate."""
-        hessian = Hessian(self.problem, self.slopes, self.ridge, DAMPED[self.damping])
+        hessian = Hessian(self.problem, self.scores, self.slopes, self.ridge, DAMPED[self.damping])
         found = self._search(self._direction(hessian))
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)

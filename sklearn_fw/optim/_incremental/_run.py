@@ -216,7 +216,9 @@ class Run(IterativeMethod):
     def advance(self, order, refresh=True):
         """Steps on the rows of ``order``."""
         self.n_updates += order.size
-        return self.engine.run(order, refresh)
+        done = self.engine.run(order, refresh)
+        self.problem.raise_kept()
+        return done
 
     def certify(self):
         """Exact certificate of the present point, which then is what the engine stands on."""

@@ -117,14 +117,13 @@ class Coordinates(Point):
     def __init__(self, problem, n_workers):
         super().__init__(problem)
         from ..._kernels.incremental.coordinate import Columns, curvatures
-        from ..._kernels.incremental.incremental import Separable, Target
+        from ..._kernels.incremental.incremental import Separable
 
         penalty, weight = problem.penalty, problem.weight
         # Rows without weight are left out; other runs may have shuffled their numbers.
         self.active = active = np.sort(problem.active)
         weight = None if weight is None else weight[active]
-        target = problem.target()
-        self.target = Target(target.code, target.param, problem.y[active], weight)
+        self.target = problem.target()._replace(y=problem.y[active], weight=weight)
         self.penalty = Separable(float(penalty.l1), float(penalty.l2), bounds_of(penalty, problem))
         X = problem.X if active.size == problem.n_rows else problem.X[active]
         ones = np.full((active.size, 1), problem.fit_intercept, dtype=X.dtype)
@@ -204,6 +203,7 @@ class CoordinateRun(PlainRun):
             draw(self.population, self.order, self.seed)
         self.n_updates += self.order.size
         self.engine.run(self.order)
+        self.problem.raise_kept()
         return self.certify()
 
     def _stand(self, coef, intercept, slopes, total):

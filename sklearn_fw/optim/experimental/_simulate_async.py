@@ -46,7 +46,7 @@ def simulate_async(
     y : array-like of shape (n_samples,)
         Truth: -1 and +1 for losses of a margin, numbers else.
     loss : str or Loss, default="log_loss"
-        A name or an object of `sklearn_fw.losses`, of one score.
+        A name or an object of `sklearn_fw.losses`, maybe your own, of one score.
     penalty : "elasticnet", None or Penalty, default="elasticnet"
         As for `minimize_saga`; of single coefficients.
     alpha : float or None, default=None

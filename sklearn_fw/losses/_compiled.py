@@ -1,59 +1,39 @@
-"""Losses of linear models: the value, slope and convex conjugate of one score per sample.
+"""The losses of this package, computed by kernels."""
 
-All functions take the truth first. Margin losses expect ``y`` in {-1, +1} and are written with
-``m = y z``, where z is the score; losses of regression are written with ``r = z - y``.
-"""
-
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.special import expit, softmax
 
-from ._validation import (
+from .._validation import (
     LARGEST,
     check_array_of_numbers,
-    check_choice,
     check_magnitude,
     check_not_negative,
     check_positive,
 )
+from ._base import Loss
 
 __all__ = [
+    "CompiledLoss",
     "Huber",
     "LogLoss",
-    "Loss",
     "ModifiedHuber",
     "MultinomialLogLoss",
     "SmoothHinge",
     "SquaredEpsilonInsensitive",
     "SquaredError",
     "SquaredHinge",
-    "resolve_loss",
 ]
-
 
 # What the numbers are called that a quantity is a function of.
 NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
 
 
-class Loss(BaseEstimator, ABC):
-    """Base class of the losses; convex and differentiable in the score.
-
-    ``task`` is "classification" or "regression"; ``smoothness`` is the largest second derivative in
-    the score; ``code`` and ``parameter`` are what compiled code knows of the loss.
-    """
+class CompiledLoss(Loss):
+    """A loss that kernels know by a code and a parameter."""
 
     parameter = 0.0
-
-    @property
-    @abstractmethod
-    def task(self):
-        """What the loss is for, "classification" or "regression"."""
-
-    @property
-    @abstractmethod
-    def smoothness(self):
-        """Largest second derivative in the score."""
 
     @property
     @abstractmethod
@@ -63,88 +43,32 @@ class Loss(BaseEstimator, ABC):
     @property
     def code(self):
         """Integer by which compiled code knows the loss."""
-        from ._kernels.common import losses
+        from .._kernels.common import losses
 
         return getattr(losses, self._code_name)
 
-    def check(self):
-        """Raise an error that names a bad parameter of the loss; done by `resolve_loss`."""
-
     def value(self, y, z):
-        """Loss of every score.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Losses, not averaged.
-        """
+        # Same as the base, in a kernel
         return self._apply("value", y, z)
 
     def derivative(self, y, z):
-        """Derivative of the loss in every score.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        z : array-like of shape (n_samples,)
-            Scores; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of the shape of z
-            Derivatives.
-        """
+        # Same as the base, in a kernel
         return self._apply("derivative", y, z)
 
     def conjugate(self, y, s):
-        """Convex conjugate ``sup_z <s, z> - loss(y, z)`` of every sample.
-
-        Slopes that are outside its domain by no more than rounding, 1e-12, count as its edge.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Truth.
-        s : array-like of shape (n_samples,)
-            Slopes; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Conjugates; infinite for slopes that the loss cannot have.
-        """
+        # In closed form
         return self._apply("conjugate", y, s)
 
-    def curvature(self, s):
-        """Second derivative in every score, from the derivative there, which tells it.
-
-        Parameters
-        ----------
-        s : ndarray of shape (n_samples,)
-            Slopes, as `derivative` gives them; one column per class for `MultinomialLogLoss`.
-
-        Returns
-        -------
-        ndarray of the shape of s
-            Second derivatives in single scores; where there are two, one of them.
-        """
-        self.check()
-        return self._curvature(check_array_of_numbers(s, "s"))
+    def curvature(self, y, z):
+        # The derivative tells it
+        return self._curvature(self.derivative(y, z))
 
     @abstractmethod
     def _curvature(self, s):
-        """Do the work of `curvature`."""
+        """Second derivatives where the slopes are s."""
 
     def _apply(self, quantity, y, x):
-        from ._kernels.common import losses
+        from .._kernels.common import losses
 
         self.check()
         y, x = check_array_of_numbers(y, "y"), check_array_of_numbers(x, NAMES[quantity], False)
@@ -163,8 +87,39 @@ class Loss(BaseEstimator, ABC):
         kernel(self.code, float(self.parameter), y.reshape(-1), x.reshape(-1), out.reshape(-1))
         return out[()]
 
+    # ---- what solvers ask for ------------------------------------------------------------------
 
-class LogLoss(Loss):
+    def _check_on(self, y):
+        pass  # known to be what it says
+
+    def _formula(self):
+        from .._kernels.common.losses import Formula
+
+        return Formula(self.code, float(self.parameter))
+
+    def _total(self, y, z, shift, weight):
+        from .._kernels.common import sums
+
+        return sums.sum_losses(self._formula(), y, z, float(shift), weight)
+
+    def _total_and_slopes(self, y, z, weight, slopes):
+        from .._kernels.common import sums
+
+        return sums.losses_and_slopes(self._formula(), y, z, weight, slopes)
+
+    def _slope_total(self, y, z, shift, weight):
+        from .._kernels.common import sums
+
+        return sums.sum_slopes(self._formula(), y, z, shift, weight)
+
+    def _conjugates(self, y, s):
+        return self.conjugate(y, s)
+
+    def _curvatures(self, y, z, s):
+        return self._curvature(s)
+
+
+class LogLoss(CompiledLoss):
     """Logistic loss ``log(1 + exp(-m))``.
 
     Examples
@@ -182,8 +137,23 @@ class LogLoss(Loss):
         slope = np.abs(s)
         return slope * (1.0 - slope)
 
+    def probability(self, z):
+        """Probability of y = +1.
 
-class MultinomialLogLoss(Loss):
+        Parameters
+        ----------
+        z : array-like of shape (n_samples,)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Probabilities.
+        """
+        return expit(check_array_of_numbers(z, "z"))
+
+
+class MultinomialLogLoss(CompiledLoss):
     """Cross-entropy ``log(sum_k exp(z_k)) - z_y`` of the softmax of K scores.
 
     The truth y is the index of the class, scores and slopes have shape (n_samples, K).
@@ -205,7 +175,7 @@ class MultinomialLogLoss(Loss):
         return slope * (1.0 - slope)
 
     def _apply(self, quantity, y, x):
-        from ._kernels.common import losses
+        from .._kernels.common import losses
 
         name = NAMES[quantity]
         # Of two infinite scores none is the larger; slopes may be infinite.
@@ -227,8 +197,35 @@ class MultinomialLogLoss(Loss):
         getattr(losses, f"softmax_{quantity}s")(label.reshape(-1), rows, out)
         return out.reshape(x.shape if quantity == "derivative" else y.shape)[()]
 
+    def probability(self, z):
+        """Probabilities of the classes.
 
-class SquaredHinge(Loss):
+        Parameters
+        ----------
+        z : array-like of shape (n_samples, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities; rows sum to one.
+        """
+        z = check_array_of_numbers(z, "z")
+        if z.ndim == 0 or z.shape[-1] == 0:
+            raise ValueError(f"z must have one column per class, got shape {z.shape}")
+        return softmax(z, axis=-1)
+
+    def _total(self, y, z, shift, weight):
+        moved = z + shift
+        return self._total_and_slopes(y, moved, weight, moved)
+
+    def _total_and_slopes(self, y, z, weight, slopes):
+        from .._kernels.common import sums
+
+        return sums.softmax_losses_and_slopes(y, z, weight, slopes)
+
+
+class SquaredHinge(CompiledLoss):
     """Squared hinge loss ``max(0, 1 - m)^2``."""
 
     task = "classification"
@@ -239,7 +236,7 @@ class SquaredHinge(Loss):
         return 2.0 * (s != 0.0)
 
 
-class SmoothHinge(Loss):
+class SmoothHinge(CompiledLoss):
     """Hinge loss with a rounded corner.
 
     Zero for m >= 1, ``(1 - m)^2 / (2 gamma)`` down to m = 1 - gamma, ``1 - m - gamma / 2`` below.
@@ -276,7 +273,7 @@ class SmoothHinge(Loss):
         return ((s != 0.0) & (np.abs(s) < 1.0)) / float(self.gamma)
 
 
-class ModifiedHuber(Loss):
+class ModifiedHuber(CompiledLoss):
     """Squared hinge loss ``max(0, 1 - m)^2`` for m >= -1, and its tangent ``-4 m`` below.
 
     The scores, clipped to [-1, 1], estimate ``2 P(y = 1) - 1``.
@@ -289,8 +286,23 @@ class ModifiedHuber(Loss):
     def _curvature(self, s):
         return 2.0 * ((s != 0.0) & (np.abs(s) < 4.0))
 
+    def probability(self, z):
+        """Probability of y = +1.
 
-class SquaredError(Loss):
+        Parameters
+        ----------
+        z : array-like of shape (n_samples,)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Probabilities.
+        """
+        return (np.clip(check_array_of_numbers(z, "z"), -1.0, 1.0) + 1.0) / 2.0
+
+
+class SquaredError(CompiledLoss):
     """Half the squared error, ``r^2 / 2``."""
 
     task = "regression"
@@ -301,7 +313,7 @@ class SquaredError(Loss):
         return np.ones(np.shape(s))
 
 
-class Huber(Loss):
+class Huber(CompiledLoss):
     """Squared error near zero and linear beyond, hence robust to outliers.
 
     ``r^2 / 2`` for ``|r| <= delta``, ``delta (|r| - delta / 2)`` beyond.
@@ -332,7 +344,7 @@ class Huber(Loss):
         return (np.abs(s) < self.delta).astype(np.float64)
 
 
-class SquaredEpsilonInsensitive(Loss):
+class SquaredEpsilonInsensitive(CompiledLoss):
     """Squared error beyond a margin, ``max(0, |r| - epsilon)^2``.
 
     Parameters
@@ -359,63 +371,3 @@ class SquaredEpsilonInsensitive(Loss):
 
     def _curvature(self, s):
         return 2.0 * (s != 0.0)
-
-
-_NAMED = {
-    "log_loss": LogLoss,
-    "multinomial": MultinomialLogLoss,
-    "squared_hinge": SquaredHinge,
-    "smooth_hinge": SmoothHinge,
-    "modified_huber": ModifiedHuber,
-    "squared_error": SquaredError,
-    "huber": Huber,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
-}
-
-
-def resolve_loss(loss, task):
-    """Loss object of a name, checked.
-
-    Parameters
-    ----------
-    loss : str or Loss
-        "log_loss", "multinomial", "squared_hinge", "smooth_hinge" or "modified_huber" for
-        classification; "squared_error", "huber" or "squared_epsilon_insensitive" for regression; or
-        an object of this module, to choose its parameter.
-    task : {"classification", "regression"} or None
-        What the loss must be for; None for either.
-
-    Returns
-    -------
-    Loss
-        The object that was given, or a new one with default parameters.
-
-    Raises
-    ------
-    ValueError
-        When there is no such loss for the task, or a parameter of the loss is out of range.
-
-    Examples
-    --------
-    >>> from sklearn_fw.losses import resolve_loss
-    >>> resolve_loss("huber", "regression")
-    Huber()
-    """
-    if task is not None:
-        check_choice(task, "task", {"classification", "regression"})
-    fitting = [name for name, cls in _NAMED.items() if task in (None, cls.task)]
-    resolved = loss
-    if isinstance(loss, str):
-        resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
-    if type(resolved) not in _NAMED.values():  # compiled code would not call methods of others
-        raise ValueError(
-            f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
-            f"sklearn_fw.losses such as {_NAMED[fitting[-1]].__name__}(); got {loss!r}"
-        )
-    if task not in (None, resolved.task):
-        raise ValueError(
-            f"loss={loss!r} is for {resolved.task}; "
-            f"for {task} choose one of {', '.join(map(repr, fitting))}"
-        )
-    resolved.check()
-    return resolved

@@ -1,0 +1,81 @@
+"""Losses by their names."""
+
+from .._validation import check_choice
+from ._base import Loss
+from ._border import check_declared
+from ._compiled import (
+    CompiledLoss,
+    Huber,
+    LogLoss,
+    ModifiedHuber,
+    MultinomialLogLoss,
+    SmoothHinge,
+    SquaredEpsilonInsensitive,
+    SquaredError,
+    SquaredHinge,
+)
+
+__all__ = ["resolve_loss"]
+
+_NAMED = {
+    "log_loss": LogLoss,
+    "multinomial": MultinomialLogLoss,
+    "squared_hinge": SquaredHinge,
+    "smooth_hinge": SmoothHinge,
+    "modified_huber": ModifiedHuber,
+    "squared_error": SquaredError,
+    "huber": Huber,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+
+
+def resolve_loss(loss, task):
+    """Loss object of a name, checked.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        "log_loss", "multinomial", "squared_hinge", "smooth_hinge" or "modified_huber" for
+        classification; "squared_error", "huber" or "squared_epsilon_insensitive" for regression; or
+        an object, to choose its parameter: of this module, or your own, derived from `Loss`.
+    task : {"classification", "regression"} or None
+        What the loss must be for; None for either.
+
+    Returns
+    -------
+    Loss
+        The object that was given, or a new one with default parameters.
+
+    Raises
+    ------
+    ValueError
+        When there is no such loss for the task, or a parameter of the loss is out of range.
+
+    Examples
+    --------
+    >>> from sklearn_fw.losses import resolve_loss
+    >>> resolve_loss("huber", "regression")
+    Huber()
+    """
+    if task is not None:
+        check_choice(task, "task", {"classification", "regression"})
+    fitting = [name for name, cls in _NAMED.items() if task in (None, cls.task)]
+    resolved = loss
+    if isinstance(loss, str):
+        resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
+    # Methods that replace those of a compiled loss would never be called.
+    changed = isinstance(loss, CompiledLoss) and type(loss) not in _NAMED.values()
+    if changed or not isinstance(resolved, Loss):
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
+            f"sklearn_fw.losses such as {_NAMED[fitting[-1]].__name__}(), or your own, derived "
+            f"directly from sklearn_fw.losses.Loss; got {loss!r}"
+        )
+    resolved.check()
+    check_declared(resolved)
+    if task not in (None, resolved.task):
+        raise ValueError(
+            f"loss={loss!r} is for {resolved.task}; "
+            f"for {task} choose one of {', '.join(map(repr, fitting))}"
+        )
+    return resolved
