@@ -186,7 +186,7 @@ def generator(seed=0):
 
 # Public names without an entry: patterns of names, and why.
 UNCALLED = {
-    r"optim\.\w+\.(check|make_engine|make_run|start)": (
+    r"optim\.(experimental\.)?\w+\.(check|make_engine|make_run|start)": (
         "called by the loop with objects of its own; the solver stands for them in minimize_saga"
     ),
     r"structured\.\w+\.start": (
