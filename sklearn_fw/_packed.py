@@ -320,6 +320,8 @@ def length_of(items, name):
     if items is None:
         raise ValueError(f"{name} must not be None")
     shape = getattr(items, "shape", None)
+    if shape is None and hasattr(items, "__array__"):
+        shape = np.asarray(items).shape
     if shape == () or (shape is None and not hasattr(items, "__len__")):
         raise TypeError(f"{name} must be a list or array of samples, got {type(items).__name__}")
     return shape[0] if shape is not None else len(items)

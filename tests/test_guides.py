@@ -138,5 +138,5 @@ def test_every_page_on_adding_has_a_test_and_is_short():
     index = (PAGES / "index.rst").read_text(encoding="utf-8")
     for name, text in pages.items():
         assert name.removesuffix(".rst") in index
-        assert "What to write\n" in text or name in ("own_domain.rst", "own_task_loss.rst")
+        assert "hat to write\n" in text or name in ("own_domain.rst", "own_task_loss.rst")
         assert len(text.splitlines()) <= 140

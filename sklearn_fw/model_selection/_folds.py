@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.model_selection import check_cv
+from sklearn.utils import assert_all_finite
 
 __all__ = ["split_folds"]
 
@@ -16,6 +17,8 @@ def split_folds(cv, y, groups, n_samples, classifier):
             f"cv must be an integer, a splitter object, pairs (train, test) or None, got {cv!r:.60}"
         )
     if cv is None or hasattr(cv, "split") or not np.iterable(cv):
+        if classifier:
+            assert_all_finite(y, input_name="y")
         splitter = check_cv(cv, y if classifier else None, classifier=classifier)
         cv = splitter.split(np.zeros(n_samples), y, groups)
     folds = []
