@@ -101,7 +101,9 @@ class CheckedModel:
         phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
             phi = check_sparse(phi, name).tocsr()
-        data = check_array_of_numbers(phi.data if sp.issparse(phi) else phi, name)
+            data = check_array_of_numbers(phi.data, name)
+        else:
+            phi = data = check_array_of_numbers(phi, name)
         check_magnitude(data, name)
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
