@@ -206,6 +206,8 @@ class FunctionLoss(TaskLoss):
             raise TypeError(f"function must be callable, got {self.function!r}")
         return _cost(self.function(y_true, y_pred), "task_loss")
 
+    _checked_value = value  # which is checked
+
 
 def _cost(value, name):
     """What code of a user returned, as a float."""

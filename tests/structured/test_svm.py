@@ -183,7 +183,7 @@ def test_candidates():
     np.testing.assert_array_equal(predicted, [np.argmax(x @ svm.coef_) for x in X])
     np.testing.assert_allclose(svm.score_samples(X), [np.max(x @ svm.coef_) for x in X])
     assert svm.score(X, y) == np.mean(predicted == y)
-    assert svm.oracle_ is None
+    assert svm.oracle_.argmax(np.array([1.0, 3.0, 3.0])) == (1, 3.0, 3.0)
     assert not hasattr(svm, "classes_")
     with pytest.raises(AttributeError, match="EnumeratedModel has no method unpack: see coef_"):
         svm.feature_weights()

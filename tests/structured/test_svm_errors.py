@@ -171,8 +171,10 @@ def test_models_and_oracles_that_lack_a_method(words):
         StructuredSVM(Lacking()).fit(X, y)
     with pytest.raises(TypeError, match="with the method top_k, which NoTopK lacks: use task_loss"):
         StructuredSVM(ChainModel("zero_one"), oracle=NoTopK(), C=100.0).fit(X, y)
-    with pytest.raises(TypeError, match="EnumeratedModel brings its own inference: leave oracle"):
+    with pytest.raises(TypeError, match="scores must be PairwiseScores, got ndarray"):
         StructuredSVM(EnumeratedModel(), oracle="viterbi").fit(*candidates())
+    with pytest.raises(TypeError, match="AlwaysFirst brings its own inference: leave oracle"):
+        StructuredSVM(AlwaysFirst(), oracle="viterbi").fit(*candidates())
 
 
 def test_oracle_for_another_graph():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_array_of_numbers, check_magnitude, check_sparse
+from ..._validation import check_array_of_numbers, check_magnitude, check_sparse, is_moderate
 from ...inference import CallableOracle
 from ...inference._oracles._checked import name_of
 from .._models._base import missing_methods
@@ -101,8 +101,12 @@ class CheckedModel:
         phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
             phi = check_sparse(phi, name).tocsr()
-        data = check_array_of_numbers(phi.data if sp.issparse(phi) else phi, name)
-        check_magnitude(data, name)
+            data = check_array_of_numbers(phi.data, name, finite=None)
+        else:
+            phi = data = check_array_of_numbers(phi, name, finite=None)
+        if not is_moderate(data):
+            check_array_of_numbers(data, name)
+            check_magnitude(data, name)
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
         if phi.shape not in ((self.n_weights,), (1, self.n_weights)):

@@ -55,9 +55,17 @@ def with_markers(rows):
     ends = matrix.indptr[marked + 1]
     indptr = matrix.indptr + starts_of(np.bincount(marked, minlength=n_rows))
     return sp.csr_array(
-        (np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns), indptr),
+        (
+            np.insert(matrix.data, ends, 1.0), np.insert(matrix.indices, ends, columns),
+            _narrow(indptr),
+        ),
         shape=(n_rows, n_features + len(rows.markers)),
-    )
+    )  # fmt: skip
+
+
+def _narrow(indptr):
+    """As int32 where it may be: the indices of a matrix become as wide as these."""
+    return indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
 
 
 def _to_csr(matrix):
@@ -72,4 +80,4 @@ def _to_csr(matrix):
         stop = start + len(where[1])
         indices[start:stop], data[start:stop] = where[1], rows[where]
         start = stop
-    return sp.csr_array((data, indices, indptr), shape=matrix.shape)
+    return sp.csr_array((data, indices, _narrow(indptr)), shape=matrix.shape)

@@ -109,8 +109,9 @@ class ScoredModel(StructuredModel):
 def is_scored(model):
     """Whether an oracle can be given to a model.
 
-    A subclass that overrides its inference means something else than its scores say.
+    One that overrides its inference means something else than its scores say.
     """
     return isinstance(model, ScoredModel) and all(
-        getattr(type(model), name) is getattr(ScoredModel, name) for name in ASKED
+        getattr(getattr(model, name), "__func__", None) is getattr(ScoredModel, name)
+        for name in ASKED
     )
