@@ -141,7 +141,7 @@ class ActiveSet:
 
 
 class _Rows:
-    """Small atoms as rows: of one table, or of their entries alone, padded with zeros at place 0."""
+    """Small atoms as rows: dense, or places and values, padded with zeros at place 0."""
 
     def __init__(self, first):
         dense = first.size <= (SMALL if isinstance(first, DenseAtom) else DENSE)
