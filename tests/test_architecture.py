@@ -237,7 +237,7 @@ def test_kernels_take_few_arguments():
 
 def is_njit(decorator):
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(target, ast.Name) and target.id in {"njit", "inner", "any_order"}
+    return isinstance(target, ast.Name) and target.id in {"njit", "inner", "inlined", "any_order"}
 
 
 def test_only_public_names_of_sklearn():

@@ -106,6 +106,8 @@ def intrinsic(plain):
 
 # For kernels that only kernels call: without a wrapper for Python they compile a third faster.
 inner = njit(no_cpython_wrapper=True)
+# The same, written into the callers: a kernel is optimised again in every kernel above it, so each
+# level costs. Not for those that ask whether a field is None: there numba no longer sees it.
 inlined = njit(no_cpython_wrapper=True, inline="always")
 # For inner products alone: sums in any order are what lets them use vector instructions (2 to 5
 # times faster); nothing else of fastmath, so NaN and infinity keep their meaning.

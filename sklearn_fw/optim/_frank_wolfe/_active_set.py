@@ -8,6 +8,7 @@ from ..domains._atoms import DenseAtom, as_atom
 __all__ = ["ActiveSet"]
 
 SMALL = 1024  # entries of an atom up to which one product for all atoms beats a loop over them
+DENSE = 128  # length of an atom up to which zeros cost less than to know where they are
 
 
 class ActiveSet:
@@ -28,10 +29,13 @@ class ActiveSet:
     def __init__(self, atoms, weights=(1.0,)):
         self._atoms, self._keys, self._slots = [], [], {}
         self._weights = np.zeros(4)
-        self._rows = _Rows()
+        self._rows = None
         for atom, weight in zip(atoms, weights, strict=True):
             if weight > 0:
-                slot = self._slot_of(as_atom(atom, None, "a start"))
+                atom = as_atom(atom, None, "a start")
+                if not self._atoms:
+                    self._rows = _Rows(atom)
+                slot = self._slot_of(atom)
                 self._weights[slot] += weight  # a new array, if it had to grow
         self._settle()
 
@@ -66,6 +70,10 @@ class ActiveSet:
     def worst(self, gradient):
         """Slot of the atom of largest inner product; ties go to the first."""
         return int(np.argmax(self.scores(gradient)))
+
+    def atom(self, slot):
+        """The atom in a slot."""
+        return self._atoms[slot]
 
     def is_at(self, slot, atom):
         """Whether the atom in a slot is this one."""
@@ -133,35 +141,51 @@ class ActiveSet:
 
 
 class _Rows:
-    """Entries of small atoms as rows of two tables, padded with zeros at place 0."""
+    """Small atoms as rows: dense, or places and values, padded with zeros at place 0."""
 
-    def __init__(self):
-        self.places, self.values = np.zeros((4, 1), np.int64), np.zeros((4, 1))
+    def __init__(self, first):
+        dense = first.size <= (SMALL if isinstance(first, DenseAtom) else DENSE)
+        self.places = None if dense else np.zeros((4, 1), np.int64)
+        self.values = np.zeros((4, first.size if dense else 1))
 
     def put(self, slot, atom):
         """Write an atom into a row; False if it is not small."""
-        if atom.size > SMALL and type(atom).entries is DenseAtom.entries:
-            return False  # it need not be looked through
-        entries = atom.entries()
-        if entries is None or len(entries[0]) > SMALL:
-            return False
-        n_rows, width = self.places.shape
+        entries = ((), ())
+        if self.places is not None:
+            if atom.size > SMALL and type(atom).entries is DenseAtom.entries:
+                return False  # it need not be looked through
+            entries = atom.entries()
+            if entries is None or len(entries[0]) > SMALL:
+                return False
+        n_rows, width = self.values.shape
         more = max(n_rows, slot + 1 - n_rows) if slot >= n_rows else 0
         wider = max(len(entries[0]) - width, 0)
         if more or wider:
             pads = (0, more), (0, wider)
-            self.places, self.values = np.pad(self.places, pads), np.pad(self.values, pads)
-        self.places[slot], self.values[slot] = 0, 0.0
+            self.values = np.pad(self.values, pads)
+            if self.places is not None:
+                self.places = np.pad(self.places, pads)
+        self.values[slot] = 0.0
+        if self.places is None:
+            atom.add_to(self.values[slot])
+            return True
+        self.places[slot] = 0
         self.places[slot, : len(entries[0])], self.values[slot, : len(entries[0])] = entries
         return True
 
     def move(self, source, slot):
-        self.places[slot], self.values[slot] = self.places[source], self.values[source]
+        self.values[slot] = self.values[source]
+        if self.places is not None:
+            self.places[slot] = self.places[source]
 
     def scores(self, gradient, n):
+        if self.places is None:
+            return self.values[:n] @ gradient
         return np.einsum("ij,ij->i", self.values[:n], gradient[self.places[:n]])
 
     def combine(self, weights, size):
         n = len(weights)
+        if self.places is None:
+            return weights @ self.values[:n]
         values = weights[:, None] * self.values[:n]
         return np.bincount(self.places[:n].ravel(), weights=values.ravel(), minlength=size)

@@ -70,7 +70,7 @@ class Iterate:
 
     def _from_worst(self):
         direction = -self.point
-        self.active.atoms[self.worst].add_to(direction)
+        self.active.atom(self.worst).add_to(direction)
         return direction
 
     def ask(self, domain, gradient, point):
@@ -84,7 +84,7 @@ class Iterate:
         """The array by which a step of length one moves the point."""
         if kind == AWAY:
             return -self._from_worst()
-        direction = -self.point if kind == FW else -self.active.atoms[self.worst].to_array()
+        direction = -self.point if kind == FW else -self.active.atom(self.worst).to_array()
         self.atom.add_to(direction)
         return direction
 
