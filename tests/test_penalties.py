@@ -136,7 +136,7 @@ def test_prox_is_firmly_nonexpansive(penalty, u, v, step):
 @njit
 def compiled_group(code, step, weight, params, u):
     x = u.copy()
-    kernels.prox_block(code, 0, step, weight, params, x, np.empty(x.size))
+    kernels.prox_group(code, 0, step, weight, params, x, np.empty(x.size))
     return x
 
 

@@ -10,7 +10,7 @@ from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.incremental.lagged import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim._incremental._engines import (
-    BlockEngine,
+    GroupEngine,
     LaggedEngine,
     SeparableEngine,
 )
@@ -125,11 +125,11 @@ def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
     center = X.mean(axis=0) if conditioned and dense and problem.fit_intercept else None
     seen = X if center is None else X - center
     metric, gamma = None, step_of(problem)
-    engines = {"block": BlockEngine(problem, 1)}
+    engines = {"block": GroupEngine(problem, 1)}
     if problem.penalty.separable and problem.n_outputs is None:
         engines["separable"] = SeparableEngine(problem, 1)
     if problem.penalty.separable:
-        engines["dense"] = BlockEngine(problem, 1, dense=True)
+        engines["dense"] = GroupEngine(problem, 1, dense=True)
     if "separable" in engines and name != "box":
         engines["lagged"] = LaggedEngine(problem, 1.0)
     if conditioned:
@@ -175,9 +175,9 @@ def test_no_row_moves_the_optimum(name):
     coef, intercept, _ = referee(problem, loss)
     at = problem.certify(coef, intercept)
     gamma = step_of(problem)
-    kinds = [lambda: BlockEngine(problem, 1)]
+    kinds = [lambda: GroupEngine(problem, 1)]
     if problem.penalty.separable:
-        kinds.append(lambda: BlockEngine(problem, 1, dense=True))
+        kinds.append(lambda: GroupEngine(problem, 1, dense=True))
         if problem.n_outputs is None:
             kinds.append(lambda: SeparableEngine(problem, 1))
             if name != "box":
@@ -198,7 +198,7 @@ def test_mean_step_is_a_gradient_step():
     X, rng, gamma = dense_rows(problem), np.random.default_rng(2), 0.1
     x, memory = rng.standard_normal(D), rng.standard_normal(N)
     x[4] = 0.0  # the column without entries
-    for engine in (SeparableEngine(problem, 1), BlockEngine(problem, 1)):
+    for engine in (SeparableEngine(problem, 1), GroupEngine(problem, 1)):
         engine.set_step((gamma, 0.0), None, None)
         steps = []
         for i in range(N):
@@ -213,7 +213,7 @@ def test_counts_and_shares():
     # What the visits of all rows make of a full step is one full step, for every block.
     for penalty in (L1(), GroupLasso(GROUPS)):
         problem = make_problem("log_loss", penalty, weighted=True)
-        engine = BlockEngine(problem, 1)
+        engine = GroupEngine(problem, 1)
         engine.set_step((0.5, 0.0), None, None)
         labels, used = blocks_of(problem.penalty), dense_rows(problem)[problem.active] != 0
         for v in range(D):
@@ -225,7 +225,7 @@ def test_counts_and_shares():
 def test_single_groups_are_l1():
     alone = make_problem("log_loss", GroupLasso(np.arange(D), group_weights="ones"))
     one = make_problem("log_loss", L1())
-    first, second = BlockEngine(alone, 1), SeparableEngine(one, 1)
+    first, second = GroupEngine(alone, 1), SeparableEngine(one, 1)
     order = np.random.default_rng(3).integers(0, N, 100).astype(np.int32)
     for engine in (first, second):
         engine.set_step((0.2, 0.0), None, None)
@@ -237,7 +237,7 @@ def test_fenchel_of_the_fast_layout_is_that_of_the_penalty():
     rng = np.random.default_rng(4)
     for penalty in (L2(), L1(), ElasticNet(), Box(-1, 1, l1=0.1), Box(0, np.inf, l1=0.1)):
         problem = make_problem("log_loss", penalty, intercept=True)
-        fast, slow = SeparableEngine(problem, 1), BlockEngine(problem, 1)
+        fast, slow = SeparableEngine(problem, 1), GroupEngine(problem, 1)
         coef = problem.penalty.prox(rng.standard_normal(D), 0.1)
         memory = rng.standard_normal(N)
         values = []
@@ -285,7 +285,7 @@ def test_workers_in_turn_make_the_steps_of_one():
 def test_threads_keep_the_memory_and_its_sum_together(name):
     loss, penalty, options = STEPS[name]
     problem = make_problem(loss, penalty, **options)
-    kinds = [BlockEngine(problem, 2)]
+    kinds = [GroupEngine(problem, 2)]
     if problem.penalty.separable and problem.n_outputs is None:
         kinds.append(SeparableEngine(problem, 2))
     rng, gamma = np.random.default_rng(7), step_of(problem)

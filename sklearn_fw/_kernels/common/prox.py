@@ -1,4 +1,4 @@
-"""Proximal operators of one coordinate and of one block, without allocation.
+"""Proximal operators of one coordinate and of one group, without allocation.
 
 ``prox_{step h}(u) = argmin_x step h(x) + ||x - u||^2 / 2``.
 """
@@ -28,16 +28,16 @@ def prox_separable(u, step, l1, l2, lower, upper):
 
 
 @inner
-def prox_block(code, block, step, weight, params, u, work):
-    """Replace the values u of a block by their prox.
+def prox_group(code, group, step, weight, params, u, work):
+    """Replace the values u of a group by their prox.
 
-    ``block`` is its number, ``weight`` its weight (negative: not penalised, whatever the code), and
+    ``group`` is its number, ``weight`` its weight (negative: not penalised, whatever the code), and
     ``work`` scratch memory at least as long as u.
     """
     if code == FREE or weight < 0.0:
         return
     if code == GROUP:
-        _prox_group(u, step * params[0], step * params[2] * weight, step * params[1])
+        _prox_sparse_group(u, step * params[0], step * params[2] * weight, step * params[1])
     elif code == L2_BALL:
         norm = _norm(u)
         if norm > params[0]:
@@ -47,7 +47,7 @@ def prox_block(code, block, step, weight, params, u, work):
 
 
 @inner
-def _prox_group(u, l1, lg, l2):
+def _prox_sparse_group(u, l1, lg, l2):
     for i in range(u.size):
         u[i] = max(u[i] - l1, 0.0) - max(-u[i] - l1, 0.0)
     norm = _norm(u)

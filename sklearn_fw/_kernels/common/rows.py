@@ -100,7 +100,7 @@ def largest_entries(rows, active, largest):
 
 
 @njit
-def count_blocks(rows, active, label, counts, last):
+def count_groups(rows, active, label, counts, last):
     """Add to ``counts`` (n_blocks,) how many of the rows ``active`` touch each block of columns.
 
     ``last`` (n_blocks,) is scratch that holds -1 everywhere.

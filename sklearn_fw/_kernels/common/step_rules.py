@@ -11,14 +11,14 @@ import math
 FW, PAIRWISE, AWAY, HYBRID = 0, 1, 2, 3
 
 
-def considers(step, kind, slope_fw, slope_away, n_active):
+def considers(variant, kind, slope_fw, slope_away, n_active):
     """Whether a step rule looks at a kind of direction (HYBRID compares all that exist)."""
     if kind == AWAY and n_active < 2:
         return False  # alpha / (1 - alpha) is unbounded when one atom holds all the mass
-    if step == AWAY:
+    if variant == AWAY:
         goes_away = n_active > 1 and slope_away > slope_fw
         return kind == AWAY if goes_away else kind == FW
-    return step in (HYBRID, kind)
+    return variant in (HYBRID, kind)
 
 
 def slope_and_limit(kind, slope_fw, slope_away, alpha_away):

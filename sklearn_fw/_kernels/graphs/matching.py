@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.prox import SIMPLEX, prox_block
+from ..common.prox import SIMPLEX, prox_group
 from ..common.vectors import dot
 
 ONE = np.ones(1)  # radius of the simplex of a full line
@@ -56,7 +56,7 @@ def _fit_line(line, perfect, entropic, heap):
         for i in range(n):
             line[i] = max(line[i], 0.0)
         return 0.0
-    prox_block(SIMPLEX, 0, 1.0, 1.0, ONE, line, heap)
+    prox_group(SIMPLEX, 0, 1.0, 1.0, ONE, line, heap)
     top = line[0]
     for i in range(1, n):
         top = max(top, line[i])

@@ -45,7 +45,7 @@ class Rules(NamedTuple):
     """Settings of a pass."""
 
     lam: float
-    step: int
+    variant: int
     line_search: bool
     explicit: bool  # keep corners
     use_cache: bool
@@ -116,7 +116,7 @@ def free_slot(alpha, values, size, capacity, may_evict_active):
 def table_is_full(corners, i, rules):
     """Whether a visit of block i might find no room for its corner."""
     capacity = corners.alpha.shape[1]
-    if corners.size[i] < capacity or rules.step == FW:
+    if corners.size[i] < capacity or rules.variant == FW:
         return False
     for c in range(capacity):
         if corners.alpha[i, c] == 0.0:

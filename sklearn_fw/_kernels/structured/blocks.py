@@ -150,7 +150,7 @@ def _insert_answer(parts, corners, i, value, rules, answer, values, counts):
     if slot >= 0:
         return slot
     slot = free_slot(
-        corners.alpha[i], values, corners.size[i], corners.alpha.shape[1], rules.step == FW
+        corners.alpha[i], values, corners.size[i], corners.alpha.shape[1], rules.variant == FW
     )
     if slot == corners.size[i]:
         corners.size[i] += 1
@@ -237,7 +237,7 @@ def _step_by_corners(parts, dual, corners, rules, i, slot, value, current, scrat
 
     chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
     for kind in range(3):
-        if not considers(rules.step, kind, slope_fw, slope_away, n_active):
+        if not considers(rules.variant, kind, slope_fw, slope_away, n_active):
             continue
         slope, limit = slope_and_limit(kind, slope_fw, slope_away, corners.alpha[i, away])
         if slope <= 0.0:

@@ -14,17 +14,17 @@ from ._columns import Columns
 from ._crew import Crew
 from ._finite_sum import Pair
 
-__all__ = ["BlockEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
+__all__ = ["GroupEngine", "LaggedEngine", "SeparableEngine", "make_engine"]
 
 # Bytes of the state of a column.
 ROW_BYTES = 32
 
 
 def make_engine(problem, n_workers, *, dense=False):
-    """The fastest engine for a problem; ``dense``: one block of all columns (dense SAGA)."""
+    """The fastest engine for a problem; ``dense``: one group of all columns (dense SAGA)."""
     if problem.penalty.separable and problem.n_outputs is None and not dense:
         return SeparableEngine(problem, n_workers)
-    return BlockEngine(problem, n_workers, dense=dense)
+    return GroupEngine(problem, n_workers, dense=dense)
 
 
 class Engine(ABC):
@@ -59,14 +59,14 @@ class Engine(ABC):
         self.n_rows = seen.n_rows + self.n_rows if seen.adds else seen.n_rows
 
     def counts(self):
-        """Rows that touch each column, or its block."""
+        """Rows that touch each column, or its group."""
         if self._seen is None:
             return self._own_counts()
         return self._seen.counts + (self._own_counts() if self._seen.adds else 0.0)
 
     @property
     def sparsity(self):
-        """Share of the rows that touch the column (or block) that most of them touch."""
+        """Share of the rows that touch the column (or group) that most of them touch."""
         if self.problem.fit_intercept:
             return 1.0
         return float(self.counts().max(initial=0) / self.n_rows) or 1.0 / self.n_rows
@@ -278,12 +278,12 @@ class SeparableEngine(Engine):
         return parts[self.columns.place], parts[n_columns]
 
 
-class BlockEngine(Engine):
-    """Blocks of columns, several outputs, or all columns in every step."""
+class GroupEngine(Engine):
+    """Groups of columns, several outputs, or all columns in every step."""
 
     def __init__(self, problem, n_workers, *, dense=False):
         super().__init__(problem, n_workers)
-        from ..._kernels.incremental import block_incremental as kernel
+        from ..._kernels.incremental import group_incremental as kernel
         from ..._kernels.incremental.incremental import Separable
 
         penalty, n_columns = problem.penalty, problem.n_columns
@@ -307,10 +307,10 @@ class BlockEngine(Engine):
             code, params = penalty.code, penalty.params
             if code == kernel.PYTHON:
                 self.call = kernel.PythonProx(penalty.group_prox)
-        n_blocks = int(label.max(initial=-1)) + 1
-        sizes = np.bincount(label, minlength=n_blocks)
-        weight = np.ones(n_blocks) if weight is None else weight
-        self.blocks = kernel.Blocks(
+        n_groups = int(label.max(initial=-1)) + 1
+        sizes = np.bincount(label, minlength=n_groups)
+        weight = np.ones(n_groups) if weight is None else weight
+        self.groups = kernel.Groups(
             label.astype(np.intp), np.append(0, np.cumsum(sizes)).astype(np.intp),
             np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
         )  # fmt: skip
@@ -320,39 +320,39 @@ class BlockEngine(Engine):
         self.scratches = [
             kernel.Scratch(
                 np.zeros(self.n_outputs), np.zeros(self.n_outputs), np.zeros(n_columns),
-                np.zeros(n_blocks, dtype=np.intp), np.zeros(largest), np.zeros(largest),
+                np.zeros(n_groups, dtype=np.intp), np.zeros(largest), np.zeros(largest),
             )
             for _ in range(n_workers)
         ]  # fmt: skip
 
     def _own_counts(self):
-        from ..._kernels.common.rows import count_blocks
+        from ..._kernels.common.rows import count_groups
 
-        rows, label = self.problem.rows(), self.blocks.label
-        counts = np.zeros(self.blocks.start.size - 1)
+        rows, label = self.problem.rows(), self.groups.label
+        counts = np.zeros(self.groups.start.size - 1)
         last = np.full(counts.size, -1, dtype=np.intp)
-        count_blocks(rows, self.problem.active, label, counts, last)
+        count_groups(rows, self.problem.active, label, counts, last)
         return counts[label]
 
     def common(self, metric):
         if metric is None or self.problem.penalty.separable:
             return metric
-        # The prox of a block has one step: its columns take the smallest of their factors.
-        smallest = np.full(self.blocks.start.size - 1, np.inf)
-        np.minimum.at(smallest, self.blocks.label, metric)
-        return smallest[self.blocks.label]
+        # The prox of a group has one step: its columns take the smallest of their factors.
+        smallest = np.full(self.groups.start.size - 1, np.inf)
+        np.minimum.at(smallest, self.groups.label, metric)
+        return smallest[self.groups.label]
 
     def _write_steps(self):
         self.now.step[:] = self.shares()
 
     def run(self, order, refresh=True):
-        from ..._kernels.incremental.block_incremental import block_epoch
+        from ..._kernels.incremental.group_incremental import group_epoch
 
         team = None if self.crew.size == 1 else True
 
         def work(part, worker):
-            return block_epoch(
-                self.rows, self.target, self.separable, self.blocks, part, self.now, self.memory,
+            return group_epoch(
+                self.rows, self.target, self.separable, self.groups, part, self.now, self.memory,
                 self.gamma, self.metric, refresh, self.scratches[worker], team, self.call,
             )  # fmt: skip
 
@@ -433,7 +433,7 @@ def bounds_of(penalty, problem):
 
 
 def alone_where_free(labels, weights):
-    """Columns without penalty (label -1) become blocks of their own, of negative weight."""
+    """Columns without penalty (label -1) become groups of their own, of negative weight."""
     label = labels.astype(np.intp)
     free = label < 0
     n_free = np.count_nonzero(free)

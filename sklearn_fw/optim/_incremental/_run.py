@@ -28,7 +28,7 @@ ROUNDING = 1e-16
 class Seen(NamedTuple):
     """All rows of a sum of which a run visits a part: what the other rows contribute."""
 
-    counts: np.ndarray  # rows before that touch each column (or its block)
+    counts: np.ndarray  # rows before that touch each column (or its group)
     n_rows: int  # number of rows before
     adds: bool  # whether the rows of the run come on top of these
     total: np.ndarray  # X^T memory of all rows

@@ -130,7 +130,7 @@ class Saga(SparseSaga):
     keeps_memory = False
 
     def make_engine(self, problem, n_workers):
-        # One block of all columns
+        # One group of all columns
         return make_engine(problem, n_workers, dense=True)
 
 

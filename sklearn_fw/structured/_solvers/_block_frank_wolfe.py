@@ -212,7 +212,7 @@ class _BlockMethod(IterativeMethod):
             explicit = False
         self.rules = Rules(
             lam=lam,
-            step=VARIANTS.index(settings.variant),
+            variant=VARIANTS.index(settings.variant),
             line_search=settings.step_size == "line_search",
             explicit=explicit,
             use_cache=use_cache,

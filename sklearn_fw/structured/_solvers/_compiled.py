@@ -34,7 +34,7 @@ def is_compiled(blocks):
 def visit_parts(blocks, order, uniforms, rules):
     """A pass that is compiled but for the oracle, where that is not."""
     run = _run_compiled if blocks.is_compiled else _run_oracle
-    if rules.step == EXACT:
+    if rules.variant == EXACT:
         if not blocks.single:
             return visit_blocks.plain(blocks, order, uniforms, rules)
         run = _run_exact

@@ -35,7 +35,7 @@ def visit_blocks(blocks, order, uniforms, rules):
     n_visits : int
         Fewer than asked for when no block has a gap left.
     """
-    visit = _visit_exactly if rules.step == EXACT else _visit
+    visit = _visit_exactly if rules.variant == EXACT else _visit
     for k in range(len(order)):
         i = block_rules.pick_block(blocks.gaps, order[k], uniforms[k])
         if i < 0:
@@ -53,7 +53,7 @@ def _corners_of(blocks, i, rules):
     if not blocks.explicit:
         return None
     corners = blocks.corners(i)
-    if rules.step != FW and (corners.alpha > 0.0).all():
+    if rules.variant != FW and (corners.alpha > 0.0).all():
         blocks.grow()  # all slots are taken by active corners
         corners = blocks.corners(i)
     return corners
@@ -119,7 +119,7 @@ def _slot_of(corners, answer, values, rules, counts):
     slot = corners.find(answer)
     if slot < 0:
         slot = block_rules.free_slot(
-            corners.alpha, values, corners.size, len(corners.alpha), rules.step == FW
+            corners.alpha, values, corners.size, len(corners.alpha), rules.variant == FW
         )
         # From an eviction on the alphas no longer describe the iterate.
         counts[block_rules.EVICTED] += corners.alpha[slot] > 0.0
@@ -138,7 +138,7 @@ def _step(blocks, i, rules, corners, values, head, value, current):
     ends = {FW: (head, None), PAIRWISE: (head, away), AWAY: (None, away)}
     chosen, gamma, maximum, best_gain, best = -1, 0.0, 0.0, 0.0, None
     for kind, (plus, minus) in ends.items():
-        if not block_rules.considers(rules.step, kind, slope_fw, slope_away, n_active):
+        if not block_rules.considers(rules.variant, kind, slope_fw, slope_away, n_active):
             continue
         slope, limit = block_rules.slope_and_limit(kind, slope_fw, slope_away, alpha_away)
         if slope <= 0.0:

@@ -1,9 +1,9 @@
-"""Epochs of incremental methods with block-separable penalties, several outputs, or dense steps.
+"""Epochs of incremental methods with group-separable penalties, several outputs, or dense steps.
 
-The step of `incremental.py` for blocks of columns: where a row touches a block, all columns of the
-block move, by the prox of ``gamma / n_B`` times the penalty of the block, n_B being the number of
-rows that touch it. One block of all columns makes it dense proximal SAGA. With K outputs x, A and
-the memory of a row have K columns, and a block holds the entries of its columns for all outputs.
+The step of `incremental.py` for groups of columns: where a row touches a group, all columns of the
+group move, by the prox of ``gamma / n_B`` times the penalty of the group, n_B being the number of
+rows that touch it. One group of all columns makes it dense proximal SAGA. With K outputs x, A and
+the memory of a row have K columns, and a group holds the entries of its columns for all outputs.
 
 Here workers add to one shared A by atomic operations.
 """
@@ -17,45 +17,45 @@ from numba import types
 from .._jit import inner, njit
 from ..common.atomics import add, exchange
 from ..common.losses import SOFTMAX, derivative, softmax_derivative, softmax_value, value
-from ..common.prox import PYTHON, prox_block
+from ..common.prox import PYTHON, prox_group
 from ..common.python_calls import PythonCall
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
 
-ELEMENTWISE = -1  # code of blocks whose entries are penalised one by one
+ELEMENTWISE = -1  # code of groups whose entries are penalised one by one
 
 
-class Blocks(NamedTuple):
-    """A partition of the columns, and the penalty of its blocks as `prox_block` takes it."""
+class Groups(NamedTuple):
+    """A partition of the columns, and the penalty of its groups as `prox_group` takes it."""
 
-    label: np.ndarray  # block of each column
-    start: np.ndarray  # (n_blocks + 1,) where each block begins in members
-    members: np.ndarray  # columns, block after block
+    label: np.ndarray  # group of each column
+    start: np.ndarray  # (n_groups + 1,) where each group begins in members
+    members: np.ndarray  # columns, group after group
     code: int
     params: np.ndarray
-    weight: np.ndarray  # (n_blocks,)
+    weight: np.ndarray  # (n_groups,)
 
 
 class PythonProx(PythonCall):
-    """A user's prox of a block, in place."""
+    """A user's prox of a group, in place."""
 
     kinds = None, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64
 
-    def __init__(self, block_prox):
-        def call(block, step, address, size):
+    def __init__(self, group_prox):
+        def call(group, step, address, size):
             u = np.ctypeslib.as_array(
                 ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,)
             )
-            u[:] = block_prox(u.copy(), step, block)
+            u[:] = group_prox(u.copy(), step, group)
 
         super().__init__(call)
 
-    def __call__(self, block, step, address, size):
+    def __call__(self, group, step, address, size):
         """What compiled code does with the function, where nothing is compiled."""
-        self._function(block, step, address.data, size)
+        self._function(group, step, address.data, size)
 
     def signature(self):
-        """What the function takes: block, step, address and number of the values."""
+        """What the function takes: group, step, address and number of the values."""
         return types.void(types.int64, types.float64, types.voidptr, types.int64)
 
 
@@ -73,8 +73,8 @@ class Scratch(NamedTuple):
     z: np.ndarray  # (K,) scores
     change: np.ndarray  # (K,) new minus old memory
     spread: np.ndarray  # (n_columns,) values of the current row, zero elsewhere
-    stamp: np.ndarray  # (n_blocks,) last step that visited a block
-    u: np.ndarray  # values of a block
+    stamp: np.ndarray  # (n_groups,) last step that visited a group
+    u: np.ndarray  # values of a group
     work: np.ndarray
 
 
@@ -89,32 +89,32 @@ def differentiate(target, i, z, g):
 
 
 @inner
-def prox(blocks, separable, block, steps, u, work, call):
-    """Prox of one block in place; ``call`` is the compiled face of a user's Python method.
+def prox(groups, separable, group, steps, u, work, call):
+    """Prox of one group in place; ``call`` is the compiled face of a user's Python method.
 
-    The columns of a block have the same step unless they are penalised one by one.
+    The columns of a group have the same step unless they are penalised one by one.
     """
-    first, last = blocks.start[block], blocks.start[block + 1]
+    first, last = groups.start[group], groups.start[group + 1]
     n_outputs = u.size // (last - first)
-    step = steps[blocks.members[first]]
-    if blocks.code == ELEMENTWISE:
+    step = steps[groups.members[first]]
+    if groups.code == ELEMENTWISE:
         for q in range(u.size):
-            j = blocks.members[first + q // n_outputs]
+            j = groups.members[first + q // n_outputs]
             u[q] = proximal(u[q], steps[j], separable, separable.bounds, j)
-    elif blocks.code == PYTHON:
-        if call is not None and blocks.weight[block] >= 0.0:
-            call(block, step, u.ctypes, u.size)
+    elif groups.code == PYTHON:
+        if call is not None and groups.weight[group] >= 0.0:
+            call(group, step, u.ctypes, u.size)
     else:
-        prox_block(blocks.code, block, step, blocks.weight[block], blocks.params, u, work)
+        prox_group(groups.code, group, step, groups.weight[group], groups.params, u, work)
 
 
 @njit
-def block_epoch(
-    rows, target, separable, blocks, order, now, memory, gamma, metric, refresh, scratch, team, call
+def group_epoch(
+    rows, target, separable, groups, order, now, memory, gamma, metric, refresh, scratch, team, call
 ):
     """Make a step on each row of ``order``; see `incremental.epoch`.
 
-    ``separable`` serves blocks with the code ELEMENTWISE. ``memory`` is (n_rows, K). ``team`` is
+    ``separable`` serves groups with the code ELEMENTWISE. ``memory`` is (n_rows, K). ``team`` is
     None for a worker alone, anything else makes the operations on shared numbers atomic.
     """
     d = now.x.shape[0] - 1
@@ -150,10 +150,10 @@ def block_epoch(
                 change[c] = g - exchange(memory, (i, c), g)
 
         for k in range(start, stop):
-            b = blocks.label[rows.indices[k - shift]]
+            b = groups.label[rows.indices[k - shift]]
             if scratch.stamp[b] != t:
                 scratch.stamp[b] = t
-                move(b, blocks, separable, now, gamma, metric, scratch, call)
+                move(b, groups, separable, now, gamma, metric, scratch, call)
         for k in range(start, stop):
             j = rows.indices[k - shift]
             if refresh:
@@ -177,19 +177,19 @@ def accumulate(total, j, c, value, team):
 
 
 @inner
-def move(b, blocks, separable, now, gamma, metric, scratch, call):
-    """The proximal step on block b."""
+def move(b, groups, separable, now, gamma, metric, scratch, call):
+    """The proximal step on group b."""
     n_outputs = now.x.shape[1]
-    first, last = blocks.start[b], blocks.start[b + 1]
+    first, last = groups.start[b], groups.start[b + 1]
     u = scratch.u[: (last - first) * n_outputs]
     for q in range(first, last):
-        j = blocks.members[q]
+        j = groups.members[q]
         pull = gamma_of(gamma, metric, j) * scratch.spread[j]
         for c in range(n_outputs):
             u[(q - first) * n_outputs + c] = (
                 now.x[j, c] - pull * scratch.change[c] - now.step[j] * now.total[j, c]
             )
-    prox(blocks, separable, b, now.step, u, scratch.work, call)
+    prox(groups, separable, b, now.step, u, scratch.work, call)
     for q in range(first, last):
         for c in range(n_outputs):
-            now.x[blocks.members[q], c] = u[(q - first) * n_outputs + c]
+            now.x[groups.members[q], c] = u[(q - first) * n_outputs + c]
