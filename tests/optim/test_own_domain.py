@@ -20,11 +20,11 @@ class Choices(domains.Domain):
 
 
 class Window(domains.Atom):
-    """A run of ones: a kind of atom of the user, described by where it begins."""
+    """A run of ones, described by where it begins."""
 
     def __init__(self, size, begin, length):
         self.size, self.begin, self.length = size, begin, length
-        self.key = begin, length
+        self.key = begin, length  # equal for equal points
 
     def dot(self, vector):
         return float(vector[self.begin : self.begin + self.length].sum())
