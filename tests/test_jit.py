@@ -15,7 +15,7 @@ from numba.experimental import jitclass
 
 from _package import PACKAGE
 from sklearn_fw._kernels import _cache
-from sklearn_fw._kernels._jit import inner, intrinsic, njit
+from sklearn_fw._kernels._jit import intrinsic, njit
 from sklearn_fw._kernels.common import atomics
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
@@ -270,7 +270,7 @@ def interrupt(typingctx):
 
 
 def interrupted_kernels():
-    @inner
+    @njit(cache=False, no_cpython_wrapper=True)
     def within(x):
         interrupt()
         return x + 1

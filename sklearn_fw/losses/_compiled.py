@@ -79,7 +79,8 @@ class CompiledLoss(Loss):
                     f"y has shape {y.shape} and {NAMES[quantity]} has {x.shape}: one truth per "
                     f"number is needed"
                 )
-            y, x = np.broadcast_arrays(y, x)
+            shape = np.broadcast_shapes(y.shape, x.shape)
+            y, x = (np.broadcast_to(a, shape).copy() for a in (y, x))
         # Writable even though only read: the kernels are compiled for one kind of array.
         y, x = (np.require(a, np.float64, "CW") for a in (y, x))
         out = np.empty(x.shape)

@@ -18,7 +18,9 @@ def split_folds(cv, y, groups, n_samples, classifier):
         )
     if cv is None or hasattr(cv, "split") or not np.iterable(cv):
         if classifier:
-            assert_all_finite(y, input_name="y")
+            labels = np.asarray(y)
+            if labels.dtype.kind == "f":  # check_cv would make integers of them
+                assert_all_finite(labels, input_name="y")
         splitter = check_cv(cv, y if classifier else None, classifier=classifier)
         cv = splitter.split(np.zeros(n_samples), y, groups)
     folds = []

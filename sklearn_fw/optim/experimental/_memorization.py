@@ -41,7 +41,7 @@ def memorization_rate(K, q, n, a):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import memorization_rate, memorization_step
+    >>> from sklearn_fw.optim.experimental import memorization_rate, memorization_step
     >>> a = memorization_step(0.01)
     >>> round(float(memorization_rate(0.01, 20, 5000, a)), 6)  # nearly q / n
     0.00398
@@ -82,7 +82,7 @@ def memorization_step(K, rule="optimal"):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import memorization_step
+    >>> from sklearn_fw.optim.experimental import memorization_step
     >>> round(float(memorization_step(1.0)), 4)
     0.5858
     """

@@ -93,7 +93,7 @@ def neighbor_graph(X, y, n_neighbors, *, method="auto", random_state=None):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import neighbor_graph
+    >>> from sklearn_fw.optim.experimental import neighbor_graph
     >>> graph = neighbor_graph([[0.0], [1.0], [5.0], [1.5]], None, 2)
     >>> graph.parents
     array([[0, 1],

@@ -152,7 +152,13 @@ class CheckedModel:
         if self.oracle is not None:
             scores = self._call("scores", i, x, w)
             if y_true is not None:
+                shape = getattr(scores, "shape", None)
                 scores = self._call("augment", i, scores, y_true)
+                if getattr(scores, "shape", None) != shape:
+                    raise ValueError(
+                        f"{self._name('augment')} must keep the shape {shape} of scores, got "
+                        f"{getattr(scores, 'shape', None)}"
+                    )
             return ask_for_output(self.oracle, scores)
         if y_true is None:
             return self._call("inference", i, x, w), 0.0

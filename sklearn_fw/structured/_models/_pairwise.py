@@ -368,6 +368,8 @@ class PairwiseModel(StructuredModel):
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
+        if y is None:
+            raise ValueError("y must be an output, got None")
         rows, states = self._one(x, y)
         matrix = with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))

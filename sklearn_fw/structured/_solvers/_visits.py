@@ -65,7 +65,7 @@ def _visit_exactly(blocks, i, rules):
     Where an output is one class, a projection finds the same, see `class_blocks`.
     """
     counts, p, gaps = blocks.counts, blocks.weight[i], blocks.gaps
-    pairwise, closed = rules._replace(step=PAIRWISE), None
+    pairwise, closed = rules._replace(variant=PAIRWISE), None
     counts[block_rules.VISITS] += 1
     for _ in range(MOST_ANSWERS):
         corners = _corners_of(blocks, i, rules)
