@@ -31,7 +31,7 @@ patients = load_diabetes(scaled=False)
 table = np.column_stack([patients.data, patients.target])
 train, test = train_test_split(table, test_size=0.3, random_state=0)
 
-bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+bins = KBinsDiscretizer(3, encode="ordinal", strategy="kmeans")
 discretize = make_column_transformer((OrdinalEncoder(), [1]), (bins, [0, *range(2, 11)]))
 names = ["sex", "age", "body mass", "blood pressure", "cholesterol", "LDL", "HDL"]
 names += ["cholesterol / HDL", "triglycerides", "glucose", "progression"]

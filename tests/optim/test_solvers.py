@@ -9,7 +9,7 @@ from sklearn.linear_model import ElasticNet as ReferenceElasticNet
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from _linear_referees import minimize_linear
+from _linear_referees import minimize_linear, sparse_logistic
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import NewtonCG, Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
@@ -341,8 +341,8 @@ def test_same_as_scikit_learn(solver, intercept):
         ("squared_error", 1.0, Lasso(alpha=alpha, **tight)),
         ("squared_error", 0.3, ReferenceElasticNet(alpha=alpha, l1_ratio=0.3, **tight)),
         ("log_loss", 0.0, LogisticRegression(C=1 / (alpha * n), **tight)),
-        ("log_loss", 0.4, LogisticRegression(C=1 / (alpha * n), l1_ratio=0.4, solver="saga",
-                                             random_state=0, **tight)),
+        ("log_loss", 0.4,
+         sparse_logistic(C=1 / (alpha * n), l1_ratio=0.4, random_state=0, **tight)),
     ]  # fmt: skip
     if not intercept:  # which is penalised there
         svc = LinearSVC(C=1 / (alpha * n), loss="squared_hinge", dual=False, **tight)
