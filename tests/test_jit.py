@@ -269,7 +269,7 @@ def interrupt(typingctx):
 
 
 def interrupted_kernels():
-    @inner
+    @njit(cache=False, no_cpython_wrapper=True)
     def within(x):
         interrupt()
         return x + 1
