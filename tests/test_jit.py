@@ -15,7 +15,7 @@ from numba.experimental import jitclass
 
 from _package import PACKAGE
 from sklearn_fw._kernels import _cache, atomics
-from sklearn_fw._kernels._jit import inner, intrinsic, njit
+from sklearn_fw._kernels._jit import intrinsic, njit
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here")
 
