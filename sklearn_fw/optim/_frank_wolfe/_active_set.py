@@ -135,9 +135,11 @@ class ActiveSet:
                 self._rows.move(len(self), slot)
 
     def _settle(self):
-        for slot in np.flatnonzero(self.weights <= 0.0)[::-1]:
-            self._drop(slot)
-        self.weights[:] /= self.weights.sum()
+        if self.weights.min(initial=1.0) <= 0.0:
+            for slot in np.flatnonzero(self.weights <= 0.0)[::-1]:
+                self._drop(slot)
+        weights = self.weights
+        weights /= weights.sum()
 
 
 class _Rows:

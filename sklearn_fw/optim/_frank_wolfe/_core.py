@@ -126,7 +126,7 @@ class Minimisation(FrankWolfe):
 
     def __init__(self, objective, domain, *, variant="fw", rule, start=None, combination=None):
         self.objective = objective
-        keeps = variant in ("away", "pairwise", "corrective")
+        keeps = variant != "fw"
         self.iterate = Iterate(domain, start=start, combination=combination, active=keeps)
         super().__init__([self.iterate], variant, rule)
         self.best = None

@@ -1,21 +1,23 @@
 """Nearest points of convex hulls: Frank-Wolfe whose every step corrects all weights."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._kernels.common.step_rules import FW
 from ..._warnings import warn
-from ._core import Minimisation
+from ..domains._atoms import as_atom
+from ._active_set import ActiveSet
 
 __all__ = ["HullProjection"]
 
 
-class HullProjection(Minimisation):
+class HullProjection:
     """Nearest points of a convex hull that is known by its oracle: Wolfe's minimum norm point.
 
     Frank-Wolfe on half the squared distance, where each step corrects all weights: it goes to the
-    nearest mean of all atoms. The atoms and their Gram matrix stay for the next point.
+    nearest mean of all atoms. The atoms and their Gram matrix stay for the next point. There is no
+    step to choose and no line to search, so the common loop would only slow it down: most hulls are
+    small and are asked thousands of times.
 
     Parameters
     ----------
@@ -30,67 +32,76 @@ class HullProjection(Minimisation):
     """
 
     def __init__(self, domain):
-        self.domain, self.iterate = domain, None
+        self.domain, self.active = domain, None
 
     def project(self, p, accuracy=1e-9, max_iter=1000):
-        """The point of the hull nearest to p, and the number of oracle calls made.
+        """The nearest point.
 
-        ``accuracy`` bounds ``<p - z, z' - z>`` for all z' of the hull, up to rounding; a
-        ConvergenceWarning says that ``max_iter`` calls did not reach it.
+        Parameters
+        ----------
+        p : ndarray of shape (size,)
+            Any point.
+        accuracy : float, default=1e-9
+            Bound on ``<p - z, z' - z>`` for all z' of the hull, up to rounding; of an inexact
+            oracle, for all z' that it answers.
+        max_iter : int, default=1000
+            Oracle calls allowed.
+
+        Returns
+        -------
+        z : ndarray of shape (size,)
+            The projection.
+        n_calls : int
+            Oracle calls made.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When ``max_iter`` calls did not reach the accuracy.
         """
-        self.p, n_first = p, int(self.iterate is None)
-        if n_first:
-            super().__init__(
-                self._half_square, self.domain, variant="corrective", rule=None,
-                start=self.domain.lmo(-p),
-            )  # fmt: skip
-            self.active = self.iterate.active
-            self.gram = np.array([self.active.scores(self.iterate.point)])
-        self.products = self.active.scores(p)
-        self.value, self.n_iter, self.is_stuck, self.iterate.n_calls = np.inf, -1, False, 0
-        self.rounding_share = 1e-14 * max(1.0, np.abs(p).max(initial=0.0))
-        self._correct()
-        gap, n_calls = np.inf, n_first
-        while gap > accuracy and not self.is_stuck:
-            if n_calls >= max(max_iter, n_first + 1):
+        n_calls = int(self.active is None)
+        if n_calls:
+            self.active = ActiveSet([self.domain.lmo(-p)])
+            self.gram = np.array([self.active.scores(self.active.point())])
+        self.products, before = self.active.scores(p), np.inf
+        rounding = 1e-14 * max(1.0, np.abs(p).max(initial=0.0))
+        while True:
+            z = self._correct()
+            ahead = p - z
+            square, atom = ahead @ ahead, as_atom(self.domain.lmo(-ahead), len(p), "a corner")
+            n_calls += 1
+            gap = atom.dot(ahead) - ahead @ z
+            # No progress means that rounding decides which atoms stay.
+            if gap <= accuracy or not square < before:
+                return z, n_calls
+            if gap <= accuracy + rounding * np.abs(atom.to_array() - z).sum():
+                return z, n_calls
+            if n_calls >= max_iter:
                 warn(
                     f"projection by an oracle stopped after {n_calls} calls at {gap:.3g} > "
                     f"{accuracy:.3g}",
                     ConvergenceWarning,
                 )
-                break
-            gap = self.step()["dual_gap"]
-            n_calls += 1
-        return self.iterate.point, n_calls
+                return z, n_calls
+            before = square
+            self._include(atom, p)
 
-    def _half_square(self, x):
-        difference = x - self.p
-        return 0.5 * float(difference @ difference), difference
-
-    def certify(self):
-        """The gap, less what may be rounding."""
-        before = self.value
-        row = super().certify()
-        # No progress means that rounding decides which atoms stay.
-        self.is_stuck = not self.value < before
-        forgiven = self.rounding_share * np.abs(self.iterate.direction(FW)).sum()
-        return row | {"dual_gap": max(self.gap - forgiven, 0.0)}
-
-    def advance(self):
-        """Take the answer in, and move to the nearest mean."""
-        atom = self.iterate.atom
-        if self.active.include(atom) == len(self.gram):  # it is new
-            x = atom.to_array()
-            row = self.active.scores(x)
-            self.gram = np.block([[self.gram, row[:-1, None]], [row[None]]])
-            self.products = np.append(self.products, float(x @ self.p))
-        self._correct()
+    def _include(self, atom, p):
+        if self.active.include(atom) < len(self.gram):
+            return  # it was there
+        x = atom.to_array()
+        row = self.active.scores(x)
+        gram = np.empty((len(row), len(row)))
+        gram[:-1, :-1], gram[-1], gram[:, -1] = self.gram, row, row
+        self.gram, self.products = gram, np.concatenate([self.products, [x @ p]])
 
     def _correct(self):
+        """Move to the nearest mean of all atoms."""
         weights = nearest_mean(self.active.weights, self.gram, self.products)
         kept = self.active.reweigh(weights)
-        self.gram, self.products = self.gram[np.ix_(kept, kept)], self.products[kept]
-        self.iterate.point = self.active.point()
+        if len(kept) < len(weights):
+            self.gram, self.products = self.gram[np.ix_(kept, kept)], self.products[kept]
+        return self.active.point()
 
 
 def nearest_mean(weights, gram, products):
@@ -104,12 +115,13 @@ def nearest_mean(weights, gram, products):
     while True:
         # Ones added to the inner products make the matrix definite as long as points are affinely
         # independent, and change nothing where weights have sum one.
-        matrix = gram[np.ix_(used, used)] + 1.0
-        sides = np.stack([products[used], np.ones(len(used))], axis=1)
-        try:
-            free, ones = cho_solve(cho_factor(matrix, check_finite=False), sides).T
-        except np.linalg.LinAlgError:
-            free, ones = np.linalg.lstsq(matrix, sides, rcond=None)[0].T
+        matrix = (gram if len(used) == len(gram) else gram[np.ix_(used, used)]) + 1.0
+        sides = np.ones((len(used), 2))
+        sides[:, 0] = products[used]
+        _, solved, fault = dposv(matrix, sides)
+        if fault:
+            solved = np.linalg.lstsq(matrix, sides, rcond=None)[0]
+        free, ones = solved.T
         goal = free + ones * ((1.0 - free.sum()) / ones.sum())
         if np.all(goal > 0.0):
             answer[used] = goal / goal.sum()

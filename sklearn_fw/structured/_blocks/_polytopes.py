@@ -238,10 +238,11 @@ class PartPolytopes:
         edges = parts.edges[first : first + n_edges]
         kinds = parts.edge_table[first : first + n_edges]
         pairs = (kinds * n_states + labels[edges[:, 0]]) * n_states + labels[edges[:, 1]]
-        places, counts = np.unique(cut + pairs, return_counts=True)
+        counts = np.bincount(pairs)
+        tables = np.flatnonzero(counts)
         ones = np.arange(length) * n_states + labels
-        values = np.append(np.ones(length), counts)
-        atom = SparseAtom(s.size, np.append(ones, places), values)
+        values = np.concatenate([np.ones(length), counts[tables]])
+        atom = SparseAtom(s.size, np.concatenate([ones, cut + tables]), values)
         atom.bound = -bound
         return atom
 
