@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 from _matchings import all_matchings
 from _referees import all_labelings, solve_structured_svm
+from _task_losses import BLOCKS, COSTS, NAMES, Steps
 from sklearn_fw import StructuredSVM
 from sklearn_fw.structured import (
     ChainModel,
@@ -21,27 +20,8 @@ from sklearn_fw.task_losses import (
     LinkLoss,
     MatrixLoss,
     OverlapLoss,
-    TaskLoss,
     ZeroOneLoss,
 )
-
-NAMES = np.array(["a", "b", "c"])
-COSTS = np.array([[0, 1, 3], [0.5, 0, 1], [2, 1, 0]])
-BLOCKS = {"a": 1, "b": 1, "c": 2}
-few = settings(max_examples=15, deadline=None)
-seeds = st.integers(0, 2**32 - 1)
-
-
-class Steps(TaskLoss):
-    """By costs of nodes: a mistake costs as much as classes are apart, and ``more`` upwards."""
-
-    def __init__(self, more=1.0):
-        self.more = more
-
-    def node_costs(self, truth):
-        change = np.arange(truth.n_states) - truth.states[:, None]
-        return np.where(change > 0, self.more * change, -change)
-
 
 # ---- models --------------------------------------------------------------------------------------
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
 from _referees import all_labelings, solve_structured_svm
+from _task_losses import COSTS, NAMES, FirstMistake, Steps
 from sklearn_fw import StructuredSVM
 from sklearn_fw.metrics import make_loss_scorer
 from sklearn_fw.structured import (
@@ -17,34 +16,6 @@ from sklearn_fw.task_losses import (
     NodeCosts,
     TaskLoss,
 )
-
-NAMES = np.array(["a", "b", "c"])
-COSTS = np.array([[0, 1, 3], [0.5, 0, 1], [2, 1, 0]])
-BLOCKS = {"a": 1, "b": 1, "c": 2}
-few = settings(max_examples=15, deadline=None)
-seeds = st.integers(0, 2**32 - 1)
-
-
-# ---- losses of users, as a user writes them ------------------------------------------------------
-
-
-class Steps(TaskLoss):
-    """By costs of nodes: a mistake costs as much as classes are apart, and ``more`` upwards."""
-
-    def __init__(self, more=1.0):
-        self.more = more
-
-    def node_costs(self, truth):
-        change = np.arange(truth.n_states) - truth.states[:, None]
-        return np.where(change > 0, self.more * change, -change)
-
-
-class FirstMistake(TaskLoss):
-    """By value alone: how much comes after the first mistake, as a share."""
-
-    def value(self, y_true, y_pred):
-        wrong = np.flatnonzero(np.asarray(y_true) != np.asarray(y_pred))
-        return 1.0 - wrong[0] / len(y_true) if len(wrong) else 0.0
 
 
 def test_a_chain_of_costs_as_a_black_box(rng):
