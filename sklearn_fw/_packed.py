@@ -329,4 +329,4 @@ def length_of(items, name):
 
 def take(items, index):
     """Some of the samples, in a container of the same kind."""
-    return _safe_indexing(items, index)
+    return items[index] if isinstance(items, Packed) else _safe_indexing(items, index)
