@@ -84,8 +84,8 @@ class PartModel(PairwiseModel):
     which they are otherwise. A constructor of your own calls that of this class, or has a
     parameter ``task_loss``.
 
-    ``coef_`` holds weights of nodes of shape ``(n_features_in_, n_states_)`` and then tables of shape
-    ``(n_tables_, n_states_, n_states_)``, one for each feature of each kind of edge.
+    ``coef_`` holds weights of nodes, of shape ``(n_features_in_, n_states_)``, and then tables, of
+    shape ``(n_tables_, n_states_, n_states_)``, one for each feature of each kind of edge.
 
     References
     ----------
