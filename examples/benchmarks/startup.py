@@ -109,7 +109,7 @@ def fits(report, options):
     )
     report.goals(
         ("first fit with warm kernels, wall s", warm["default"][0], 1.0, "<="),
-        ("cold compilation of the default path, CPU s", cold["default"][1], 20.0, "<="),
+        ("cold compilation of the default path, CPU s", cold["default"][1], 15.0, "<="),
     )
     report.bars(
         "First fit of a process, by solver", "wall seconds",
