@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from _referees import EnumeratedDual, all_labelings, solve_structured_svm
 from sklearn_fw.structured import ChainModel, MulticlassModel, MultilabelModel, StructuredSVM
@@ -152,3 +152,17 @@ def part_blocks(p, oracle=None):
     """The compiled blocks of a problem, before `reset`."""
     parts = p.model._build_parts(p.X, p.y, p.weight)
     return PartBlocks(parts, oracle or p.model.default_oracle())
+
+
+class IgnoreEdges(BaseEstimator):
+    """Best states of the nodes alone, and a bound that is far away."""
+
+    exact = False
+
+    def __init__(self, knows_bounds=True):
+        self.knows_bounds = knows_bounds
+
+    def argmax(self, scores, start=None):
+        labels = scores.unary.argmax(axis=1)
+        bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
+        return labels, scores.value(labels), bound if self.knows_bounds else np.inf

@@ -1,6 +1,10 @@
-"""A stand-in for what callbacks are told."""
+"""Stand-ins for callbacks and for what they are told."""
 
-from sklearn_fw._callbacks import FitTasks
+import pytest
+
+from sklearn_fw._callbacks import HAS_CALLBACKS, FitTasks
+
+needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn is older than 1.9")
 
 
 class Tasks(FitTasks):
@@ -15,3 +19,27 @@ class Tasks(FitTasks):
     def end(self, attributes):
         self.seen.append(attributes()["n_iter_"])
         return len(self.seen) == self.n_passes
+
+
+class Stopper:
+    """Ends the fit after some passes or epochs; keeps what it saw."""
+
+    def __init__(self, after):
+        self.after, self.coefs, self.names = after, [], []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.names.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator, X, metadata):
+        if context.task_name == "fit":
+            return False
+        self.coefs.append(fitted_estimator.coef_)
+        self.scores = fitted_estimator.predict(X)
+        self.metadata = metadata
+        return len(self.coefs) == self.after

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._packed import starts_of
 from ._scores import PairwiseScores, integers
 
 __all__ = ["FlatParts", "check_edges"]
@@ -41,8 +42,8 @@ class FlatParts:
     def __init__(self, n_states, edges):
         self.n_states, self.edges = n_states, edges
         sizes = n_states[edges].prod(axis=1)
-        self.node_start = np.concatenate([[0], np.cumsum(n_states)])
-        self.edge_start = self.node_start[-1] + np.concatenate([[0], np.cumsum(sizes)])
+        self.node_start = starts_of(n_states)
+        self.edge_start = self.node_start[-1] + starts_of(sizes)
         self.size = int(self.edge_start[-1])
 
     def places(self, X):

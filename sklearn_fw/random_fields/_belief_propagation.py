@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
 from .._loop import IterativeMethod, drive
+from .._packed import starts_of
 from .._result import History, Status
 from .._validation import (
     check_choice,
@@ -475,8 +476,8 @@ def make_layout(mrf):
         node_start=mrf.node_start,
         edge_start=mrf.edge_start,
         end=end,
-        message_start=np.concatenate([[0], np.cumsum(mrf.n_states[end])]),
-        half_start=np.concatenate([[0], np.cumsum(sizes)]),
+        message_start=starts_of(mrf.n_states[end]),
+        half_start=starts_of(sizes),
         half=np.argsort(end, kind="stable"),
     )
 

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from _linear_referees import minimize_linear
+from _tasks import Stopper, needs_callbacks
 from sklearn_fw import AsagaClassifier, AsagaRegressor
-from sklearn_fw._callbacks import HAS_CALLBACKS
 from sklearn_fw.penalties import L1, L2, Box, ElasticNet, GroupLasso, L2Ball
 
 N, D = 120, 5
@@ -241,33 +241,6 @@ def test_verbose(caplog):
         caplog.clear()
         AsagaClassifier(random_state=0).fit(X, y)
         assert not caplog.records
-
-
-class Stopper:
-    """Ends the fit after some epochs; keeps what it saw."""
-
-    def __init__(self, after):
-        self.after, self.coefs, self.names = after, [], []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        self.names.append(context.task_name)
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator, X, metadata):
-        if context.task_name == "fit":
-            return False
-        self.coefs.append(fitted_estimator.coef_)
-        self.scores = fitted_estimator.predict(X)
-        self.metadata = metadata
-        return len(self.coefs) == self.after
-
-
-needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn is older than 1.9")
 
 
 @needs_callbacks

@@ -4,10 +4,9 @@ import functools
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from _problems import fit, optimum, problem
+from _problems import IgnoreEdges, fit, optimum, problem
 from _referees import smallest_mean_hinge
 from sklearn_fw import regularization_path
 from sklearn_fw.structured import (
@@ -27,20 +26,6 @@ budget_may_end = pytest.mark.filterwarnings(
 def smallest(name, radius):
     p = problem(name)
     return smallest_mean_hinge(p.psi, p.losses, p.weight, radius)
-
-
-class IgnoreEdges(BaseEstimator):
-    """Best states of the nodes alone, and a bound that is far away."""
-
-    exact = False
-
-    def __init__(self, knows_bounds=True):
-        self.knows_bounds = knows_bounds
-
-    def argmax(self, scores, start=None):
-        labels = scores.unary.argmax(axis=1)
-        bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
-        return labels, scores.value(labels), bound if self.knows_bounds else np.inf
 
 
 CYCLES = "labels, all pairs"

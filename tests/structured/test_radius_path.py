@@ -4,12 +4,11 @@ import functools
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from _problems import optimum, problem
+from _problems import IgnoreEdges, optimum, problem
 from _referees import smallest_mean_hinge
 from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.inference import Viterbi
@@ -318,20 +317,6 @@ def test_cross_validation_of_C_refuses_a_radius():
 
 
 # ---- oracles that are not exact ------------------------------------------------------------------
-
-
-class IgnoreEdges(BaseEstimator):
-    """Best states of the nodes alone, and a bound that is far away."""
-
-    exact = False
-
-    def __init__(self, knows_bounds=True):
-        self.knows_bounds = knows_bounds
-
-    def argmax(self, scores, start=None):
-        labels = scores.unary.argmax(axis=1)
-        bound = scores.unary.max(axis=1).sum() + scores.pairwise.max(axis=(1, 2)).sum()
-        return labels, scores.value(labels), bound if self.knows_bounds else np.inf
 
 
 def test_bounds_of_oracles_certify_the_path():

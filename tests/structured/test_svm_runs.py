@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from _registry import sequences
+from _tasks import Stopper, needs_callbacks
 from sklearn_fw import StructuredSVM
-from sklearn_fw._callbacks import HAS_CALLBACKS
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     EnumeratedModel,
@@ -21,33 +21,6 @@ from sklearn_fw.structured import (
 @pytest.fixture
 def words():
     return sequences()
-
-
-class Stopper:
-    """Ends the fit after some passes; keeps what it saw."""
-
-    def __init__(self, after):
-        self.after, self.coefs, self.names = after, [], []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        self.names.append(context.task_name)
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator, X, metadata):
-        if context.task_name == "fit":
-            return False
-        self.coefs.append(fitted_estimator.coef_)
-        self.scores = fitted_estimator.predict(X)
-        self.metadata = metadata
-        return len(self.coefs) == self.after
-
-
-needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn is older than 1.9")
 
 
 @needs_callbacks

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._packed import starts_of
 from .._scores import arrays_of, as_array
 
 
@@ -39,7 +40,7 @@ def adjacency(edges, n_nodes, n_states):
     return Adjacency(
         source=source,
         flipped=edges[source, 0] > edges[source, 1],
-        start=np.concatenate([[0], np.cumsum(degree)]),
+        start=starts_of(degree),
         edge=order % max(len(edges), 1),
         other=np.concatenate([low, high])[order],
     )

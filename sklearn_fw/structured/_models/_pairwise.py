@@ -295,11 +295,6 @@ class PairwiseModel(StructuredModel):
 
     # ---- one sample: the four methods, for users, other solvers and tests ------------------------
 
-    def _one(self, x, y=None):
-        """`Rows` of a single input, and its states."""
-        rows = self._stack(_singleton(x))
-        return rows, None if y is None else self._encode(_singleton(y), rows.node_start)
-
     def _truth(self, y_true, node_start):
         """The states of a true output, which is what errors call it."""
         try:
@@ -325,7 +320,7 @@ class PairwiseModel(StructuredModel):
         """
         tables = self._views(w)[1]
         check_magnitude(np.asarray(w), "w")
-        rows, _ = self._one(x)
+        rows = self._stack(_singleton(x))
         graph = self._graph_of(rows)
         return graph.scores(0, self._own_states(rows, self._node_scores(rows, w)), tables)
 
@@ -368,9 +363,8 @@ class PairwiseModel(StructuredModel):
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
-        if y is None:
-            raise ValueError("y must be an output, got None")
-        rows, states = self._one(x, y)
+        rows = self._stack(_singleton(x))
+        states = self._encode(_singleton(y), rows.node_start)
         matrix = with_markers(rows)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
