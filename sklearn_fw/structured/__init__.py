@@ -3,6 +3,7 @@
 from ._models import (
     ChainModel,
     EnumeratedModel,
+    GraphCutModel,
     MatchingModel,
     MulticlassModel,
     MultilabelModel,
@@ -30,6 +31,7 @@ __all__ = [
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",
+    "GraphCutModel",
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",

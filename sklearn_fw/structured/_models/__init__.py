@@ -3,6 +3,7 @@
 from ._base import StructuredModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
+from ._graph_cut import GraphCutModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
@@ -12,6 +13,7 @@ from ._scored import ScoredModel
 __all__ = [
     "ChainModel",
     "EnumeratedModel",
+    "GraphCutModel",
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from ..._packed import starts_of
 from ..._validation import check_array_of_numbers, check_choice, check_list, check_magnitude
 from ...inference import TreeMaxProduct
-from ...inference._scores import as_array
+from ...inference._scores import as_array, is_forest
 from ...task_losses import Truth
 from .._items import length_of
 from ._pairwise import PairwiseModel
@@ -19,7 +19,8 @@ from ._rows import Rows
 
 __all__ = ["PartModel"]
 
-MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0}
+# Codes of `_kernels.structured.edge_mix`.
+MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0, "potts": 2.0}
 
 
 class Sample(NamedTuple):
@@ -28,6 +29,7 @@ class Sample(NamedTuple):
     x: object  # the input
     nodes: list  # one array of features for each kind
     edges: list  # one (pairs, features or None) for each kind
+    weight: object = None  # of nodes, or None
 
     @property
     def n_nodes(self):
@@ -80,8 +82,9 @@ class PartModel(PairwiseModel):
     Passes are compiled where all graphs are forests, or so small that their labellings can be
     listed; for other graphs ``oracle="auto"`` takes elimination where it is cheap, else an
     approximation with bounds. The class attribute ``edge_symmetry``, a name or one for each kind of
-    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric" or "free",
-    which they are otherwise. A constructor of your own calls that of this class, or has a
+    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric", "potts" (one
+    number for all pairs of different states, 0 for equal ones) or "free", which they are otherwise.
+    A constructor of your own calls that of this class, or has a
     parameter ``task_loss``.
 
     ``coef_`` holds weights of nodes, of shape ``(n_features_in_, n_states_)``, and then tables, of
@@ -135,6 +138,21 @@ class PartModel(PairwiseModel):
         edges : array of shape (n_edges, 2), tuple (pairs, features), list of these, or None
             Numbers of the nodes joined by each edge, and maybe features of edges, of shape
             (n_edges, n_edge_features); a list has one entry for each kind of edge.
+        """
+
+    def node_weights(self, x):
+        """How much a mistake at each node of an input counts, such as the area of a region.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+
+        Returns
+        -------
+        weights : array of shape (n_nodes,), or None
+            Not negative, in the order of `parts`; None, as here, where all count alike. Losses
+            that are sums over nodes multiply by them, in `fit` and in `score`.
         """
 
     def encode(self, y):
@@ -212,8 +230,7 @@ class PartModel(PairwiseModel):
         self.n_markers_ = 0
         self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
         self._mirrors = self._mirrors_of_tables()
-        largest = max(samples, key=lambda sample: sum(len(pairs) for pairs, _ in sample.edges))
-        self._set_oracle(largest.n_nodes, _joined(pairs for pairs, _ in largest.edges))
+        self._set_oracle(*max(map(_graph, samples), key=_difficulty))
         return self
 
     def _mirrors_of_tables(self):
@@ -231,15 +248,16 @@ class PartModel(PairwiseModel):
     def _state_labels(self):
         return np.arange(self.n_states_)
 
-    def _kinds_of(self, X):
-        if X is None or len(self.states_) == 1:
-            return None
-        return _kinds(self._read_all(X))
+    def _about_nodes(self, X):
+        if X is None:
+            return None, None
+        samples = self._read_all(X)
+        return None if len(self.states_) == 1 else _kinds(samples), _weights(samples)
 
-    def _truth_of(self, states, node_start, kind=None):
+    def _truth_of(self, states, node_start, kind=None, weight=None):
         if kind is None:
-            return Truth(states, node_start, (self._state_labels,))
-        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind)
+            return Truth(states, node_start, (self._state_labels,), weight=weight)
+        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind, weight=weight)
 
     def _n_own(self, rows):
         return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
@@ -294,7 +312,21 @@ class PartModel(PairwiseModel):
         if not n_nodes:
             raise ValueError(f"{name} must have one node at least")
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
-        return Sample(x, nodes, [_read_edges(kind, n_nodes, f"edges of {name}") for kind in edges])
+        edges = [_read_edges(kind, n_nodes, f"edges of {name}") for kind in edges]
+        return Sample(x, nodes, edges, self._read_weights(x, n_nodes))
+
+    def _read_weights(self, x, n_nodes):
+        weights = self.node_weights(x)
+        if weights is None:
+            return None
+        weights = check_array_of_numbers(weights, "weights of nodes")
+        if weights.shape != (n_nodes,) or np.any(weights < 0.0):
+            raise ValueError(
+                f"weights of nodes must be {n_nodes} numbers that are not negative, one for each "
+                f"node, got shape {weights.shape}"
+            )
+        check_magnitude(weights, "weights of nodes")
+        return weights
 
     def _check_kinds(self, samples):
         for i, sample in enumerate(samples):
@@ -316,13 +348,13 @@ class PartModel(PairwiseModel):
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
         if len(kinds) == 1:
-            return Rows(kinds[0], node_start, node_start, (), graph)
+            return Rows(kinds[0], node_start, node_start, (), graph, None, _weights(samples))
         # Rows of one kind after those of another, put into the order of samples.
         kind = _kinds(samples)
         place = np.empty(len(kind), np.int64)
         place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
         matrix = sp.csr_array(sp.block_diag(kinds, format="csr")[place])
-        return Rows(matrix, node_start, node_start, (), graph, kind)
+        return Rows(matrix, node_start, node_start, (), graph, kind, _weights(samples))
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
@@ -418,6 +450,24 @@ def _kinds(samples):
     """Kind of every node of some samples."""
     counts = [[rows.shape[0] for rows in sample.nodes] for sample in samples]
     return np.repeat(np.tile(np.arange(len(counts[0])), len(counts)), np.ravel(counts))
+
+
+def _graph(sample):
+    """Number of nodes, and edges of all kinds."""
+    return sample.n_nodes, _joined(pairs for pairs, _ in sample.edges)
+
+
+def _difficulty(graph):
+    """Graphs with cycles are harder than forests of any size."""
+    n_nodes, edges = graph
+    return not is_forest(edges, n_nodes), len(edges)
+
+
+def _weights(samples):
+    """Weight of every node of some samples, ones where only others have any; None without any."""
+    if all(sample.weight is None for sample in samples):
+        return None
+    return np.concatenate([np.ones(s.n_nodes) if s.weight is None else s.weight for s in samples])
 
 
 def _joined(arrays):
