@@ -61,8 +61,8 @@ class HammingLoss(_SumOverNodes):
         0 and 1. Then wrong labels of long sequences cost little.
     class_weight : dict, "balanced_sample" or None, default=None
         Weight of a label by its true class; classes that are not named have the weight 1.
-        "balanced_sample": all classes that a sample has weigh the same there, and together as much as its
-        labels do without.
+        "balanced_sample": all classes that a sample has weigh the same there, and together as much
+        as its labels do without.
     node_weight : array-like of shape (n,) or None, default=None
         Weight of a label by its place in the sample, where samples have n labels at most: labels
         that matter more than others in a set of labels.
@@ -376,7 +376,9 @@ def _balanced(weights, truth):
 def check_class_weight(class_weight):
     """The weights of a dict from classes to numbers that are not negative."""
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be a dict, 'balanced_sample' or None, got {class_weight!r}")
+        raise ValueError(
+            f"class_weight must be a dict, 'balanced_sample' or None, got {class_weight!r}"
+        )
     return {
         label: check_moderate(weight, f"class_weight[{label!r}]")
         for label, weight in class_weight.items()
