@@ -115,6 +115,22 @@ class BlackBoxBlocks(Blocks):
         """The outputs that block i keeps."""
         return self._duals[i]
 
+    def keep(self, answers):
+        """Make the outputs of a sweep corners; see `Blocks.keep`."""
+        for i, (dual, output) in enumerate(zip(self._duals, answers)):
+            if output.key in dual.slots:
+                continue
+            values = self.values(i)[1]
+            slot = block_rules.free_slot(dual.alpha, values, dual.size, len(dual.alpha), False)
+            if slot < 0:
+                slot = dual.size
+                self.grow()
+            dual.keep(slot, output)
+
+    def kept(self, slots):
+        """The outputs in such slots, as those of a sweep."""
+        return [dual.output(slot) for dual, slot in zip(self._duals, slots)]
+
     def direction(self, i, head, tail=None):
         """The `Direction` from ``tail`` to ``head``."""
         plus, loss_plus = self._end(i, head)
@@ -366,6 +382,11 @@ class _BlockDual:
             self.keys[slot] = output.key
         self.slots[output.key], self.rows[slot] = slot, row
         self.alpha[slot], self.loss[slot] = 0.0, output.loss
+
+    def output(self, slot):
+        """The output in a slot."""
+        psi = SparseVector(self.support, self.rows[slot].copy())
+        return Output(psi, float(self.loss[slot]), self.keys[slot])
 
     def remove(self, slot):
         """Forget a corner; the last one takes its slot."""

@@ -238,6 +238,33 @@ class PartBlocks(Blocks):
             self.weight[i] * direction.loss, self.counts[VISITS], self._scratch.step,
         )  # fmt: skip
 
+    def keep(self, answers):
+        """Make the labellings of a sweep corners; see `Blocks.keep`."""
+        from ..._kernels.structured.kept_corners import keep_labels
+
+        first = 0
+        while first < self.n_blocks:
+            first = keep_labels(
+                self._parts, self._dual, self._corners, answers, self._scratch, first
+            )
+            if first < self.n_blocks:
+                self.grow()
+
+    def best_kept(self):
+        """The best corner of every block; see `Blocks.best_kept`."""
+        from ..._kernels.structured.kept_corners import best_corners
+
+        slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
+        best_corners(
+            self._parts, self._dual, self._corners, self._scratch, slots, values, current
+        )
+        return slots, values, current
+
+    def kept(self, slots):
+        """The labellings in such slots, as those of a sweep."""
+        slots = np.repeat(slots, np.diff(self._parts.node_start))
+        return self._corners.labels[np.arange(len(slots)), slots].astype(np.int32)
+
     def _nodes_of(self, i):
         return slice(self._parts.node_start[i], self._parts.node_start[i + 1])
 
