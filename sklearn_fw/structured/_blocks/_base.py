@@ -105,6 +105,7 @@ class Blocks(ABC):
     workers), and `certify` for a gap.
     """
 
+    workers = None  # what asks oracles, where passes are not compiled
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
