@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from ..._validation import check_array_of_numbers
 
 __all__ = [
-    "STEP_SIZES", "Solution", "Solver", "begin", "check_bounds", "has_radius", "numbers",
-    "with_bounds_of",
+    "STEP_SIZES", "Solution", "Solver", "begin", "check_bounds", "check_switch", "has_radius",
+    "numbers", "with_bounds_of",
 ]  # fmt: skip
 
 STEP_SIZES = ("line_search", "universal")
@@ -213,6 +213,12 @@ class _UserMethod:
 def has_radius(solver):
     """Whether a solver bounds the norm of the weights in place of the penalty."""
     return getattr(solver, "radius", None) is not None
+
+
+def check_switch(value, name):
+    """True, False or "auto"."""
+    if not (isinstance(value, bool) or (isinstance(value, str) and value == "auto")):
+        raise ValueError(f"{name} must be True, False or 'auto', got {value!r}")
 
 
 def check_bounds(lower, upper, n_weights):
