@@ -41,9 +41,8 @@ def data_folder():
 
 def load(n_images=None):
     """Views of images and their masks."""
-    from matplotlib.image import imread
-
     from _superpixels import View
+    from matplotlib.image import imread
 
     views, masks = [], []
     for file in sorted((data_folder() / "img").glob("*.jpg"))[:n_images]:
