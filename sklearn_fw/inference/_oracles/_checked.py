@@ -102,6 +102,11 @@ class CheckedOracle(Oracle):
         """What the oracle says of itself."""
         return bool(getattr(self.oracle, "exact", False))
 
+    @property
+    def releases_gil(self):
+        """What the oracle says of itself."""
+        return bool(getattr(self.oracle, "releases_gil", False))
+
     def argmax(self, scores, start=None):
         if not can_be_asked(self.oracle):
             raise TypeError(

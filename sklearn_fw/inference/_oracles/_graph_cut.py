@@ -78,6 +78,7 @@ class GraphCut(Oracle):
     5.5
     """
 
+    releases_gil = True
     exact = True
 
     def argmax(self, scores, start=None):

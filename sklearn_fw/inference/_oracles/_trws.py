@@ -93,6 +93,8 @@ class TRWS(Oracle):
     (2.0, 3.0)
     """
 
+    releases_gil = True
+
     _plan = PlanCache(adjacency)
 
     def __init__(self, max_iter=100, tol=1e-7):
