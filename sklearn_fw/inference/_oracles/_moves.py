@@ -205,7 +205,7 @@ class Fusions:
     def __init__(self, scores, plan, labels):
         unary, tables, edge_table = arrays_of(scores)
         # More than all other scores together, so that what is forbidden is left first.
-        worst = -2.0 * (1.0 + _size(unary) + _size(tables, np.bincount(edge_table)))
+        worst = -2.0 * (1.0 + _size(unary) + _size(tables, np.bincount(edge_table, minlength=len(tables))))
         self._allowed = unary > -np.inf
         self._scores = np.maximum(unary, worst), np.maximum(tables, worst), edge_table, plan.edges
         self._plan = plan
@@ -251,4 +251,4 @@ class Fusions:
 def _size(parts, times=1):
     """Sum of the largest absolute scores of parts, those that forbid left out."""
     sizes = np.abs(np.where(parts == -np.inf, 0.0, parts))
-    return float((times * sizes.reshape(len(parts), -1).max(axis=1, initial=0.0)).sum())
+    return float((times * sizes.max(axis=tuple(range(1, parts.ndim)), initial=0.0)).sum())
