@@ -3,6 +3,8 @@
 from ._models import (
     ChainModel,
     EnumeratedModel,
+    GraphModel,
+    GridModel,
     MatchingModel,
     MulticlassModel,
     MultilabelModel,
@@ -30,6 +32,8 @@ __all__ = [
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",
+    "GraphModel",
+    "GridModel",
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",

@@ -3,6 +3,8 @@
 from ._base import StructuredModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
+from ._graph import GraphModel
+from ._grid import GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
@@ -12,6 +14,8 @@ from ._scored import ScoredModel
 __all__ = [
     "ChainModel",
     "EnumeratedModel",
+    "GraphModel",
+    "GridModel",
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",

@@ -89,6 +89,9 @@ class PairwiseModel(StructuredModel):
     def _kinds_of(self, X):
         """Kind of every node of some inputs; None where there is one."""
 
+    def _kinds_in(self, y):
+        """Kind of every node of an output; None where there is one, or outputs do not say it."""
+
     def _truth_of(self, states, node_start, kind=None):
         """What losses see of true outputs."""
         return Truth(states, node_start, (self._state_labels,))
@@ -98,8 +101,11 @@ class PairwiseModel(StructuredModel):
         costs = costs_of(self._training_loss, self._truth_of(states, node_start, kind))
         if self.class_weight is None:
             return costs
-        weights = np.append(self.class_weight_, 1.0)  # the last is of unknown labels
-        return costs.weighted(weights[states])
+        return costs.weighted(self._class_weights_of(states, kind))
+
+    def _class_weights_of(self, states, kind):
+        """Class weights of nodes; the last is of unknown labels."""
+        return np.append(self.class_weight_, 1.0)[states]
 
     # ---- sizes ---------------------------------------------------------------------------------
 
@@ -257,9 +263,9 @@ class PairwiseModel(StructuredModel):
     def _predict_marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
         parts = self._part_scores(X, w, temperature)
-        return self._arrange(parts.marginals(oracle), parts.node_start)
+        return self._arrange(parts.marginals(oracle), parts.node_start, X)
 
-    def _arrange(self, marginals, node_start):
+    def _arrange(self, marginals, node_start, X):
         """Rows of nodes in a container like that of the outputs."""
         outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
         if outputs.dtype != object:
@@ -278,9 +284,13 @@ class PairwiseModel(StructuredModel):
             found, states = next(best) if length else (np.zeros(1), np.empty((1, 0), np.int32))
             starts = np.arange(len(states) + 1) * length
             same = None if sp.issparse(X) else [X[i]] * len(states)
-            outputs.append(np.array(list(self._decode(states.ravel(), starts, same))))
+            outputs.append(self._listed(self._decode(states.ravel(), starts, same)))
             values.append(found)
         return outputs, values
+
+    def _listed(self, outputs):
+        """Outputs of one sample as an array."""
+        return np.array(list(outputs))
 
     def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
@@ -358,7 +368,7 @@ class PairwiseModel(StructuredModel):
         states = self._truth(y_true, node_start)
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
-        costs = self._costs(states, node_start)
+        costs = self._costs(states, node_start, self._kinds_in(y_true))
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 

@@ -35,9 +35,16 @@ class Sample(NamedTuple):
         return sum(rows.shape[0] for rows in self.nodes)
 
     @property
+    def node_features(self):
+        """Numbers of features of the kinds of nodes; None where there is no node."""
+        return [rows.shape[1] if rows.shape[0] else None for rows in self.nodes]
+
+    @property
     def edge_features(self):
-        """Numbers of features of the kinds of edges."""
-        return [0 if z is None else z.shape[1] for _, z in self.edges]
+        """Numbers of features of the kinds of edges; None where there is no edge."""
+        return [
+            None if not len(pairs) else 0 if z is None else z.shape[1] for pairs, z in self.edges
+        ]
 
 
 class PartModel(PairwiseModel):
@@ -112,6 +119,7 @@ class PartModel(PairwiseModel):
     """
 
     edge_symmetry = "free"
+    _has_intercepts = False  # whether each kind of node has a constant feature besides its own
 
     def __init__(self, task_loss="auto"):
         self.task_loss = task_loss
@@ -193,32 +201,43 @@ class PartModel(PairwiseModel):
             input.
         """
         self._set_losses()
+        self._look_at(X, y)
         samples = self._read_all(X)
         if length_of(X, "X") != length_of(y, "y"):
             raise ValueError(
                 f"X and y must have the same length, got {length_of(X, 'X')} and "
                 f"{length_of(y, 'y')}"
             )
-        first = samples[0]
-        self.node_features_ = [rows.shape[1] for rows in first.nodes]
-        self.edge_features_ = first.edge_features
+        self.node_features_ = _first_widths([sample.node_features for sample in samples])
+        self.edge_features_ = _first_widths([sample.edge_features for sample in samples])
         self._check_kinds(samples)
-        states = self._states_of(y, [sample.n_nodes for sample in samples])
-        found = np.zeros(len(first.nodes), np.int64)
-        np.maximum.at(found, _kinds(samples), states + 1)
-        self.states_ = [max(2, n) for n in found.tolist()]
+        self.states_ = self._find_states(samples, y)
         self.n_features_in_ = sum(self.node_features_)
         self.n_states_ = self.n_columns_ = max(self.states_)
-        self.n_markers_ = 0
+        self.n_markers_ = len(self.node_features_) if self._has_intercepts else 0
         self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
         self._mirrors = self._mirrors_of_tables()
         largest = max(samples, key=lambda sample: sum(len(pairs) for pairs, _ in sample.edges))
         self._set_oracle(largest.n_nodes, _joined(pairs for pairs, _ in largest.edges))
         return self
 
+    def _look_at(self, X, y):
+        """What has to be known of a training set before one input can be read."""
+
+    def _find_states(self, samples, y):
+        """Number of states of each kind of node."""
+        states = self._states_of(y, [sample.n_nodes for sample in samples])
+        found = np.zeros(len(self.node_features_), np.int64)
+        np.maximum.at(found, _kinds(samples), states + 1)
+        return [max(2, n) for n in found.tolist()]
+
+    def _names_of_symmetry(self):
+        """A name, or one for each kind of edge."""
+        return self.edge_symmetry
+
     def _mirrors_of_tables(self):
         """0, 1 or -1 for each table."""
-        n_kinds, names = len(self.edge_features_), self.edge_symmetry
+        n_kinds, names = len(self.edge_features_), self._names_of_symmetry()
         names = [names] * n_kinds if isinstance(names, str) else list(names)
         if len(names) != n_kinds:
             raise ValueError(f"edge_symmetry names {len(names)} kinds of edges of {n_kinds}")
@@ -259,7 +278,7 @@ class PartModel(PairwiseModel):
             array (n_edge_features, n_states, n_states) for each kind of edge.
         """
         rows, tables = self._views(w)
-        cuts = np.cumsum(self.node_features_)[:-1]
+        cuts = np.cumsum(self.node_features_)
         ends = np.cumsum([max(1, n) for n in self.edge_features_])[:-1]
         nodes = [part[:, :n] for part, n in zip(np.split(rows, cuts), self.states_)]
         return {"nodes": nodes, "edges": np.split(tables, ends) if len(tables) else []}
@@ -275,6 +294,7 @@ class PartModel(PairwiseModel):
     def _stacked(self, X, y):
         if type(self).initialize is not PartModel.initialize:  # which may look at raw inputs
             return X, y
+        self._look_at(X, y)
         return self._read_all(X), y
 
     def _read(self, x, name):
@@ -288,7 +308,7 @@ class PartModel(PairwiseModel):
         nodes, edges = answer
         nodes = nodes if isinstance(nodes, list) else [nodes]
         nodes = [rows if sp.issparse(rows) else as_array(rows, name) for rows in nodes]
-        if not nodes or any(rows.ndim != 2 for rows in nodes):
+        if not nodes or any(rows.ndim != 2 and rows.size for rows in nodes):
             raise ValueError(f"nodes of {name} must have shape (n_nodes, n_features)")
         n_nodes = sum(rows.shape[0] for rows in nodes)
         if not n_nodes:
@@ -299,7 +319,9 @@ class PartModel(PairwiseModel):
     def _check_kinds(self, samples):
         for i, sample in enumerate(samples):
             n_kinds, widths = len(sample.nodes), sample.edge_features
-            if n_kinds != len(self.node_features_) or widths != self.edge_features_:
+            n_expected = len(self.node_features_), len(self.edge_features_)
+            alike = all(n in (None, width) for n, width in zip(widths, self.edge_features_))
+            if (n_kinds, len(widths)) != n_expected or not alike:
                 raise ValueError(
                     f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and "
                     f"edges with {widths} features, but {len(self.node_features_)} and "
@@ -316,13 +338,16 @@ class PartModel(PairwiseModel):
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
         if len(kinds) == 1:
-            return Rows(kinds[0], node_start, node_start, (), graph)
+            markers = (np.arange(node_start[-1]),) if self._has_intercepts else ()
+            return Rows(kinds[0], node_start, node_start, markers, graph)
         # Rows of one kind after those of another, put into the order of samples.
         kind = _kinds(samples)
         place = np.empty(len(kind), np.int64)
         place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
         matrix = sp.csr_array(sp.block_diag(kinds, format="csr")[place])
-        return Rows(matrix, node_start, node_start, (), graph, kind)
+        markers = tuple(np.flatnonzero(kind == k) for k in range(len(kinds)))
+        markers = markers if self._has_intercepts else ()
+        return Rows(matrix, node_start, node_start, markers, graph, kind)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
@@ -353,7 +378,10 @@ class PartModel(PairwiseModel):
     def _edge_weights(self, sample, offsets):
         """(n_edges, n_tables) CSR of a sample."""
         blocks = [
-            sp.csr_array(np.ones((len(pairs), 1)) if z is None else z) for pairs, z in sample.edges
+            sp.csr_array(
+                (0, max(1, width)) if not len(pairs) else np.ones((len(pairs), 1)) if z is None else z
+            )
+            for (pairs, z), width in zip(sample.edges, self.edge_features_)
         ]
         return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
 
@@ -410,7 +438,7 @@ class PartModel(PairwiseModel):
         oracle = TreeMaxProduct() if oracle is None else oracle
         return super()._predict_marginals(X, w, oracle, temperature)
 
-    def _arrange(self, marginals, node_start):
+    def _arrange(self, marginals, node_start, X):
         return self._decode(marginals, node_start)
 
 
@@ -418,6 +446,13 @@ def _kinds(samples):
     """Kind of every node of some samples."""
     counts = [[rows.shape[0] for rows in sample.nodes] for sample in samples]
     return np.repeat(np.tile(np.arange(len(counts[0])), len(counts)), np.ravel(counts))
+
+
+def _first_widths(found):
+    """Numbers of features of all kinds, each by the first sample that says it."""
+    n_kinds = len(found[0])
+    known = [[own[k] for own in found if len(own) > k and own[k] is not None] for k in range(n_kinds)]
+    return [widths[0] if widths else 0 for widths in known]
 
 
 def _joined(arrays):
