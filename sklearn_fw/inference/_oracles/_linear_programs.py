@@ -168,6 +168,14 @@ class LPRelaxation(Oracle):
     it for a bound in predictable time, or for its `vertex`, the linear oracle of Frank-Wolfe
     methods over the local polytope.
 
+    Parameters
+    ----------
+    relaxed : bool, default=False
+        What a `StructuredSVM` learns from. False: from the labels of `argmax`. True: from `vertex`,
+        fractions included, so that the relaxation itself learns to separate; its objective is not
+        below the usual one and equal to it where vertices are integral, and ``dual_gap_`` is exact
+        for it, up to the solver's tolerance.
+
     Attributes
     ----------
     exact : bool
@@ -200,6 +208,8 @@ class LPRelaxation(Oracle):
        section 8. doi:10.1561/2200000001
     .. [2] D. Sontag, A. Globerson and T. Jaakkola, "Introduction to dual decomposition for
        inference", in "Optimization for Machine Learning", MIT Press, 2011: equation (1.9).
+    .. [3] T. Finley and T. Joachims, "Training structural SVMs when exact inference is
+       intractable", ICML 2008: section 3.2, learning with relaxed answers.
 
     Examples
     --------
@@ -221,6 +231,9 @@ class LPRelaxation(Oracle):
     """
 
     _polytope = PlanCache(Polytope.of_graph)
+
+    def __init__(self, relaxed=False):
+        self.relaxed = relaxed
 
     def argmax(self, scores, start=None):
         expect_scores(scores)

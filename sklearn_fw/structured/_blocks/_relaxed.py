@@ -101,5 +101,11 @@ class RelaxedBlocks(PartBlocks):
             mine += gamma * (other - mine)
 
 
+def part_blocks(parts, oracle, n_jobs=None):
+    """The blocks that suit the oracle: over the local polytope where its answers are relaxed."""
+    kind = RelaxedBlocks if getattr(oracle, "relaxed", False) else PartBlocks
+    return kind(parts, oracle, n_jobs)
+
+
 def _relax_many(oracle, asked):
     return [oracle.vertex(scores) for scores in asked]
