@@ -411,7 +411,17 @@ def test_compiled_and_plain_kernels_agree(rng, monkeypatch):
     answers = []
     for is_plain in (False, True):
         if is_plain:  # inner loops have no door to Python
-            for name in ("_adopt", "_drain", "_push", "_push_directly", "_restore", "_room", "_save"):
+            inner = (
+                "_adopt",
+                "_drain",
+                "_plant",
+                "_push",
+                "_push_directly",
+                "_restore",
+                "_room",
+                "_save",
+            )
+            for name in inner:
                 monkeypatch.setattr(max_flow, name, in_python(getattr(max_flow, name)))
         turn = in_python if is_plain else lambda kernel: kernel
         found = []

@@ -104,7 +104,7 @@ def test_shares_come_in_the_form_of_the_outputs(rng):
 
 def test_what_has_no_relaxed_answers_is_refused(rng):
     X, y = sequences(rng)
-    with pytest.raises(ValueError, match="relaxed answers are marginals.*solver='bcfw'"):
+    with pytest.raises(ValueError, match=r"relaxed answers are marginals.*solver='bcfw'"):
         fitted(ChainModel(), (X, y), LPRelaxation(relaxed=True), solver="bcpfw")
     with pytest.raises(ValueError, match="relaxed answers need a task_loss that is a sum"):
         fitted(ChainModel(), (X, y), LPRelaxation(relaxed=True), task_loss="zero_one")

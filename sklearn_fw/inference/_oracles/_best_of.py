@@ -97,9 +97,9 @@ class BestOf(Oracle):
         Returns
         -------
         attempts : list of Attempt
-            Named tuples ``(oracle, value, upper_bound, seconds)``: what was asked, by the name or as
-            the object that ``oracles`` holds, the score of its labels, its own bound, and the time
-            of its answer. Oracles behind an exact answer are missing, for nobody asked them.
+            Named tuples ``(oracle, value, upper_bound, seconds)``: what was asked, by the name or
+            as the object that ``oracles`` holds, the score of its labels, its own bound, and the
+            time of its answer. Oracles behind an exact answer are missing, for nobody asked them.
 
         Raises
         ------

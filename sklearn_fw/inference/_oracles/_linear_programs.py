@@ -6,7 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from ..._budget import time_left
-from ..._validation import check_not_negative, check_time_limit
+from ..._validation import check_flag, check_not_negative, check_time_limit
 from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._base import Oracle
@@ -21,6 +21,7 @@ from ._local_polytope import (
     without_impossible_pairs,
 )
 from ._plans import PlanCache
+from ._qpbo import half_integral
 from ._settle import settled
 
 # What results of scipy.optimize.milp and linprog call their status.
@@ -191,7 +192,8 @@ class LPRelaxation(Oracle):
     -----
     The solver is the dual simplex method of HiGHS, by way of ``scipy.optimize.linprog``. Time
     grows somewhat faster than the size of the scores. The matrix is kept for as long as calls come
-    with the same graph.
+    with the same graph. A `vertex` for two states, none of them forbidden, comes from one maximum
+    flow instead, by roof duality (see `QPBO`).
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
@@ -237,6 +239,7 @@ class LPRelaxation(Oracle):
 
     def argmax(self, scores, start=None):
         expect_scores(scores)
+        check_flag(self.relaxed, "relaxed")
         first_labels(scores, start)
         return settled(self._round, scores, start) or nothing_allowed(scores)
 
@@ -277,6 +280,12 @@ class LPRelaxation(Oracle):
             When HiGHS fails.
         """
         expect_scores(scores)
+        check_flag(self.relaxed, "relaxed")
+        finite = scores.unary.min() > -np.inf and scores.pairwise.min(initial=0.0) > -np.inf
+        if scores.n_states == 2 and finite:
+            node, edge, bound = half_integral(scores)
+            value = float((scores.unary * node).sum() + (scores.pairwise * edge).sum())
+            return node, edge, value, max(value, bound)
         solution = self._solve(scores)
         if solution is None:
             raise ValueError(

@@ -50,7 +50,8 @@ def resolve_oracle(oracle, *, default=None):
         "branch_and_bound", "elimination", "enumeration", "graph_cut", "icm", "ils", "lp", "milp",
         "qpbo", "toulbar2", "tree", "trws" or "viterbi"; an object with a method
         ``argmax(scores, start=None) -> (labels, value, upper_bound)``, which is cloned if it has
-        parameters, so that the estimator's own parameter stays as it was; or a function ``scores -> labels``, which becomes a `CallableOracle`.
+        parameters, so that the estimator's own parameter stays as it was; or a function
+        ``scores -> labels``, which becomes a `CallableOracle`.
     default : str, object or callable, default=None
         What "auto" stands for, in any of the other forms.
 

@@ -78,7 +78,9 @@ class RelaxedBlocks(PartBlocks):
         ]
         vertices = [vertex for batch in pool(jobs) for vertex in batch]
         hinge, slack, loss = np.zeros((3, self.n_blocks))
-        answers = Marginals(*map(np.zeros_like, (self.marginals.nodes, self.marginals.tables)), loss)
+        answers = Marginals(
+            *map(np.zeros_like, (self.marginals.nodes, self.marginals.tables)), loss
+        )
         for i, vertex in enumerate(vertices):
             answer = self._point(i, true_value[i], *vertex)
             answers.nodes[self._nodes_of(i)], answers.tables[i] = answer.corner
