@@ -102,6 +102,36 @@ class Answers:
         self._need("predict_marginals", "marginals")
         return self.model_._predict_marginals(X, self.coef_, self._sums(), self._temperature)
 
+    @available_if(_has_parts("predict_relaxed"))
+    def predict_relaxed(self, X):
+        """States of nodes by the linear relaxation, fractions included.
+
+        Choose it to see where the relaxation leaves open what `predict` has to decide: rows with a
+        single one are settled, others are shares of states that no labelling has.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
+            Shares of the states of each node, summing to one, in the order of ``classes_``; for
+            sequences and graphs an object array of arrays of shape (n_nodes, n_classes).
+
+        Raises
+        ------
+        TypeError
+            When the oracle has no method ``vertex``, as `LPRelaxation` has.
+        """
+        X = self._check_X(X)
+        self._need("predict_relaxed", "vertex")
+        parts, oracle = self.model_._part_scores(X, self.coef_), checked(self.oracle_)
+        shares = [np.empty((0, self.model_.n_states_))]
+        shares += [oracle.vertex(scores)[0] for scores in parts.each()]
+        return self.model_._arrange(np.concatenate(shares), parts.node_start, X)
+
     @available_if(_has_parts("calibrate"))
     def calibrate(self, X, y, sample_weight=None):
         """Choose the temperature of `predict_marginals` by data that were not trained on.

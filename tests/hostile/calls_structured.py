@@ -182,6 +182,11 @@ def svm_of(kind, **more):
     return [dataclasses.replace(entry, name=entry.name + suffix)]
 
 
+@functools.cache
+def relaxed():
+    return StructuredSVM("chain", oracle="lp", C=1.0, max_iter=2, tol=10.0).fit(words(), tags())
+
+
 def of_svm():
     X, y = words()[:3], tags()[:3]
     weight = np.array([1.0, 2.0, 0.5])
@@ -202,6 +207,10 @@ def of_svm():
             StructuredSVM, lambda: fitted("chain"), given,
             variants={"X": [lambda: words(sp.csr_array)[:3]]},
             allows={("y", "half"): "a label as any other, which fit has not seen"},
+        ),
+        *methods(
+            StructuredSVM, relaxed, {"predict_relaxed": {"X": X}},
+            variants={"X": [lambda: words(sp.csr_array)[:3]]},
         ),
         *methods(
             StructuredSVM, lambda: fitted("multiclass"), {"decision_function": {"X": table()[:3]}},

@@ -7,11 +7,16 @@ from ._best_of import BestOf
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._tree import TreeMaxProduct
+from ._trws import TRWS
 
 __all__ = ["FEW_LABELINGS", "exact_oracle", "natural_oracle"]
 
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
 MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
+# Above so many nodes local search takes longer than all else, for less than a hundredth of a score.
+MOST_SEARCHED = 200
+# Messages of so many passes have found nearly all labels and most of the bound.
+FEW_PASSES = 30
 
 
 def exact_oracle(scores):
@@ -30,10 +35,17 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
     `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
-    `Elimination`, or else `BestOf`. The scores are those of the largest graph in question.
+    `Elimination`, or else `BestOf`: with local search on small graphs, and on large ones of cuts
+    and a few messages alone, where cuts settle attractive edges of two states. The scores are those
+    of the largest graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):
         return Enumeration()
     oracle, seconds = exact_oracle(scores)
-    return oracle if seconds <= MOST_SECONDS else BestOf()
+    if seconds <= MOST_SECONDS:
+        return oracle
+    if scores.n_nodes <= MOST_SEARCHED:
+        return BestOf()
+    cuts = "qpbo" if scores.n_states <= 2 else "alpha_expansion"
+    return BestOf([cuts, TRWS(max_iter=FEW_PASSES)])

@@ -30,7 +30,12 @@ def is_compiled(blocks):
 # ---- block-coordinate Frank-Wolfe ----------------------------------------------------------------
 
 
-@accelerates(visit_blocks, PartBlocks)
+def asks_for_labels(blocks):
+    """Whether answers are labels, which is what compiled passes know."""
+    return not blocks.relaxed
+
+
+@accelerates(visit_blocks, PartBlocks, asks_for_labels)
 def visit_parts(blocks, order, uniforms, rules):
     """A pass that is compiled but for the oracle, where that is not."""
     run = _run_compiled if blocks.is_compiled else _run_oracle
