@@ -204,7 +204,7 @@ class Answers:
 
     def _need(self, method, ability):
         single_nodes = ability == "marginals" and isinstance(self.model_, MulticlassModel)
-        if not single_nodes and not callable(getattr(self.oracle_, ability, None)):
+        if not single_nodes and not callable(getattr(checked(self.oracle_), ability, None)):
             raise TypeError(
                 f"{method} needs an oracle with the method {ability}, which "
                 f"{type(self.oracle_).__name__} lacks: fit with another oracle"
