@@ -16,6 +16,7 @@ from ._oracles._branch_and_bound import BranchAndBound
 from ._oracles._callable import CallableOracle
 from ._oracles._chain import Viterbi
 from ._oracles._checked import CheckedOracle
+from ._oracles._distance_transform import DistanceTransform
 from ._oracles._elimination import Elimination
 from ._oracles._enumeration import Enumeration
 from ._oracles._graph_cut import GraphCut
@@ -27,6 +28,7 @@ from ._oracles._resolve import resolve_oracle
 from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct
 from ._oracles._trws import TRWS
+from ._pose_scores import PoseScores
 from ._scores import PairwiseScores
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "BranchAndBound",
     "CallableOracle",
     "CheckedOracle",
+    "DistanceTransform",
     "Elimination",
     "Enumeration",
     "GraphCut",
@@ -46,6 +49,7 @@ __all__ = [
     "LPRelaxation",
     "Oracle",
     "PairwiseScores",
+    "PoseScores",
     "Toulbar2",
     "TreeMaxProduct",
     "Viterbi",

@@ -9,6 +9,7 @@ from ._models import (
     PartModel,
     ScoredModel,
     StructuredModel,
+    TreePoseModel,
 )
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
@@ -44,4 +45,5 @@ __all__ = [
     "StructuredSVM",
     "StructuredSVMCV",
     "Subgradient",
+    "TreePoseModel",
 ]

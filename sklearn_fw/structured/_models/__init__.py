@@ -8,6 +8,7 @@ from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
 from ._parts import PartModel
 from ._scored import ScoredModel
+from ._tree_pose import TreePoseModel
 
 __all__ = [
     "ChainModel",
@@ -18,4 +19,5 @@ __all__ = [
     "PartModel",
     "ScoredModel",
     "StructuredModel",
+    "TreePoseModel",
 ]
