@@ -23,8 +23,10 @@ from ._oracles._graph_cut import GraphCut
 from ._oracles._icm import ICM
 from ._oracles._linear_programs import MILP, LPRelaxation
 from ._oracles._local_search import IteratedLocalSearch
+from ._oracles._max_product import MaxProduct
 from ._oracles._qpbo import QPBO
 from ._oracles._resolve import resolve_oracle
+from ._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct
 from ._oracles._trws import TRWS
@@ -38,6 +40,7 @@ __all__ = [
     "TRWS",
     "Assignment",
     "BestOf",
+    "BoxScores",
     "BranchAndBound",
     "CallableOracle",
     "CheckedOracle",
@@ -47,9 +50,11 @@ __all__ = [
     "GraphCut",
     "IteratedLocalSearch",
     "LPRelaxation",
+    "MaxProduct",
     "Oracle",
     "PairwiseScores",
     "PoseScores",
+    "SubwindowSearch",
     "Toulbar2",
     "TreeMaxProduct",
     "Viterbi",

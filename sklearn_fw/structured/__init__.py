@@ -1,6 +1,7 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
 from ._models import (
+    BoxModel,
     ChainModel,
     EnumeratedModel,
     MatchingModel,
@@ -27,6 +28,7 @@ from ._svm_cv import StructuredSVMCV
 
 __all__ = [
     "BlockFrankWolfe",
+    "BoxModel",
     "ChainModel",
     "EnumeratedModel",
     "Extragradient",

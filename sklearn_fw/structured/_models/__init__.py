@@ -1,6 +1,7 @@
 """Models: which features an output has, what a mistake costs and how the best output is found."""
 
 from ._base import StructuredModel
+from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
 from ._matching import MatchingModel
@@ -11,6 +12,7 @@ from ._scored import ScoredModel
 from ._tree_pose import TreePoseModel
 
 __all__ = [
+    "BoxModel",
     "ChainModel",
     "EnumeratedModel",
     "MatchingModel",

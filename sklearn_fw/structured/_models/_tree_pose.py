@@ -144,12 +144,11 @@ class TreePoseModel(ScoredModel):
                 f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
             )
         self._n_types = check_integer(self.n_types, "n_types", 1)
-        first = _image(X[0], "X[0]")
-        self.n_features_in_ = first.shape[2]
+        self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
         self.n_joints_ = len(_pose(y[0], "y[0]"))
         poses = []
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = self._check_input(x, f"X[{i}]")
+            x = as_image(x, f"X[{i}]", self.n_features_in_)
             poses.append(check_positions(
                 _pose(truth, f"y[{i}]")[:, :2], f"y[{i}]", self.n_joints_, x.shape[:2]
             ))  # fmt: skip
@@ -192,14 +191,6 @@ class TreePoseModel(ScoredModel):
             )
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
-
-    def _check_input(self, x, name="x"):
-        x = _image(x, name)
-        if x.shape[2] != self.n_features_in_:
-            raise ValueError(
-                f"{name} must have shape (n_rows, n_columns, {self.n_features_in_}), got {x.shape}"
-            )
-        return x
 
     def _check_weights(self, w):
         w = check_array_of_numbers(w, "w")
@@ -296,7 +287,7 @@ class TreePoseModel(ScoredModel):
         phi : ndarray of shape (size_joint_feature,)
             The feature vector.
         """
-        x = self._check_input(x)
+        x = as_image(x, "x", self.n_features_in_)
         positions, off, types = self._read(x, y)
         edges = np.arange(len(self.edges_))
         d = off[edges, types] / self.scales_
@@ -343,7 +334,7 @@ class TreePoseModel(ScoredModel):
         scores : PoseScores
             What the oracle maximises.
         """
-        x = self._check_input(x)
+        x = as_image(x, "x", self.n_features_in_)
         weights = self.unpack(w)
         maps = weights["filters"] @ x.reshape(-1, self.n_features_in_).T
         r, c = self.scales_[:, :1], self.scales_[:, 1:]
@@ -376,13 +367,13 @@ class TreePoseModel(ScoredModel):
         return PoseScores(maps, *(getattr(scores, name) for name in scores.__slots__[1:]))
 
 
-def _image(x, name):
+def as_image(x, name, n_features="n_features"):
     """Feature maps as an array of moderate numbers, float32 or else float64."""
     is_kept = type(x) is np.ndarray and x.dtype == np.float32 and is_moderate(x)
     x = x if is_kept else check_array_of_numbers(x, name)
-    if x.ndim != 3 or 0 in x.shape:
+    if x.ndim != 3 or 0 in x.shape or n_features not in ("n_features", x.shape[2]):
         raise ValueError(
-            f"{name} must have shape (n_rows, n_columns, n_features) with at least one of each, "
+            f"{name} must have shape (n_rows, n_columns, {n_features}) with at least one of each, "
             f"got {x.shape}"
         )
     check_magnitude(x, name)
