@@ -1,9 +1,9 @@
 """Figures of sticks, with maps in which their joints show up among other things."""
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 
-from .._validation import check_integer, check_not_negative
+from .._validation import check_integer, check_moderate, check_random_state
 
 __all__ = ["make_stick_figures"]
 
@@ -75,7 +75,7 @@ def make_stick_figures(
     n_samples = check_integer(n_samples, "n_samples", 1)
     shape = check_integer(n_rows, "n_rows", 32), check_integer(n_columns, "n_columns", 32)
     n_distractors = check_integer(n_distractors, "n_distractors", 0)
-    noise, rng = check_not_negative(noise, "noise"), check_random_state(random_state)
+    noise, rng = check_moderate(noise, "noise"), check_random_state(random_state)
     poses = [_pose(rng, shape) for _ in range(n_samples)]
     return Bunch(
         X=[_maps(rng, pose, shape, noise, n_distractors) for pose in poses],

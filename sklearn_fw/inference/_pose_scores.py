@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._validation import check_array_of_numbers
 from ._scores import check_sums, floats, integers, is_forest
 
 __all__ = ["PoseScores"]
@@ -206,20 +207,18 @@ def check_tree(edges, n_joints):
 
 def check_positions(positions, name, n_joints, shape):
     """Rows and columns of joints as int64, inside of an image."""
-    positions = np.asarray(positions)
-    if positions.dtype.kind == "f" and np.array_equal(positions, np.rint(positions)):
-        positions = positions.astype(np.int64)
-    if positions.dtype.kind not in "iu" or positions.shape != (n_joints, 2):
+    positions = check_array_of_numbers(positions, name)
+    if positions.shape != (n_joints, 2) or np.any(positions != np.rint(positions)):
         raise ValueError(
             f"{name} must hold the whole numbers of a row and a column for each of {n_joints} "
-            f"joints, got shape {positions.shape} and dtype {positions.dtype}"
+            f"joints, got shape {positions.shape}"
         )
     outside = np.any((positions < 0) | (positions >= np.array(shape)), axis=1)
     if outside.any():
         j = int(outside.argmax())
         raise ValueError(
-            f"{name} places joint {j} at {tuple(positions[j].tolist())}, outside of the image of "
-            f"{shape[0]} x {shape[1]} pixels"
+            f"{name} places joint {j} at ({positions[j][0]:.0f}, {positions[j][1]:.0f}), outside "
+            f"of the image of {shape[0]} x {shape[1]} pixels"
         )
     return positions.astype(np.int64)
 

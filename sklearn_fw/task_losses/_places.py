@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_list, check_strength
+from .._validation import check_array_of_numbers, check_list, check_magnitude, check_strength
 from ._base import TaskLoss
 
 __all__ = ["BoxLoss", "DistanceLoss"]
+
+LONGEST = 2**24  # pixels of a side, of which the product of two is exact
 
 
 class DistanceLoss(TaskLoss):
@@ -161,13 +163,11 @@ class BoxLoss(TaskLoss):
 
 def as_box(box, name, shape=None):
     """A box as int64, which is not empty and inside of an image of this shape."""
-    box = np.asarray(box)
-    if box.dtype.kind == "f" and np.array_equal(box, np.rint(box)) and np.abs(box).max() < 2**31:
-        box = box.astype(np.int64)
-    if box.dtype.kind not in "iu" or box.shape != (4,):
+    box = check_array_of_numbers(box, name)
+    if box.shape != (4,) or np.any(box != np.rint(box)) or np.any(np.abs(box) > LONGEST):
         raise ValueError(
-            f"{name} must be a box of four whole numbers (top, left, bottom, right), got shape "
-            f"{box.shape} and dtype {box.dtype}"
+            f"{name} must be a box of four whole numbers of pixels (top, left, bottom, right), got "
+            f"{box.tolist() if box.shape == (4,) else f'shape {box.shape}'}"
         )
     box = box.astype(np.int64)
     if np.any(box[:2] >= box[2:]):
@@ -176,13 +176,12 @@ def as_box(box, name, shape=None):
         raise ValueError(
             f"{name} is outside of the image: {box.tolist()} in {shape[0]} x {shape[1]} pixels"
         )
-    if np.abs(box).max() >= 2**31:
-        raise ValueError(f"{name} must hold numbers of pixels, got {box.tolist()}")
     return box
 
 
 def _joints(y, name):
     y = check_array_of_numbers(y, name)
+    check_magnitude(y, name)
     if y.ndim != 2 or y.shape[1] < 2 or len(y) == 0:
         raise ValueError(f"{name} must hold a row and a column for each joint, got shape {y.shape}")
     return y[:, :2]
@@ -190,6 +189,8 @@ def _joints(y, name):
 
 def _sides(shape):
     sides = check_list(shape, "shape", "numbers of rows and columns")
-    if len(sides) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in sides):
-        raise ValueError(f"shape must be the numbers of rows and columns, got {shape!r}")
+    if len(sides) != 2 or not all(
+        isinstance(n, int | np.integer) and 0 < n <= LONGEST for n in sides
+    ):
+        raise ValueError(f"shape must be the numbers of rows and columns, got {shape!r:.100}")
     return sides

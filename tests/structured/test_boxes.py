@@ -54,10 +54,10 @@ def test_same_optimum_as_a_list_of_all_boxes(rng):
     model = BoxModel().initialize(X, y)
     lists = [np.array([model.joint_feature(x, box) for box in boxes]) for x in X]
     costs = [np.array([BoxLoss().value(truth, box) for box in boxes]) for truth in y]
-    settings = {"C": 0.1, "solver": "bcpfw", "tol": 1e-6, "random_state": 0}
+    settings = {"C": 0.1, "solver": "bcpfw", "tol": 1e-5, "random_state": 0}
     svm = StructuredSVM(BoxModel(), **settings).fit(X, y)
     other = StructuredSVM(EnumeratedModel(), **settings).fit(lists, costs)
-    assert svm.objective_ == pytest.approx(other.objective_, rel=1e-5)
+    assert svm.objective_ == pytest.approx(other.objective_, rel=2e-5)
     np.testing.assert_allclose(svm.coef_, other.coef_, rtol=0, atol=1e-2 * np.abs(svm.coef_).max())
 
 

@@ -119,7 +119,7 @@ IMAGE, POSE = np.zeros((4, 5, 2)), np.array([(0, 0), (1, 1), (2, 3)])
         ({}, [IMAGE * np.nan], [POSE], r"X\[0\] must be finite"),
         ({}, [IMAGE], [POSE + 3], r"y\[0\] places joint 1 at \(4, 4\), outside of the image"),
         ({}, [IMAGE], [POSE - 1], r"y\[0\] places joint 0 at \(-1, -1\), outside"),
-        ({}, [IMAGE], [POSE + 0.5], r"y\[0\] must hold the whole numbers of a row and a column"),
+        ({}, [IMAGE], [POSE + 0.5], r"y\[0\] must hold whole numbers, the row and the column"),
         ({}, [IMAGE] * 2, [POSE, POSE[:2]], r"y\[1\] must hold .* for each of 3 joints"),
         ({}, [IMAGE], [POSE[:, 0]], r"y\[0\] must have shape \(n_joints, 2\)"),
         ({}, [IMAGE], [POSE] * 2, "X and y must have the same length, got 1 and 2"),
@@ -144,7 +144,7 @@ def test_refused_later():
         TreePoseModel(task_loss=HammingLoss()).initialize([IMAGE], [POSE])
     model = TreePoseModel([(0, 1)]).initialize([IMAGE], [POSE])
     w = np.full(model.size_joint_feature, -1.0)
-    with pytest.raises(ValueError, match="deformation must not be negative in places 0 and 2"):
+    with pytest.raises(ValueError, match="w has negative weights of squared displacements"):
         model.scores(IMAGE, w)
     with pytest.raises(ValueError, match="which solver Subgradient cannot keep"):
         StructuredSVM(model, solver="subgradient").fit([IMAGE], [POSE])

@@ -62,6 +62,11 @@ class BoxScores:
         self.truth = None if truth is None else as_box(truth, "truth", self.weights.shape)
         self.cost = 0.0 if truth is None else check_moderate(cost, "cost")
 
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return self.weights.shape
+
     def value(self, box):
         """Score of one box.
 

@@ -6,9 +6,8 @@ from ..._validation import check_array_of_numbers, check_magnitude
 from ...inference._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ...task_losses import BoxLoss
 from ...task_losses._places import as_box
-from .._items import length_of
 from ._scored import ScoredModel
-from ._tree_pose import as_image
+from ._tree_pose import as_image, as_lists
 
 __all__ = ["BoxModel"]
 
@@ -82,13 +81,7 @@ class BoxModel(ScoredModel):
         ValueError
             When an array has a wrong shape or holds NaN, or a box is empty or outside of its image.
         """
-        n_samples = length_of(X, "X")
-        if n_samples == 0:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        if n_samples != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
-            )
+        X, y = as_lists(X, y)
         self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
         for i, (x, truth) in enumerate(zip(X, y, strict=True)):
             x = as_image(x, f"X[{i}]", self.n_features_in_)

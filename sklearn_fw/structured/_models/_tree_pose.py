@@ -5,6 +5,7 @@ import numpy as np
 from ..._validation import (
     check_array_of_numbers,
     check_integer,
+    check_list,
     check_magnitude,
     is_moderate,
 )
@@ -12,7 +13,6 @@ from ...inference._oracles._distance_transform import DistanceTransform, parents
 from ...inference._pose_scores import PoseScores, check_positions, check_tree
 from ...inference._scores import integers
 from ...task_losses import resolve_task_loss
-from .._items import length_of
 from ._base import kept_loss
 from ._scored import ScoredModel
 
@@ -136,13 +136,7 @@ class TreePoseModel(ScoredModel):
         """
         self._loss  # refuses what is no loss  # noqa: B018
         self.task_loss_ = self.task_loss
-        n_samples = length_of(X, "X")
-        if n_samples == 0:
-            raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
-        if n_samples != length_of(y, "y"):
-            raise ValueError(
-                f"X and y must have the same length, got {n_samples} and {length_of(y, 'y')}"
-            )
+        X, y = as_lists(X, y)
         self._n_types = check_integer(self.n_types, "n_types", 1)
         self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
         self.n_joints_ = len(_pose(y[0], "y[0]"))
@@ -267,8 +261,8 @@ class TreePoseModel(ScoredModel):
             return positions, off, ((off / self.scales_[:, None]) ** 2).sum(axis=2).argmin(axis=1)
         types = np.zeros(len(self.edges_), np.int64)
         has_edge = self._edge_of_joint >= 0
-        types[self._edge_of_joint[has_edge]] = given = pose[has_edge, 2]
-        if np.any(given != np.rint(given)) or np.any((types < 0) | (types >= self._n_types)):
+        types[self._edge_of_joint[has_edge]] = pose[has_edge, 2]
+        if np.any((types < 0) | (types >= self._n_types)):
             raise ValueError(f"y must have types from 0 to {self._n_types - 1} in its third column")
         return positions, off, types
 
@@ -334,8 +328,12 @@ class TreePoseModel(ScoredModel):
         scores : PoseScores
             What the oracle maximises.
         """
-        x = as_image(x, "x", self.n_features_in_)
-        weights = self.unpack(w)
+        x, weights = as_image(x, "x", self.n_features_in_), self.unpack(w)
+        if np.any(weights["deformation"][:, :, ::2] < 0.0):
+            raise ValueError(
+                "w has negative weights of squared displacements, by which joints want to be as "
+                "far away as they can: keep it within bounds()"
+            )
         maps = weights["filters"] @ x.reshape(-1, self.n_features_in_).T
         r, c = self.scales_[:, :1], self.scales_[:, 1:]
         units = np.stack([r**2, r, c**2, c], axis=-1)
@@ -367,6 +365,16 @@ class TreePoseModel(ScoredModel):
         return PoseScores(maps, *(getattr(scores, name) for name in scores.__slots__[1:]))
 
 
+def as_lists(X, y):
+    """Images and outputs as lists of the same length."""
+    X, y = check_list(X, "X", "images"), check_list(y, "y", "outputs")
+    if len(X) == 0:
+        raise ValueError("X is empty: found 0 sample(s) while a minimum of 1 is required")
+    if len(X) != len(y):
+        raise ValueError(f"X and y must have the same length, got {len(X)} and {len(y)}")
+    return X, y
+
+
 def as_image(x, name, n_features="n_features"):
     """Feature maps as an array of moderate numbers, float32 or else float64."""
     is_kept = type(x) is np.ndarray and x.dtype == np.float32 and is_moderate(x)
@@ -388,6 +396,8 @@ def _pose(y, name):
             f"{name} must have shape (n_joints, 2), a row and a column for each joint, or "
             f"(n_joints, 3) with types; got {y.shape}"
         )
+    if np.any(y != np.rint(y)):
+        raise ValueError(f"{name} must hold whole numbers, the row and the column of pixels")
     return y
 
 
