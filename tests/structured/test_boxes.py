@@ -54,7 +54,9 @@ def test_same_optimum_as_a_list_of_all_boxes(rng):
     model = BoxModel().initialize(X, y)
     lists = [np.array([model.joint_feature(x, box) for box in boxes]) for x in X]
     costs = [np.array([BoxLoss().value(truth, box) for box in boxes]) for truth in y]
-    settings = {"C": 0.1, "solver": "bcpfw", "tol": 1e-5, "random_state": 0}
+    settings = {
+        "C": 0.1, "solver": "bcpfw", "tol": 1e-5, "max_iter": 2000, "random_state": 0,
+    }  # fmt: skip
     svm = StructuredSVM(BoxModel(), **settings).fit(X, y)
     other = StructuredSVM(EnumeratedModel(), **settings).fit(lists, costs)
     assert svm.objective_ == pytest.approx(other.objective_, rel=2e-5)
