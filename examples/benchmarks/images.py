@@ -171,7 +171,7 @@ def measure_learning(name, quick, repeat):
         ).fit(*data)  # fmt: skip
         calls[solver] = int(fitted.history_["n_oracle_calls"][-1])
     return {
-        "score": svm.score(*test), "seconds": Repeats(seconds), "C": svm.C_, "grid": grid, "calls": calls,
+        "score": svm.score(*test), "seconds": Repeats(seconds), "grid": grid, "calls": calls,
         "gap": svm.dual_gap_ / svm.objective_,
     }  # fmt: skip
 
