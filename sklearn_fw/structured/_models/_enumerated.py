@@ -25,6 +25,11 @@ class Largest(BaseEstimator):
         value = float(scores[best])
         return best, value, value
 
+    def top_k(self, scores, k):
+        """The k largest scores, best first, and their numbers."""
+        order = np.argsort(-scores, kind="stable")[:k]
+        return scores[order], order
+
 
 class EnumeratedModel(ScoredModel):
     """Choice among listed candidates, each with its own feature vector.
