@@ -15,6 +15,7 @@ from ._markov_random_fields import (
 )
 from ._mrf_instances import load_mrf_instances
 from ._ocr_letters import load_ocr_letters
+from ._stick_figures import make_stick_figures
 from ._word_alignment import load_word_alignment
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "make_ising_grid",
     "make_ising_rbm",
     "make_label_grids",
+    "make_stick_figures",
 ]

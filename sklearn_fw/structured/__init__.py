@@ -1,6 +1,7 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
 from ._models import (
+    BoxModel,
     ChainModel,
     EnumeratedModel,
     GraphCutModel,
@@ -12,6 +13,7 @@ from ._models import (
     PartModel,
     ScoredModel,
     StructuredModel,
+    TreePoseModel,
 )
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
@@ -32,6 +34,7 @@ from ._svm_cv import StructuredSVMCV
 
 __all__ = [
     "BlockFrankWolfe",
+    "BoxModel",
     "ChainModel",
     "EnumeratedModel",
     "Extragradient",
@@ -56,4 +59,5 @@ __all__ = [
     "StructuredSVM",
     "StructuredSVMCV",
     "Subgradient",
+    "TreePoseModel",
 ]

@@ -9,9 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import check_integer, check_sample_weight
 from .._warnings import warn
 from ..inference._oracles._checked import checked
+from ._blocks._checked_model import CheckedModel
 from ._items import length_of
 from ._models import MulticlassModel
 from ._models._pairwise import has_parts
+from ._models._scored import is_scored
 from ._suboptimality import suboptimality
 
 # Temperatures are looked for within this factor around that at which scores differ by one.
@@ -19,10 +21,12 @@ WIDEST = 1e4
 SMALLEST = 1e-300  # chances below it count as this
 
 
-def _has_parts(name):
+def _has_parts(name, or_scores=False):
     def check(estimator):
         model = getattr(estimator, "model_", estimator.model)
         if isinstance(model, str | MulticlassModel) or has_parts(model):  # names: known after fit
+            return True
+        if or_scores and is_scored(model):
             return True
         raise AttributeError(
             f"{name} needs a model with part scores, which {type(model).__name__} lacks"
@@ -39,7 +43,7 @@ class Answers:
 
     # ---- n-best lists ------------------------------------------------------------------------
 
-    @available_if(_has_parts("n_best"))
+    @available_if(_has_parts("n_best", or_scores=True))
     def n_best(self, X, k):
         """The k outputs of highest score, best first.
 
@@ -58,7 +62,8 @@ class Answers:
         outputs : list of n_samples ndarrays of shape (m, ...)
             The outputs of each sample, all different; the first is that of `predict`, or another
             one of the same score. Arrays of shape (m, T) for sequences, (m, n_labels) for sets of
-            labels, (m,) for classes, with m < k where fewer outputs exist.
+            labels, (m,) for classes and candidates, (m, n_rows, n_columns) for matchings, (m, 4)
+            for boxes, with m < k where fewer outputs exist.
         scores : list of n_samples ndarrays of shape (m,)
             Their scores ``<coef_, phi(x, y)>``, in descending order.
 
@@ -71,6 +76,11 @@ class Answers:
         """
         X, k = self._check_X(X), check_integer(k, "k", 1)
         self._need("n_best", "top_k")
+        if is_scored(self.model_):
+            model = CheckedModel(self.model_, self.oracle_)
+            coef = self._dense_coef()
+            found = [model.k_best(i, x, coef, k) for i, x in enumerate(X)]
+            return [outputs for outputs, _ in found], [scores for _, scores in found]
         return self.model_._n_best(X, self.coef_, checked(self.oracle_), k)
 
     # ---- probabilities -----------------------------------------------------------------------
@@ -239,7 +249,8 @@ class Answers:
 
     def _need(self, method, ability):
         single_nodes = ability == "marginals" and isinstance(self.model_, MulticlassModel)
-        if not single_nodes and not callable(getattr(self.oracle_, ability, None)):
+        oracle = self.oracle_ if is_scored(self.model_) else checked(self.oracle_)
+        if not single_nodes and not callable(getattr(oracle, ability, None)):
             raise TypeError(
                 f"{method} needs an oracle with the method {ability}, which "
                 f"{type(self.oracle_).__name__} lacks: fit with another oracle"

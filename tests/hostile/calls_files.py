@@ -204,6 +204,13 @@ def entries():
                 "random_state": 0,
             },
         ),
+        *function(
+            datasets.make_stick_figures,
+            lambda: {
+                "n_samples": 2, "n_rows": 32, "n_columns": 33, "noise": 0.3, "n_distractors": 1,
+                "random_state": 0,
+            },
+        ),
         *function(random_fields.load_uai, lambda: {"path": folder() / "field.uai"}),
         *function(random_fields.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),
         *function(random_fields.read_uai_solution, lambda: {"path": folder() / "field.uai.MAR"}),

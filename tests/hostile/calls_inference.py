@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_fw import inference, random_fields
-from sklearn_fw.inference import PairwiseScores
+from sklearn_fw.inference import PairwiseScores, PoseScores
 from sklearn_fw.random_fields import PairwiseMRF
 
 from .calls import build, fitting, function, generator, methods
@@ -35,6 +35,12 @@ def attractive_scores():
 
 def matrix():
     return generator(9).normal(size=(2, 3))
+
+
+def pose_scores():
+    return PoseScores.from_arrays(
+        generator(9).normal(size=(2, 3, 4)), [(0, 1)], np.ones((1, 4)), [[0.5, 1.0]], [[0.1]]
+    )
 
 
 def states():
@@ -93,6 +99,9 @@ ORACLES = {
         {"n_rounds": 5, "time_limit": 10.0, "random_state": 0}, cycle_scores,
     ),
     inference.LPRelaxation: ({"relaxed": True}, cycle_scores),
+    inference.MaxProduct: ({"damping": 0.5, "max_iter": 20, "tol": 1e-5}, cycle_scores),
+    inference.SubwindowSearch: ({"max_nodes": 1000, "time_limit": 10.0}, matrix),
+    inference.DistanceTransform: ({}, pose_scores),
     inference.TreeMaxProduct: ({}, tree_scores),
     inference.Viterbi: ({}, tree_scores),
 }  # fmt: skip
@@ -118,12 +127,15 @@ def of_oracle(cls, params, scores):
         rest = {name: given.pop(name) for name in ("scores", "start")}
         return cls(**given).argmax(**rest)
 
-    is_matrix = scores is matrix
-    start = None if is_matrix else START.copy()
+    takes_start = scores not in (matrix, pose_scores)
+    start = None if not takes_start else START.copy()
     (entry,) = build(
         cls, lambda: {**copy.deepcopy(params), "scores": scores(), "start": copy.copy(start)}
     )
-    aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
+    aliases = {
+        "scores": ("unary", "pairwise", "edges", "nodes", "weights"),
+        "function": ("labels", "oracle"),
+    }
     aliases["oracles"] = ("oracle",)
     found = [
         dataclasses.replace(
@@ -317,6 +329,29 @@ def of_field():
     ]  # fmt: skip
 
 
+def of_pose_scores():
+    scores = pose_scores()
+    given = {name: getattr(scores, name) for name in PoseScores.__slots__}
+    aliases = dict.fromkeys(PoseScores.__slots__, ("scores",))
+    return [
+        *build(PoseScores, lambda: dict(given), infinite=True, aliases=aliases),
+        *methods(
+            PoseScores, pose_scores,
+            {"check": {}, "value": {"positions": np.array([[0, 1], [2, 3]])}, "from_arrays": given},
+            infinite=True, aliases=aliases,
+        ),
+        *build(
+            inference.BoxScores,
+            lambda: {"weights": matrix(), "truth": np.array([0, 0, 1, 2]), "cost": 1.0},
+            aliases={"weights": ("scores",)},
+        ),
+        *methods(
+            inference.BoxScores, lambda: inference.BoxScores(matrix()),
+            {"value": {"box": np.array([0, 0, 1, 2])}},
+        ),
+    ]  # fmt: skip
+
+
 def of_scores():
     scores = tree_scores()
     given = {"unary": scores.unary, "pairwise": scores.pairwise, "edges": scores.edges}
@@ -344,7 +379,7 @@ def entries():
         *[e for cls, (params, scores) in ORACLES.items() for e in of_oracle(cls, params, scores)],
         *[e for cls, params in MARGINALS.items() for e in of_estimator(cls, params)],
         *of_parts_of_estimators(),
-        *of_field(), *of_scores(),
+        *of_field(), *of_scores(), *of_pose_scores(),
         *function(
             random_fields.edge_mutual_information, lambda: {"mu": mu.copy(), "mrf": field()}
         ),

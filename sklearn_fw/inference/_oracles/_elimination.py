@@ -98,7 +98,7 @@ class Elimination(GibbsInference):
     See Also
     --------
     TreeMaxProduct : For graphs without cycles, with less work per call.
-    Enumeration : For graphs of a handful of nodes, with `top_k`.
+    Enumeration : For graphs of a handful of nodes.
 
     Notes
     -----
@@ -111,6 +111,9 @@ class Elimination(GibbsInference):
     than their tables by the number of states of the node that left; `argmax` needs no more than
     that. The order is kept with the object as long as edges and numbers of states stay as they
     are, and costs about as much as one call on small graphs.
+
+    `top_k` divides the labellings into parts by max-marginals [4]_: each of the k takes up to two
+    calls of `max_marginals` and one of `argmax`.
 
     Of several best labellings the node that leaves last takes its lowest state, then the one
     before it, and so on. Calls may come from several threads, and end with a
@@ -127,6 +130,8 @@ class Elimination(GibbsInference):
     .. [3] A. P. Dawid, "Applications of a general propagation algorithm for probabilistic expert
        systems", Statistics and Computing 2, 25-36, 1992: max-marginals and samples.
        doi:10.1007/BF01890546
+    .. [4] C. Yanover, Y. Weiss, "Finding the M most probable configurations using loopy belief
+       propagation", NIPS 2003: the division into parts.
 
     Examples
     --------
