@@ -4,6 +4,7 @@ from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
+from ._factor_graph import FactorGraph
 from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
@@ -15,11 +16,19 @@ from ._spanning_trees import (
     sampled_edge_probabilities,
 )
 from ._trw import TRWMarginals
-from ._uai import load_uai, read_uai_evidence, read_uai_solution, save_uai
+from ._uai import (
+    load_uai,
+    read_uai_evidence,
+    read_uai_solution,
+    save_uai,
+    save_uai_evidence,
+    save_uai_solution,
+)
 
 __all__ = [
     "BarrierFrankWolfe",
     "ExactMarginals",
+    "FactorGraph",
     "LearnedMRF",
     "LoopyBPMarginals",
     "MAPResult",
@@ -37,6 +46,8 @@ __all__ = [
     "read_uai_solution",
     "sampled_edge_probabilities",
     "save_uai",
+    "save_uai_evidence",
+    "save_uai_solution",
     "trw_gradient",
     "trw_objective",
 ]

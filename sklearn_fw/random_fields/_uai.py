@@ -5,9 +5,19 @@ import math
 import numpy as np
 
 from .._files import check_path, damage, read_text
+from .._validation import check_array_of_numbers, check_choice, check_list
+from ..inference._scores import as_array, integers
+from ._factor_graph import MOST_AXES, FactorGraph
 from ._mrf import PairwiseMRF
 
-__all__ = ["load_uai", "read_uai_evidence", "read_uai_solution", "save_uai"]
+__all__ = [
+    "load_uai",
+    "read_uai_evidence",
+    "read_uai_solution",
+    "save_uai",
+    "save_uai_evidence",
+    "save_uai_solution",
+]
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
 MOST_PARTS = 10_000  # factors written for one table
@@ -24,25 +34,25 @@ def load_uai(path):
     Parameters
     ----------
     path : str or path
-        Text file with the preamble MARKOV or BAYES and factors on at most two variables.
+        Text file with the preamble MARKOV or BAYES, or such a file packed by gzip (``.gz``).
 
     Returns
     -------
-    mrf : PairwiseMRF
-        The product of all factors, as logarithms: those on the same variables are multiplied,
+    field : PairwiseMRF or FactorGraph
+        A `PairwiseMRF` where no factor is on more than two variables. The product of all factors, as logarithms: those on the same variables are multiplied,
         those on no variable go to ``constant``, and zeros become ``-inf`` (hard constraints).
 
     Raises
     ------
     ValueError
-        When the file is malformed, has a factor on three or more variables, or no labelling is
-        allowed by the factors of one variable. The message names the file and the line.
+        When the file is malformed, or no labelling is allowed by the factors of one variable. The
+        message names the file and the line.
 
     See Also
     --------
     save_uai : Write such a file.
     read_uai_evidence : Read the observed states that go with it.
-    sklearn_fw.random_fields.PairwiseMRF.from_uai : Reads a random field and conditions it.
+    sklearn_fw.random_fields.FactorGraph.from_uai : Reads a random field and conditions it.
 
     Notes
     -----
@@ -82,18 +92,18 @@ def load_uai(path):
         )
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
-    edges, tables, constant = [], [], np.zeros(1)
+    factors, constant = [], np.zeros(1)
     for scope, table, place in _read_tables(tokens, scopes, n_states):
-        if len(scope) == 2:
-            edges.append(scope)
-            tables.append(table.reshape([n_states[i] for i in scope]))
+        if len(scope) > 1:
+            factors.append((scope, table.reshape([n_states[i] for i in scope])))
             continue
         total = unary[scope[0]] if scope else constant
         total += table
         if total.max() == -np.inf:
             what = f"variable {scope[0]}" if scope else "no variable"
             tokens.fail(f"the factors on {what} are zero everywhere: nothing is allowed", place)
-    return PairwiseMRF(unary, edges or None, tables or None, constant=constant[0])
+    kind = PairwiseMRF if max(map(len, scopes), default=0) <= 2 else FactorGraph
+    return kind._of(unary, factors, constant=constant[0])
 
 
 def save_uai(mrf, path):
@@ -101,8 +111,8 @@ def save_uai(mrf, path):
 
     Parameters
     ----------
-    mrf : PairwiseMRF
-        Random field. Names of variables have no place in the format and are left out.
+    mrf : FactorGraph or PairwiseMRF
+        Random field. Names of variables and states have no place in the format and are left out.
     path : str or path
         Text file to write; an existing one is overwritten.
 
@@ -117,7 +127,7 @@ def save_uai(mrf, path):
 
     Notes
     -----
-    Each variable and each edge gets a factor, and ``constant`` one without variables if it is not
+    Each variable, edge and larger factor gets a factor, and ``constant`` one without variables if it is not
     zero. Where ``exp`` of a potential would leave the range of floating point numbers, equal parts
     of it go to several factors on the same variables, which readers multiply.
 
@@ -139,14 +149,13 @@ def save_uai(mrf, path):
     1.0 0.0
     <BLANKLINE>
     """
-    if not isinstance(mrf, PairwiseMRF):
-        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
-    path = check_path(path)
-    # As the class has them, whatever a subclass says.
-    unary = PairwiseMRF.node_blocks(mrf, mrf.theta)
-    pairwise = PairwiseMRF.edge_blocks(mrf, mrf.theta)
-    blocks = [(f"1 {i}", block) for i, block in enumerate(unary)]
-    blocks += [(f"2 {i} {j}", block) for (i, j), block in zip(mrf.edges.tolist(), pairwise)]
+    if not isinstance(mrf, FactorGraph):
+        raise TypeError(f"mrf must be a FactorGraph or PairwiseMRF, got {type(mrf).__name__}")
+    path, mrf = check_path(path), mrf._plain()  # as the class has it, whatever a subclass says
+    blocks = [(f"1 {i}", block) for i, block in enumerate(mrf.unary)]
+    for scope, table in zip(mrf.scopes, mrf.tables):
+        name = " ".join(map(str, (len(scope), *scope)))
+        blocks.append((name, table.reshape(len(table), -1)))
     if mrf.constant:
         blocks.append(("0", np.array([mrf.constant])))
     scopes, tables = [], []
@@ -190,7 +199,7 @@ def read_uai_evidence(path):
 
     See Also
     --------
-    sklearn_fw.random_fields.PairwiseMRF.condition : What to do with the result.
+    sklearn_fw.random_fields.FactorGraph.condition : What to do with the result.
 
     Examples
     --------
@@ -255,6 +264,104 @@ def read_uai_solution(path):
             return _read_solution(tokens, kind)
         except ValueError:
             raise error from None
+
+
+def save_uai_evidence(observed, path):
+    """Write observed states to an evidence file of the UAI format.
+
+    Parameters
+    ----------
+    observed : dict of int to int
+        State of each observed variable, such as ``evidence`` of a field.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+
+    See Also
+    --------
+    read_uai_evidence : Reads the same.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import save_uai_evidence
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai.evid")
+    ...     save_uai_evidence({0: 1, 3: 0}, file)
+    ...     file.read_text()
+    '2 0 1 3 0\n'
+    """
+    if not isinstance(observed, dict):
+        raise TypeError(f"observed must be a dict, got {type(observed).__name__}")
+    pairs = integers(list(observed.items()), "observed", 2)
+    if pairs.min(initial=0) < 0:
+        raise ValueError("observed must hold numbers >= 0 of variables and states")
+    words = [len(pairs), *pairs.ravel().tolist()]
+    check_path(path).write_text(" ".join(map(str, words)) + "\n", encoding="ascii")
+
+
+def save_uai_solution(solution, path, kind="auto"):
+    """Write marginals, the partition function or a labelling in the UAI format of solutions.
+
+    Parameters
+    ----------
+    solution : float, list of arrays of shape (n_states_i,), or array of integers
+        The natural logarithm of the partition function; or the marginals of all variables, see
+        `FactorGraph.complete_marginals`; or a labelling, see `FactorGraph.complete`.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+    kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
+        First word of the file. "auto" is PR for a number, MAP for a labelling and else MAR.
+
+    Raises
+    ------
+    ValueError
+        When the solution is none of its kind.
+
+    See Also
+    --------
+    read_uai_solution : Reads the same, up to rounding of 1e-15.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import save_uai_solution
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "two.uai.MAR")
+    ...     save_uai_solution([[0.5, 0.5], [0.25, 0.75]], file)
+    ...     print(file.read_text())
+    MAR
+    2 2 0.5 0.5 2 0.25 0.75
+    <BLANKLINE>
+    """
+    check_choice(kind, "kind", {"auto", "PR", "MAR", "MAP", "MPE"})
+    path = check_path(path)
+    if kind == "auto":
+        array = None if isinstance(solution, list | tuple) else as_array(solution, "solution")
+        is_number = array is not None and array.ndim == 0
+        is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
+        kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
+    if kind == "PR":
+        number = check_array_of_numbers(solution, "solution", finite=True)
+        if number.ndim:
+            raise ValueError(f"solution must be a number for PR, got shape {number.shape}")
+        words = [repr(float(number) / math.log(10.0))]
+    elif kind == "MAR":
+        rows = [
+            check_array_of_numbers(row, f"solution[{i}]")
+            for i, row in enumerate(check_list(solution, "solution", "marginals"))
+        ]
+        for i, row in enumerate(rows):
+            if row.ndim != 1 or not row.size or row.min() < 0 or abs(row.sum() - 1.0) > 1e-6:
+                raise ValueError(f"solution[{i}] must hold probabilities that sum to one")
+        words = [len(rows)]
+        for row in rows:
+            words += [len(row), *map(repr, row.tolist())]
+    else:
+        labels = integers(solution, "solution", None)
+        if labels.ndim != 1 or not labels.size or labels.min() < 0:
+            raise ValueError(f"solution must hold one state >= 0 for each variable for {kind}")
+        words = [len(labels), *labels.tolist()]
+    path.write_text(f"{kind}\n{' '.join(map(str, words))}\n", encoding="ascii")
 
 
 class _Tokens:
@@ -339,12 +446,14 @@ def _read_scopes(tokens, n_variables):
     scopes = []
     for number in range(tokens.integer("the number of factors", 0)):
         n_scope = tokens.integer(f"the number of variables of factor {number}", 0)
-        if n_scope > 2:
-            tokens.fail(f"factor {number} is on {n_scope} variables, but at most 2 are supported")
+        if n_scope > MOST_AXES:
+            tokens.fail(f"factor {number} is on {n_scope} variables, at most {MOST_AXES} can be")
         what = f"a variable of factor {number}"
-        scopes.append([tokens.integer(what, 0, n_variables - 1) for _ in range(n_scope)])
-        if n_scope == 2 and scopes[-1][0] == scopes[-1][1]:
-            tokens.fail(f"factor {number} names variable {tokens.last} twice")
+        scopes.append([])
+        for _ in range(n_scope):
+            scopes[-1].append(tokens.integer(what, 0, n_variables - 1))
+            if scopes[-1].count(scopes[-1][-1]) > 1:
+                tokens.fail(f"factor {number} names variable {tokens.last} twice")
     return scopes
 
 
