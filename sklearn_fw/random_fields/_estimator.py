@@ -21,6 +21,7 @@ from ._factor_graph import FactorGraph
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned
 from ._mrf import SOFT, PairwiseMRF
+from ._products import Products
 
 __all__ = ["Inference", "MarginalsEstimator"]
 
@@ -60,8 +61,12 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         if self._takes_factors or isinstance(field, PairwiseMRF):
             return self._infer(field, learned, tasks)
         merged = field.merge()
-        inference = self._infer(merged.to_pairwise(), learned, tasks)
-        inference.marginals = from_pairwise(field, merged, inference.marginals)
+        pairwise = merged.to_pairwise()
+        inference = self._infer(pairwise, learned, tasks)
+        marginals = from_pairwise(field, merged, pairwise, inference.marginals)
+        # Of independent variables without those that stand for factors and depend on them.
+        lower = Products(field).bound(marginals[: field.node_start[-1]])
+        inference.marginals, inference.lower = marginals, max(inference.lower, lower)
         return inference
 
     @with_callbacks
@@ -339,25 +344,18 @@ def padded(mrf, marginals):
     return node, edge
 
 
-def from_pairwise(field, merged, marginals):
-    """Marginals of a factor graph from those of the field of pairs that `merge` became."""
-    found, edge, node = {}, merged.node_start[-1], merged.node_start[-1]
-    tables = dict(zip(merged.scopes, merged.tables))
-    larger = [scope for scope in merged.scopes if len(scope) > 2]
-    for scope in larger:
-        allowed = tables[scope] > -np.inf
-        found[scope] = np.zeros(allowed.shape)
-        found[scope][allowed] = marginals[node : node + allowed.sum()]
-        node += allowed.sum()
-    edge = node
-    for scope in merged.scopes:
+def from_pairwise(field, merged, pairwise, marginals):
+    """Marginals of a factor graph from those of the field of pairs that `merge` of it became."""
+    nodes = iter(pairwise.node_blocks(marginals)[field.n_variables :])
+    edges, found, holders = iter(pairwise.edge_blocks(marginals)), {}, {}
+    for scope, table in zip(merged.scopes, merged.tables):
         if len(scope) == 2:
-            found[scope] = marginals[edge : edge + tables[scope].size].reshape(tables[scope].shape)
-            edge += tables[scope].size
+            found[scope] = next(edges)
         else:
-            edge += sum(merged.n_states[list(scope)]) * int((tables[scope] > -np.inf).sum())
-    holders = {}
-    for scope in merged.scopes:
+            found[scope] = np.zeros(table.shape)
+            found[scope][table > -np.inf] = next(nodes)
+            for _ in scope:
+                next(edges)
         for i in scope:
             holders.setdefault(i, []).append(scope)
     flat = np.zeros(len(field.theta))

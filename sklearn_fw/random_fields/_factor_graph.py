@@ -376,9 +376,9 @@ class FactorGraph(Conditioning, Naming, Networks):
         """
         holders = [set() for _ in self.n_states]
         order = sorted(range(self.n_factors), key=lambda f: -len(self.scopes[f]))
-        kept = {}
+        kept, tables = {}, self.tables
         for f in order:
-            scope, table = self.scopes[f], self.tables[f]
+            scope, table = self.scopes[f], tables[f]
             found = set.intersection(*(holders[i] for i in scope))
             if found:
                 target = min(found, key=lambda s: kept[s].size)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..inference._oracles._factor_elimination import FactorElimination
 from ._choice import NOTHING_ALLOWED
+from ._factor_graph import FactorGraph
 
 __all__ = ["Reduced", "allowed_states"]
 
@@ -27,7 +28,9 @@ def allowed_states(field):
         del waiting[h]
         scope, possible = hard[h]
         for axis, i in enumerate(scope):
-            possible = possible & allowed[i].reshape([-1 if a == axis else 1 for a in range(possible.ndim)])
+            shape = [1] * possible.ndim
+            shape[axis] = -1
+            possible = possible & allowed[i].reshape(shape)
         for axis, i in enumerate(scope):
             left = possible.any(axis=tuple(a for a in range(possible.ndim) if a != axis))
             if not left.any():
@@ -89,6 +92,15 @@ class Reduced:
     def largest_table(self):
         """Numbers in the largest table."""
         return self.elimination.largest_table() if len(self.free) else 1
+
+    def graph(self):
+        """The variables that are left as a factor graph of their own; needs one."""
+        factors = list(zip(self.scopes, self.tables))
+        return FactorGraph._of(self.unary, factors, constant=self.constant)
+
+    def labels(self, labels):
+        """Labels of the field from those of `graph`."""
+        return self._labels(np.asarray(labels)[None])[0]
 
     def sums(self):
         """Marginals in the order of ``theta``, and log Z."""
