@@ -2,6 +2,7 @@
 
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
+from ._bif import load_bif
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
 from ._factor_graph import FactorGraph
@@ -40,6 +41,7 @@ __all__ = [
     "TRBPMarginals",
     "TRWMarginals",
     "edge_mutual_information",
+    "load_bif",
     "load_uai",
     "matrix_tree_edge_probabilities",
     "read_uai_evidence",

@@ -344,6 +344,11 @@ def padded(mrf, marginals):
     return node, edge
 
 
+def pairs_of(field):
+    """The field of pairs that methods see which take nothing else."""
+    return field if isinstance(field, PairwiseMRF) else field.merge().to_pairwise()
+
+
 def from_pairwise(field, merged, pairwise, marginals):
     """Marginals of a factor graph from those of the field of pairs that `merge` of it became."""
     nodes = iter(pairwise.node_blocks(marginals)[field.n_variables :])

@@ -95,7 +95,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     """
 
     def __init__(self, n_states, factors=(), *, constant=0.0, names=None, state_names=None):
-        n_states = integers(n_states, "n_states", None)
+        n_states = integers(n_states, "n_states", 1)
         if n_states.ndim != 1 or not n_states.size:
             raise ValueError(
                 f"n_states must hold a number for each of one or more variables, got shape "
@@ -302,6 +302,7 @@ class FactorGraph(Conditioning, Naming, Networks):
             ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
         """
         return self.constant + self.theta[self.parts(X)].sum(axis=1)
+
     def check_labels(self, X):
         """Labellings as integers, refused when a state does not exist.
 

@@ -103,14 +103,18 @@ def _find_in_factors(graph, oracle, start, time_limit, seconds):
     reduced, auto = Reduced(graph), isinstance(oracle, str) and oracle == "auto"
     cost, size = reduced.cost(), f"tables of up to {reduced.largest_table():,} numbers"
     labels, bound = None, np.inf
-    reason = "the oracle that was given" if auto is False else f"approximate: elimination needs {size}"
+    reason = (
+        "the oracle that was given" if auto is False else f"approximate: elimination needs {size}"
+    )
     with time_budget(time_limit, ends_oracles=True):
         if not len(reduced.free) or (auto and cost <= 3.0 * seconds and np.isfinite(cost)):
             try:
                 labels, reason = reduced.best(), f"exact by elimination: {size}"
                 bound = -np.inf  # its value
             except TimeoutError:
-                reason = f"approximate: time_limit ended what was to be exact by elimination: {size}"
+                reason = (
+                    f"approximate: time_limit ended what was to be exact by elimination: {size}"
+                )
         if labels is None:
             oracle = None if auto else trusted_oracle(oracle)
             labels, bound = _by_pairs(reduced, oracle, seconds)

@@ -179,7 +179,11 @@ class MeanFieldMarginals(MarginalsEstimator):
             )
             notes.append(ConvergenceWarning(text))
         return Inference(
-            run.products.marginals(best), best_bound, lower=best_bound, attributes=outcome.attributes(), notes=notes
+            run.products.marginals(best),
+            best_bound,
+            lower=best_bound,
+            attributes=outcome.attributes(),
+            notes=notes,
         )
 
     def sample(self, n_samples=1, random_state=None):

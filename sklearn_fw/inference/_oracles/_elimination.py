@@ -22,6 +22,7 @@ def kernels():
 
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
 WIDE = 12.0
+VERY_WIDE = 18.0  # beyond which many orders are
 # Most numbers in all messages of a call, in tables of `max_table_size` numbers and altogether.
 MOST_TABLES, MOST_NUMBERS = 2**3, 2**29
 PART = 2**23  # numbers in tables between two looks at the clock, some hundredths of a second
@@ -39,12 +40,13 @@ def _narrow_order(edges, n_nodes):
     return reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.int64)
 
 
-def make_plan(edges, size, scopes=()):
+def make_plan(edges, size, scopes=(), n_orders=0):
     """(plan or None, induced width, size of the largest table); None if far too large.
 
     With ``scopes`` of given tables, which ``edges`` join all nodes of, the plan begins with a
     bucket for each of them, whose message is the table: it eliminates a node ``len(size) + t`` of
     one state, and ``cuts`` begin behind it. The table has its axes in the order of the plan.
+    Where tables are large, ``n_orders`` more orders are tried, of which ties are at random.
     """
     from ..._kernels.graphs.elimination_plan import Plan, arrange, min_fill, scopes_of
 
@@ -55,6 +57,16 @@ def make_plan(edges, size, scopes=()):
             found = scopes_of(edges, size, sweep, log_largest)
             if len(found[0]) == len(size) and found[3] < log_largest:
                 order, scope_start, scope, log_largest = found
+    if log_largest > VERY_WIDE:
+        rng = np.random.default_rng(0)
+        for _ in range(n_orders):
+            number = rng.permutation(len(size))
+            node = np.argsort(number)
+            found = min_fill(number[edges], size[node])
+            complete = len(found[0]) == len(size)
+            if complete and (len(order) < len(size) or found[3] < log_largest):
+                order, scope_start, scope, log_largest = found
+                order, scope = node[order], node[scope]
     width = int(np.diff(scope_start).max(initial=0))
     if len(order) < len(size):
         return None, width, int(2.0 ** min(log_largest, 62.0))

@@ -22,14 +22,16 @@ class FactorElimination:
         Log-potentials, with one axis for each node of the scope.
     max_table_size : int
         As for `Elimination`.
+    n_orders : int
+        As for `make_plan`.
     """
 
-    def __init__(self, unary, scopes, tables, max_table_size=2**26):
+    def __init__(self, unary, scopes, tables, max_table_size=2**26, n_orders=0):
         self.scopes, self.max_table_size = scopes, max_table_size
         size = np.array([len(block) for block in unary])
         pairs = {pair for scope in scopes for pair in itertools.combinations(sorted(scope), 2)}
         edges = np.array(sorted(pairs), np.int64).reshape(-1, 2)
-        self.found = make_plan(edges, size, scopes)
+        self.found = make_plan(edges, size, scopes, n_orders)
         # The nodes of one state that stand for tables come last.
         self.unary = np.full((len(size) + len(scopes), size.max(initial=1)), -np.inf)
         self.unary[: len(size)][np.arange(self.unary.shape[1]) < size[:, None]] = np.concatenate(
