@@ -17,14 +17,8 @@ from ._spanning_trees import (
     sampled_edge_probabilities,
 )
 from ._trw import TRWMarginals
-from ._uai import (
-    load_uai,
-    read_uai_evidence,
-    read_uai_solution,
-    save_uai,
-    save_uai_evidence,
-    save_uai_solution,
-)
+from ._uai import load_uai, read_uai_evidence, read_uai_solution
+from ._uai_writers import save_uai, save_uai_evidence, save_uai_solution
 
 __all__ = [
     "BarrierFrankWolfe",

@@ -41,9 +41,9 @@ def load_bif(path):
 
     Notes
     -----
-    Read are blocks ``network``, ``variable`` of ``type discrete`` and ``probability`` with ``table``
-    (the states of the variable itself change slowest), rows ``(states of parents) numbers`` and
-    ``default``; a property says nothing here. Probabilities are taken as they are.
+    Read are blocks ``network``, ``variable`` of ``type discrete`` and ``probability`` with
+    ``table`` (the states of the variable itself change slowest), rows ``(states of parents)
+    numbers`` and ``default``; a property says nothing here. Probabilities are taken as they are.
 
     References
     ----------

@@ -21,11 +21,11 @@ ROUNDS_PER_VARIABLE, FEWEST_ROUNDS, MOST_ROUNDS = 200, 10_000, 1_000_000
 
 
 NOTHING_FOUND = (
-    "no labelling was found that the potentials of -inf allow: pass an exact oracle, such as 'milp' "
-    "or 'branch_and_bound', or one with more time"
+    "no labelling was found that the potentials of -inf allow: pass an exact oracle, such as "
+    "'milp' or 'branch_and_bound', or one with more time"
 )
-# On factor graphs: regions in vain that end a search, its share of the seconds that there are, and
-# the seconds of the mixed-integer program where there is no limit.
+# On factor graphs: regions in vain that end a search, its share of the seconds that there are,
+# and the seconds of the mixed-integer program where there is no limit.
 PATIENCE, SEARCH_SHARE, MILP_SECONDS = 300, 0.4, 30.0
 
 

@@ -60,7 +60,7 @@ class Networks:
         path : str or path
             File to write.
         """
-        from ._uai import save_uai
+        from ._uai_writers import save_uai
 
         save_uai(self, path)
 

@@ -35,7 +35,7 @@ def test_any_shape(seed, n_states, scopes):
     scopes = [list(scope) for scope in scopes if max(scope, default=0) < len(n_states)]
     factors = [(s, rng.normal(size=[n_states[i] for i in s])) for s in scopes]
     graph = FactorGraph(n_states, factors)
-    X, score = enumerate_scores(np.array(n_states), factors, 0.0)
+    _, score = enumerate_scores(np.array(n_states), factors, 0.0)
     exact = ExactMarginals().fit(graph)
     assert exact.log_partition_ == pytest.approx(np.logaddexp.reduce(score), rel=1e-10, abs=1e-10)
     best = graph.map()
@@ -114,7 +114,7 @@ def test_merged_factors_are_the_same_distribution(rng):
 def test_pairs_with_variables_for_factors(rng):
     for _ in range(100):
         graph, factors, constant = random_graph(rng, largest_scope=4)
-        X, score = enumerate_scores(graph.n_states, factors, constant)
+        _, score = enumerate_scores(graph.n_states, factors, constant)
         if score.max() == -np.inf:
             continue
         pairs = graph.to_pairwise()
@@ -129,7 +129,7 @@ def test_pairs_with_variables_for_factors(rng):
 
 def test_conversion_names_a_table_that_allows_nothing():
     graph = FactorGraph([2, 2, 2], [([0, 1, 2], np.full((2, 2, 2), -np.inf))])
-    with pytest.raises(ValueError, match=re.escape("variables (0, 1, 2) is -inf: nothing is allo")):
+    with pytest.raises(ValueError, match=re.escape("variables (0, 1, 2) is -inf: nothing is")):
         graph.to_pairwise()
     for ask in (ExactMarginals().fit, FactorGraph.map):
         with pytest.raises(ValueError, match=NOTHING):

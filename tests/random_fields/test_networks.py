@@ -140,7 +140,7 @@ def test_networks_of_pgmpy_with_gaps():
     with pytest.raises(ValueError, match="model names the states of 'rain' in two ways"):
         FactorGraph.from_pgmpy(SimpleNamespace(get_factors=lambda: [rain, other]))
     negative = table(["rain"], [-0.2, 1.2], [["yes", "no"]])
-    with pytest.raises(ValueError, match="must hold numbers >= 0, got -0.2"):
+    with pytest.raises(ValueError, match=r"must hold numbers >= 0, got -0\.2"):
         FactorGraph.from_pgmpy(SimpleNamespace(get_factors=lambda: [negative]))
 
 

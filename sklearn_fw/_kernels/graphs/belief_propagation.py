@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import njit
 
 
 class Layout(NamedTuple):
@@ -179,7 +179,7 @@ def conclude(layout, theta, rho, messages, mu):
     return estimate, upper, lower
 
 
-@inner
+@njit
 def settle(mean, forbidden, q):
     """Take the best distribution for these mean scores of states; returns the largest change.
 

@@ -1,4 +1,4 @@
-"""Elimination for tables of any number of nodes, which are messages before the first node leaves."""
+"""Elimination for tables on any number of nodes: messages before the first node leaves."""
 
 import itertools
 import math
