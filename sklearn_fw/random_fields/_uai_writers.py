@@ -37,8 +37,8 @@ def save_uai(mrf, path):
     Notes
     -----
     Each variable, edge and larger factor gets a factor, and ``constant`` one without variables if
-    it is not zero. Where ``exp`` of a potential would leave the range of floating point numbers, equal parts
-    of it go to several factors on the same variables, which readers multiply.
+    it is not zero. Where ``exp`` of a potential would leave the range of floating point numbers,
+    equal parts of it go to several factors on the same variables, which readers multiply.
 
     Examples
     --------
