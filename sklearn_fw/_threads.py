@@ -43,14 +43,12 @@ def count_workers(n_jobs):
     return 1 if n_jobs is None else n_threads(n_jobs)
 
 
-def parallel(n_jobs, prefer=None, require=None, may_wait=False):
+def parallel(n_jobs, prefer=None, require=None):
     """joblib's ``Parallel`` with no more threads than processors that this process may use.
 
-    Where joblib uses processes or machines, or threads run what ``may_wait`` for something else
-    than a processor, their number is the user's and joblib's affair.
+    Where joblib uses processes or machines, their number is the user's and joblib's affair.
     """
-    shared = not may_wait and shares_memory(prefer, require)
-    n_jobs = n_threads(n_jobs) if shared else _checked(n_jobs)
+    n_jobs = n_threads(n_jobs) if shares_memory(prefer, require) else _checked(n_jobs)
     return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
 
 

@@ -1,5 +1,7 @@
 """Oracles in workers: threads, processes or machines, as joblib is told."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from uuid import uuid4
 
 from sklearn.utils.parallel import delayed
@@ -29,6 +31,7 @@ class Workers:
         self.n_jobs = n_jobs
         self.prefer = "threads" if getattr(oracle, "releases_gil", False) else None
         n_workers(n_jobs)  # refuses what is no number of workers
+        self._threads, self._n_threads = None, 0
 
     @property
     def size(self):
@@ -44,8 +47,15 @@ class Workers:
         """The list of what a function returns for each tuple of arguments."""
         if self.size == 1:
             return [function(*args) for args in calls]
-        pool = parallel(self.n_jobs, self.prefer, may_wait=True)
-        return pool(delayed(function)(*args) for args in calls)
+        if not self.share_memory:
+            pool = parallel(self.n_jobs, self.prefer)
+            return pool(delayed(function)(*args) for args in calls)
+        # joblib starts threads anew for every call and looks for what they found every 10 ms.
+        if self._n_threads != self.size:
+            self._n_threads = self.size
+            self._threads = ThreadPoolExecutor(self._n_threads)
+        jobs = [self._threads.submit(copy_context().run, function, *args) for args in calls]
+        return [job.result() for job in jobs]
 
     def ranges(self, starts):
         """Ranges of items, one for each call, given the sums of sizes before each and after all."""

@@ -16,6 +16,65 @@ REPEATS = 2  # steps for each sample of a batch
 
 
 class MinibatchFrankWolfe(Solver):
+    """Block-coordinate Frank-Wolfe whose oracles run in workers, with a certified gap.
+
+    The oracle is asked for a batch of samples at the same weights, by ``n_jobs`` workers of
+    `StructuredSVM`. Then their blocks of dual variables move together: pairwise steps with exact
+    line searches, among the answers and all outputs that these samples met before, each at the
+    weights that the last one left. Choose it where a call of the oracle takes more than some 50
+    microseconds and there is more than one processor, or machine, to make it.
+
+    Parameters
+    ----------
+    batch_size : int or "auto", default="auto"
+        Samples asked at the same weights. "auto" is one for one worker, else 8 for each, as long as
+        these are not more than a tenth of all samples.
+    sampling : {"gap", "shuffle"}, default="gap"
+        The samples of a batch, all different: with probability proportional to their last known
+        gaps, or the next ones of a fresh permutation for each pass.
+    cache_size : int, default=50
+        Outputs per sample. When full, the worst one without a dual variable makes room; if all are
+        in use the table grows.
+    gap_check : int, default=10
+        Passes between exact gap passes, which refresh all gaps and give the certificate.
+    early_exit : float, default=0.8
+        Certify early when the last known gaps sum to at most ``early_exit * tol``.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    BlockFrankWolfe : One sample at a time, with compiled passes where oracles are.
+    NSlack : All samples at a time.
+
+    Notes
+    -----
+    Workers are threads where the attribute ``releases_gil`` of the oracle, or of a model that
+    brings its own inference, is true, and processes otherwise; `joblib.parallel_config` decides
+    where it was called, for clusters as well: ``with parallel_config(backend="dask")``. A process
+    gets the model and each sample once. Oracles that run inside compiled passes are called one
+    after the other. Runs with the same ``batch_size`` and ``random_state`` are the same bit by
+    bit, whatever the number of workers.
+
+    Exact steps one after the other are the coordinate ascent of the quadratic in all step sizes of
+    the batch, where [1]_ takes one common step size; and there nobody waits for a batch.
+
+    References
+    ----------
+    .. [1] Y.-X. Wang, V. Sadhanala, W. Dai, W. Neiswanger, S. Sra, E. Xing, "Parallel and
+       distributed block-coordinate Frank-Wolfe algorithms", ICML 2016.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: gap sampling, pairwise
+       steps, caching.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import MinibatchFrankWolfe, StructuredSVM
+    >>> svm = StructuredSVM(solver=MinibatchFrankWolfe(batch_size=2), C=1.0, tol=1e-6)
+    >>> svm.fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1]).converged_
+    True
+    """
+
     def __init__(
         self,
         batch_size="auto",
@@ -105,13 +164,10 @@ class _Method(IterativeMethod):
 
     def _visit(self, batch):
         """Answers of a batch at the same weights, and the steps of its samples."""
-        from ..._kernels.structured.block_rules import set_gap
         from ._visits import take_in, visit_blocks
 
         blocks = self.blocks
         for i, answer in zip(batch, blocks.answers(batch, blocks.w), strict=True):
-            current, _ = blocks.values(i)
-            set_gap(blocks.gaps, i, max(blocks.weight[i] * (answer.value - current), 0.0), 1.0)
             take_in(blocks, i, answer, self.rules)
         order = np.concatenate([self.rng.permutation(batch) for _ in range(REPEATS)])
         visit_blocks(blocks, order, np.zeros(len(order)), self.rules)

@@ -13,7 +13,7 @@ __all__ = ["NSlack"]
 # The quadratic program is solved until its gap is a share of the last certified one, the larger
 # share where oracles are compiled and cheap, by so many rounds at most; a round visits the samples
 # that hold most of its gap so many times.
-SHARE_IF_CHEAP, SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.5, 0.2, 200, 2, 0.9
+SHARE_IF_CHEAP, SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.5, 0.2, 100, 2, 0.9
 
 
 class NSlack(Solver):

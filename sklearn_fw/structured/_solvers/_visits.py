@@ -60,9 +60,12 @@ def _corners_of(blocks, i, rules):
 
 
 def take_in(blocks, i, answer, rules):
-    """Slot among the corners of block i for an answer, made if it is new."""
+    """Make an answer at ``w`` a corner of block i, and its gap the last known one."""
     corners = _corners_of(blocks, i, rules)
-    return _slot_of(corners, answer, blocks.values(i)[1], rules, blocks.counts)
+    current, values = blocks.values(i)
+    gap = max(blocks.weight[i] * (answer.value - current), 0.0)
+    block_rules.set_gap(blocks.gaps, i, gap, rules.gap_degree)
+    _slot_of(corners, answer, values, rules, blocks.counts)
 
 
 def _visit_exactly(blocks, i, rules):
