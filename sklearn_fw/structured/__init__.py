@@ -1,5 +1,6 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
+from ._latent_svm import LatentStructuredSVM
 from ._models import (
     ChainModel,
     EnumeratedModel,
@@ -30,6 +31,7 @@ __all__ = [
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",
+    "LatentStructuredSVM",
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",

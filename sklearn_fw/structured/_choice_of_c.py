@@ -104,6 +104,7 @@ def _folds(model, make_blocks, blocks, X, y, weight, rng):
     """Yield folds until enough is held out; none where what is held out is no news."""
     rows = model._stack(X)
     codes, n_nodes = _codes(rows.matrix, rng), np.diff(rows.node_start)
+    n_costly = blocks.n_costly()
     number, n_held_out = _numbers_of_folds(blocks.first_labels(), rng), 0
     for k in range(N_FOLDS):
         held_out, rest = (
@@ -121,7 +122,7 @@ def _folds(model, make_blocks, blocks, X, y, weight, rng):
             y=take(y, held_out),
             weight=weight[held_out],
         )
-        n_held_out += n_nodes[held_out].sum()
+        n_held_out += n_costly[held_out].sum()
         if n_held_out >= ENOUGH_NODES:
             return
 

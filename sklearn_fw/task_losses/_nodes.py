@@ -13,7 +13,7 @@ from .._validation import (
     check_not_negative,
 )
 from ._base import TaskLoss
-from ._costs import NodeCosts
+from ._costs import MISSING, NodeCosts
 from ._read import as_samples, read_labels, read_mistakes
 
 __all__ = ["BlockLoss", "HammingLoss", "MatrixLoss", "OverlapLoss", "ZeroOneLoss"]
@@ -34,7 +34,8 @@ class _SumOverNodes(TaskLoss):
         weights = self._weights(truth)
         factor = np.ones(len(truth.states)) if weights is None else weights
         if normalize:
-            totals = truth.lengths if weights is None else truth.sums(weights)
+            known = factor * (truth.states != MISSING)
+            totals = truth.sums(known)
             factor = factor / truth.per_node(np.where(totals > 0, totals, 1.0))
         tables = self._tables(truth)
         if len(tables) == 1:
@@ -346,7 +347,7 @@ class OverlapLoss(TaskLoss):
         if len(truth.classes) > 1:
             raise ValueError("OverlapLoss needs nodes of one kind")
         positive = self._positive(truth.classes[0])
-        n_positive = truth.sums(positive[truth.states])
+        n_positive = truth.sums(positive[np.maximum(truth.states, -1)])
         table = np.not_equal.outer(positive[:-1], positive[:-1]).astype(np.float64)
         return NodeCosts(truth.per_node(1.0 / np.maximum(n_positive, 1.0)), table, truth.states)
 

@@ -156,6 +156,11 @@ class PartBlocks(Blocks):
         """Nodes of all samples."""
         return len(self._parts.truth)
 
+    def n_costly(self):
+        """Number of nodes of each sample whose state may cost something."""
+        parts = self._parts
+        return np.add.reduceat(_is_costly(parts).astype(np.int64), parts.node_start[:-1])
+
     def first_labels(self):
         """State of the first node of every sample in the truth."""
         return self._parts.truth[self._parts.node_start[:-1]]
@@ -473,13 +478,18 @@ class PartBlocks(Blocks):
 
 
 def _mean_square(parts):
-    """Mean over samples of the squared norm of the features of all nodes."""
+    """Mean over samples of the squared norm of the features of the nodes that have a label."""
     totals = np.zeros(len(parts.data) + 1)
     np.square(parts.data, out=totals[1:], dtype=np.float64)
     np.cumsum(totals, out=totals)
-    totals = np.diff(totals[parts.indptr[parts.row_start]])
-    nodes_of_row = np.diff(parts.node_start) / np.diff(parts.row_start)
-    return float(parts.weight @ (nodes_of_row * totals))
+    totals = np.diff(totals[parts.indptr])  # of rows
+    n_costly = _is_costly(parts).reshape(len(totals), -1).sum(axis=1)
+    return float(parts.weight @ np.add.reduceat(n_costly * totals, parts.row_start[:-1]))
+
+
+def _is_costly(parts):
+    """Whether the state of each node may cost something: not where a label is missing."""
+    return parts.cost.any(axis=1)[parts.cost_row]
 
 
 def _ask_many(oracle, asked, whole_cost):

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from ..._packed import starts_of
 from ..._validation import check_array_of_numbers, check_choice, check_list, check_magnitude
-from ...inference import TreeMaxProduct
 from ...inference._scores import as_array
 from ...task_losses import Truth
+from ...task_losses._costs import MISSING
 from .._items import length_of
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
@@ -112,6 +112,7 @@ class PartModel(PairwiseModel):
     """
 
     edge_symmetry = "free"
+    _has_batches = False  # which know one table for each edge, and no cycles
 
     def __init__(self, task_loss="auto"):
         self.task_loss = task_loss
@@ -148,7 +149,7 @@ class PartModel(PairwiseModel):
         Returns
         -------
         states : array-like of shape (n_nodes,), int
-            Numbers from 0 on.
+            Numbers from 0 on; a masked array where nodes have no label, see `LatentStructuredSVM`.
         """
         return y
 
@@ -206,7 +207,7 @@ class PartModel(PairwiseModel):
         states = self._states_of(y, [sample.n_nodes for sample in samples])
         found = np.zeros(len(first.nodes), np.int64)
         np.maximum.at(found, _kinds(samples), states + 1)
-        self.states_ = [max(2, n) for n in found.tolist()]
+        self.states_ = [max(2, n) if n else 1 for n in found.tolist()]
         self.n_features_in_ = sum(self.node_features_)
         self.n_states_ = self.n_columns_ = max(self.states_)
         self.n_markers_ = 0
@@ -364,7 +365,8 @@ class PartModel(PairwiseModel):
         found = []
         for i, output in enumerate(y):
             name = f"encode(y[{i}]) of {type(self).__name__}"
-            states = as_array(self.encode(output), name)
+            given = self.encode(output)
+            states = as_array(_unmasked(given), name)
             if states.ndim != 1 or (states.size and states.dtype.kind not in "iu"):
                 raise ValueError(
                     f"{name} must hold one integer for each node, got dtype {states.dtype} and "
@@ -374,6 +376,10 @@ class PartModel(PairwiseModel):
                 raise ValueError(f"{name} has {len(states)} states for {lengths[i]} nodes")
             if states.size and states.min() < 0:
                 raise ValueError(f"{name} must not be negative, got {states.min()}")
+            if np.ma.is_masked(given):
+                states = np.where(np.ma.getmaskarray(given), MISSING, states)
+            elif np.ma.is_masked(output):
+                raise ValueError(f"{name} must be masked where y[{i}] is: keep the mask of labels")
             found.append(states)
         return np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
 
@@ -391,7 +397,7 @@ class PartModel(PairwiseModel):
         return np.where(unseen, -1, states).astype(np.int32)
 
     def _node_start_of(self, y):
-        return starts_of([len(as_array(self.encode(output), "y")) for output in y])
+        return starts_of([len(as_array(_unmasked(self.encode(output)), "y")) for output in y])
 
     def _decode(self, states, node_start, X=None):
         out = np.empty(len(node_start) - 1, dtype=object)
@@ -402,16 +408,12 @@ class PartModel(PairwiseModel):
             out[i] = own
         return out
 
-    def _predict(self, X, w, oracle):
-        # Batches know one table for each edge, and no cycles.
-        return super()._predict(X, w, TreeMaxProduct() if oracle is None else oracle)
-
-    def _predict_marginals(self, X, w, oracle, temperature=1.0):
-        oracle = TreeMaxProduct() if oracle is None else oracle
-        return super()._predict_marginals(X, w, oracle, temperature)
-
     def _arrange(self, marginals, node_start):
         return self._decode(marginals, node_start)
+
+
+def _unmasked(states):
+    return states.filled(0) if isinstance(states, np.ma.MaskedArray) else states
 
 
 def _kinds(samples):
