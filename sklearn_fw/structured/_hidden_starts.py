@@ -87,9 +87,10 @@ def _table(model, rows, codes, nodes):
 
 def _of_unit_spread(block):
     """Columns divided by the root of the sum of their variances."""
-    square = block.multiply(block) if sp.issparse(block) else block**2
-    spread = np.asarray(square.mean(axis=0)) - np.asarray(block.mean(axis=0)) ** 2
-    return block / np.sqrt(max(float(spread.sum()), 1e-300))
+    square = np.asarray((block.multiply(block) if sp.issparse(block) else block**2).mean(axis=0))
+    spread = float(np.sum(square - np.asarray(block.mean(axis=0)) ** 2))
+    # Of columns that are constant but for rounding nothing is to be learnt.
+    return block * (1.0 / np.sqrt(spread) if spread > 1e-12 * square.sum() else 0.0)
 
 
 def _neighbours(model, rows, codes):
