@@ -74,9 +74,7 @@ class ConcaveConvex(IterativeMethod):
         method = begin(
             self.solver, self.blocks, lam=self.lam, tol=self.inner_tol, rng=self.rng, warm=self.warm
         )
-        outcome = drive(
-            method, tol=self.inner_tol, max_iter=self.n_passes, relative_to="objective"
-        )
+        outcome = drive(method, tol=self.inner_tol, max_iter=self.n_passes, relative_to="objective")
         self.counts = self.counts + self.blocks.counts
         return method.solution(), outcome.n_iter
 

@@ -325,7 +325,9 @@ class LatentStructuredSVM(StructuredSVM):
         return states
 
     def _choose_C(self, blocks, X, y, weight):
-        if np.any(y.compact().values[:, 0] < 0) and not (self.warm_start and hasattr(self, "_warm")):
+        if np.any(y.compact().values[:, 0] < 0) and not (
+            self.warm_start and hasattr(self, "_warm")
+        ):
             return OF_MISSING * natural_C(blocks)
         return super()._choose_C(blocks, X, y, weight)
 

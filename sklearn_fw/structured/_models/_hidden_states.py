@@ -4,7 +4,6 @@ import numpy as np
 
 from ..._validation import check_integer, check_list
 from ...inference import Viterbi
-from ...task_losses._costs import MISSING
 from ._pairwise import PairwiseModel
 from ._ragged import Stacked
 

@@ -315,6 +315,8 @@ class PairwiseModel(StructuredModel):
         if training:
             return self._costs(true, node_start, kind).losses(truth, states)
         if self._judging_loss._has_value:
+            if np.any(true == MISSING):
+                y_true, y = _known_pairs(y_true, y)
             return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
 
@@ -446,6 +448,13 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
     if is_exact:
         upper_bound = max(scores.value(truth), second)
     return best[1] if second > scores.value(truth) else labels, upper_bound
+
+
+def _known_pairs(y_true, y):
+    """True and predicted labels where the former are not masked."""
+    masks = [np.ma.getmaskarray(output) for output in y_true]
+    y_true = [np.ma.getdata(output)[~mask] for output, mask in zip(y_true, masks)]
+    return y_true, [np.asarray(output)[~mask] for output, mask in zip(y, masks)]
 
 
 def _singleton(item):
