@@ -3,6 +3,7 @@
 from ._models import (
     ChainModel,
     EnumeratedModel,
+    GraphCutModel,
     GraphModel,
     GridModel,
     MatchingModel,
@@ -32,6 +33,7 @@ __all__ = [
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",
+    "GraphCutModel",
     "GraphModel",
     "GridModel",
     "MatchingModel",

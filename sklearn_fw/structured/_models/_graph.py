@@ -79,10 +79,11 @@ class GraphModel(LabelledParts):
 
     Notes
     -----
-    An input is a tuple ``(features, edges)`` or ``(features, edges, edge_features)`` of arrays of
-    shapes (n_nodes, n_features), which may be CSR, (n_edges, 2) with numbers of nodes, and
-    (n_edges, n_edge_features); or a networkx graph. An output is an array with the label of each
-    node, in the order of the rows or of ``graph.nodes``, or a dict from nodes to labels.
+    An input is a tuple ``(features, edges)``, ``(features, edges, edge_features)`` or ``(features,
+    edges, edge_features, node_weights)`` of arrays of shapes (n_nodes, n_features), which may be
+    CSR, (n_edges, 2) with numbers of nodes, (n_edges, n_edge_features) or None, and (n_nodes,), how
+    much a mistake at each node counts; or a networkx graph. An output is an array with the label of
+    each node, in the order of the rows or of ``graph.nodes``, or a dict from nodes to labels.
 
     *Kinds.* Nodes of several kinds, with features and labels of their own, are a list with an array
     for each kind, or a dict; outputs are a list or dict of the labels then. Edges of several kinds,
@@ -143,12 +144,12 @@ class GraphModel(LabelledParts):
             self._edge_names = self._found_edge_attributes(X)
             self._is_undirected = not first.is_directed()
             return
-        if isinstance(first, tuple) and len(first) in (2, 3):
+        if isinstance(first, tuple) and len(first) in (2, 3, 4):
             if isinstance(first[0], dict):
                 self._node_kinds = list(first[0])
             if isinstance(first[1], dict):
                 kinds = [list(x[1]) for x in X if isinstance(x, tuple) and isinstance(x[1], dict)]
-                self._edge_kinds = list(dict.fromkeys(sum(kinds, [])))
+                self._edge_kinds = list(dict.fromkeys(name for own in kinds for name in own))
 
     def _found_edge_attributes(self, X):
         """Names of the attributes that edges of networkx graphs are read for."""
@@ -198,15 +199,19 @@ class GraphModel(LabelledParts):
                 x, self._nodes_of(x), self.node_attributes, self._edge_names
             )
             return [nodes], [self._with_constant(pairs, z)]
-        if not isinstance(x, tuple) or len(x) not in (2, 3):
+        if not isinstance(x, tuple) or len(x) not in (2, 3, 4):
             raise TypeError(
-                f"an input must be a tuple (features, edges) or (features, edges, edge_features), "
-                f"or a networkx graph, got {_described(x)}"
+                f"an input must be a tuple (features, edges), (features, edges, edge_features) or "
+                f"(features, edges, edge_features, node_weights), or a networkx graph, got "
+                f"{_described(x)}"
             )
         nodes = self._kinds_of_nodes(x[0])
         kinds = Numbered(self._node_kinds, [own.shape[0] for own in nodes])
-        found = edges_of_kinds(x[1], x[2] if len(x) == 3 else None, self._edge_kinds, kinds)
+        found = edges_of_kinds(x[1], x[2] if len(x) > 2 else None, self._edge_kinds, kinds)
         return nodes, [self._with_constant(*kind) for kind in found]
+
+    def node_weights(self, x):
+        return x[3] if isinstance(x, tuple) and len(x) == 4 else None
 
     def _nodes_of(self, graph):
         return nodes_in_order(graph) if self._keyed else list(graph.nodes)

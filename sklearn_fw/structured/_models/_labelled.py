@@ -115,10 +115,10 @@ class LabelledParts(PartModel):
             table[k, : len(own)] = own
         return table[kind, states]
 
-    def _truth_of(self, states, node_start, kind=None):
+    def _truth_of(self, states, node_start, kind=None, weight=None):
         if self._n_kinds == 1:
-            return Truth(states, node_start, (self.classes_,))
-        return Truth(states, node_start, tuple(self._classes), kind)
+            return Truth(states, node_start, (self.classes_,), weight=weight)
+        return Truth(states, node_start, tuple(self._classes), kind, weight=weight)
 
     # ---- outputs -------------------------------------------------------------------------------
 

@@ -86,19 +86,20 @@ class PairwiseModel(StructuredModel):
         """Whether the loss of the training is a sum over nodes."""
         return self._training_loss.decomposes
 
-    def _kinds_of(self, X):
-        """Kind of every node of some inputs; None where there is one."""
+    def _about_nodes(self, X):
+        """Kind and weight of every node of some inputs; None where all are alike."""
+        return None, None
 
     def _kinds_in(self, y):
         """Kind of every node of an output; None where there is one, or outputs do not say it."""
 
-    def _truth_of(self, states, node_start, kind=None):
+    def _truth_of(self, states, node_start, kind=None, weight=None):
         """What losses see of true outputs."""
-        return Truth(states, node_start, (self._state_labels,))
+        return Truth(states, node_start, (self._state_labels,), weight=weight)
 
-    def _costs(self, states, node_start, kind=None):
+    def _costs(self, states, node_start, kind=None, weight=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
-        costs = costs_of(self._training_loss, self._truth_of(states, node_start, kind))
+        costs = costs_of(self._training_loss, self._truth_of(states, node_start, kind, weight))
         if self.class_weight is None:
             return costs
         return costs.weighted(self._class_weights_of(states, kind))
@@ -180,7 +181,7 @@ class PairwiseModel(StructuredModel):
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
-        costs = self._costs(states, rows.node_start, rows.kind)
+        costs = self._costs(states, rows.node_start, rows.kind, rows.weight)
         parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -295,10 +296,10 @@ class PairwiseModel(StructuredModel):
     def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
-        true, kind = self._encode(y_true, node_start, allow_unseen=True), self._kinds_of(X)
-        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, kind)
+        true, nodes = self._encode(y_true, node_start, allow_unseen=True), self._about_nodes(X)
+        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, *nodes)
         if training:
-            return self._costs(true, node_start, kind).losses(truth, states)
+            return self._costs(true, node_start, *nodes).losses(truth, states)
         if self._judging_loss._has_value:
             return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
@@ -396,7 +397,7 @@ class PairwiseModel(StructuredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start, self._kinds_of([x]))
+        costs = self._costs(states, node_start, *self._about_nodes(_singleton(x)))
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
