@@ -177,7 +177,12 @@ class Answers:
             chances = marginals(log_temperature)[np.arange(len(nodes)), truth]
             return -weight @ np.log(np.maximum(chances, SMALLEST))
 
-        spread = np.ptp(parts.nodes, axis=1)[nodes] @ weight or 1.0
+        scores = parts.nodes[nodes]
+        highest = scores.max(axis=1)
+        lowest = np.where(np.isneginf(scores), np.inf, scores).min(
+            axis=1
+        )  # of the states there are
+        spread = (highest - lowest) @ weight or 1.0
         bounds = np.log(spread / WIDEST), np.log(spread * WIDEST)
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
         # A loss that is zero, or as good as that, stays so to the end.

@@ -356,7 +356,7 @@ class LatentStructuredSVM(StructuredSVM):
             codes = model._encode(self._with_masks(y), rows.node_start)
         allowed = model.allowed(codes, rows.kind)
         states, _ = model.impute(rows, allowed, self.coef_, self._own_oracle())
-        return model.in_container(states, rows.node_start)
+        return model.in_container(states, rows.node_start, X)
 
     def loss(self, X, y):
         """Task loss of the prediction of every sample, of the labels that are not missing.

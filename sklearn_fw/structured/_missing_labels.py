@@ -48,7 +48,7 @@ def with_label(y, sample_weight, is_table):
 def is_incomplete(output):
     """Whether labels are missing in an output."""
     if isinstance(output, dict):
-        return any(map(is_incomplete, output.values()))
+        return any(part is np.ma.masked or is_incomplete(part) for part in output.values())
     if isinstance(output, list | tuple):
         return any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in output)
     return np.ma.is_masked(output)
@@ -57,7 +57,8 @@ def is_incomplete(output):
 def is_unlabelled(output):
     """Whether all labels are missing in an output."""
     if isinstance(output, dict):
-        return bool(output) and all(map(is_unlabelled, output.values()))
+        parts = output.values()
+        return bool(parts) and all(part is np.ma.masked or is_unlabelled(part) for part in parts)
     if isinstance(output, list | tuple) and is_incomplete(output):
         return all(map(is_unlabelled, output))
     return np.ma.is_masked(output) and not observed(np.ma.ravel(output)).size
@@ -65,9 +66,16 @@ def is_unlabelled(output):
 
 def _masked(output, missing_label):
     """An output with a mask where labels are missing, else as it is."""
-    if isinstance(output, list | tuple) and any(map(_is_array, output)):  # nodes of several kinds
-        parts = [_masked(part, missing_label) for part in output]
+    if isinstance(output, dict):
+        parts = {key: _masked_part(part, missing_label) for key, part in output.items()}
         return parts if is_incomplete(parts) else output
+    if isinstance(output, list | tuple) and any(map(_is_array, output)):
+        parts = [_masked(part, missing_label) for part in output]
+        if not is_incomplete(parts):
+            return output
+        # Labels of several kinds of nodes, or rows of a grid.
+        is_grid = len({np.shape(part) for part in parts}) == 1 and len(parts) > 1
+        return np.ma.stack(parts) if is_grid else parts
     if not isinstance(output, list | tuple | np.ndarray) and not hasattr(output, "__array__"):
         return output  # of a model of the user, which knows what is missing
     try:
@@ -86,8 +94,17 @@ def _masked(output, missing_label):
     return masked
 
 
+def _masked_part(part, missing_label):
+    """The label of a node, or the labels of a kind of nodes."""
+    if part is np.ma.masked:
+        return part
+    if isinstance(part, list | tuple | np.ndarray):
+        return _masked(part, missing_label)
+    return np.ma.masked if np.any(_is_missing(np.array([part]), missing_label)) else part
+
+
 def _is_array(part):
-    return isinstance(part, np.ndarray) and part.ndim > 0
+    return isinstance(part, list | tuple) or (isinstance(part, np.ndarray) and part.ndim > 0)
 
 
 def _is_missing(labels, missing_label):

@@ -33,6 +33,9 @@ class Truth(NamedTuple):
         Kind of each node; None when there is one kind.
     shapes : ndarray of shape (n_samples, 2) or None, default=None
         Numbers of rows and columns, where nodes are the entries of matrices, row by row.
+    weight : ndarray of shape (n_nodes,) or None, default=None
+        How much a mistake at each node counts, as its input says (the area of a region); None
+        where all count alike.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Truth(NamedTuple):
     classes: tuple
     kind: np.ndarray | None = None
     shapes: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
     @property
     def n_states(self):

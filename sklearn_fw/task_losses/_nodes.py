@@ -28,6 +28,7 @@ class _SumOverNodes(TaskLoss):
 
     def _weights(self, truth):
         """Weight of every node; None means ones."""
+        return truth.weight
 
     def node_costs(self, truth):
         normalize = check_flag(self.normalize, "normalize")
@@ -59,8 +60,10 @@ class HammingLoss(_SumOverNodes):
     normalize : bool, default=True
         Divide by the number of labels of a sample, or by their weight, so that the loss is between
         0 and 1. Then wrong labels of long sequences cost little.
-    class_weight : dict or None, default=None
+    class_weight : dict, "balanced_sample" or None, default=None
         Weight of a label by its true class; classes that are not named have the weight 1.
+        "balanced_sample": all classes that a sample has weigh the same there, and together as much
+        as its labels do without.
     node_weight : array-like of shape (n,) or None, default=None
         Weight of a label by its place in the sample, where samples have n labels at most: labels
         that matter more than others in a set of labels.
@@ -93,9 +96,10 @@ class HammingLoss(_SumOverNodes):
 
     def _weights(self, truth):
         if self.class_weight is None and self.node_weight is None:
-            return None
-        weights = np.ones(len(truth.states))
-        if self.class_weight is not None:
+            return truth.weight
+        weights = np.ones(len(truth.states)) if truth.weight is None else truth.weight.copy()
+        balanced = isinstance(self.class_weight, str) and self.class_weight == "balanced_sample"
+        if self.class_weight is not None and not balanced:
             by_class = check_class_weight(self.class_weight)
             kind = np.zeros(len(weights), np.int64) if truth.kind is None else truth.kind
             for k, labels in enumerate(truth.classes):
@@ -113,7 +117,7 @@ class HammingLoss(_SumOverNodes):
                 )
             first = np.repeat(truth.node_start[:-1], truth.lengths)
             weights *= by_node[np.arange(len(weights)) - first]
-        return weights
+        return _balanced(weights, truth) if balanced else weights
 
 
 class MatrixLoss(_SumOverNodes):
@@ -347,18 +351,35 @@ class OverlapLoss(TaskLoss):
         if len(truth.classes) > 1:
             raise ValueError("OverlapLoss needs nodes of one kind")
         positive = self._positive(truth.classes[0])
-        n_positive = truth.sums(positive[np.maximum(truth.states, -1)])
+        weight = 1.0 if truth.weight is None else truth.weight
+        n_positive = truth.sums(weight * positive[np.maximum(truth.states, -1)])
         table = np.not_equal.outer(positive[:-1], positive[:-1]).astype(np.float64)
-        return NodeCosts(truth.per_node(1.0 / np.maximum(n_positive, 1.0)), table, truth.states)
+        factor = weight * truth.per_node(1.0 / np.where(n_positive > 0.0, n_positive, 1.0))
+        return NodeCosts(factor, table, truth.states)
 
     def largest(self, truth):
         return (truth.lengths > 0).astype(np.float64)
 
 
+def _balanced(weights, truth):
+    """Weights of nodes whose sums over the nodes of each class of a sample are equal."""
+    n_classes = truth.n_states + 1  # the last is of unknown labels
+    if truth.kind is not None:
+        raise ValueError("class_weight='balanced_sample' needs nodes of one kind")
+    sample = np.repeat(np.arange(len(truth.lengths)), truth.lengths)
+    cell = sample * n_classes + truth.states % n_classes
+    sums = np.bincount(cell, weights, len(truth.lengths) * n_classes)
+    present = np.count_nonzero(sums.reshape(-1, n_classes), axis=1)
+    share = truth.sums(weights) / np.maximum(present, 1)
+    return weights * share[sample] / np.where(sums > 0.0, sums, 1.0)[cell]
+
+
 def check_class_weight(class_weight):
     """The weights of a dict from classes to numbers that are not negative."""
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be a dict or None, got {class_weight!r}")
+        raise ValueError(
+            f"class_weight must be a dict, 'balanced_sample' or None, got {class_weight!r}"
+        )
     return {
         label: check_moderate(weight, f"class_weight[{label!r}]")
         for label, weight in class_weight.items()

@@ -1,5 +1,6 @@
 """Hidden states: the objective against lists of all labellings, its descent, starts, answers."""
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,6 +17,8 @@ from sklearn_fw.inference import TreeMaxProduct
 from sklearn_fw.structured import (
     ChainModel,
     EnumeratedModel,
+    GraphCutModel,
+    GridModel,
     LatentStructuredSVM,
     MulticlassModel,
     MultilabelModel,
@@ -340,3 +343,77 @@ def test_what_needs_a_convex_objective():
         regularization_path(svm, X, y)
     with pytest.raises(TypeError, match="its objective is not convex"):
         StructuredSVMCV(svm).fit(X, y)
+
+
+# ---- graphs and grids ----------------------------------------------------------------------------
+
+
+def test_grids_with_hidden_states_and_missing_labels():
+    rng = np.random.default_rng(0)
+    y = [np.kron(rng.integers(0, 2, (2, 2)), np.ones((2, 2), int)) for _ in range(12)]
+    X = [(t + 0.6 * rng.normal(size=(4, 4)))[..., None] for t in y]
+    some = [np.ma.array(t, mask=rng.random((4, 4)) < 0.5) for t in y]
+    svm = LatentStructuredSVM(n_states_per_label=1, random_state=0).fit(X, some)
+    assert type(svm.model_.base).__name__ == "GridModel"
+    assert np.all(np.diff(svm.history_["objective"]) <= 1e-12)
+    assert svm.score(X, y) > 0.85
+    assert svm.predict_states(X)[0].shape == (4, 4)
+    said = LatentStructuredSVM(n_states_per_label=1, missing_label=-1, random_state=0)
+    np.testing.assert_array_equal(said.fit(X, [t.filled(-1) for t in some]).coef_, svm.coef_)
+    with pytest.raises(ValueError, match=r"nodes without a label \(masked\): Latent"):
+        StructuredSVM().fit(X, some)
+    model = GridModel(class_weight="balanced")
+    svm = LatentStructuredSVM(model, n_states_per_label=2, C=1.0, random_state=0).fit(X, y)
+    assert svm.score(X, y) > 0.85
+    assert svm.feature_weights()["nodes"][0].shape == (1, 4)
+    assert svm.predict_marginals(X)[0].shape == (4, 4, 2)
+
+
+def test_a_graph_cut_learns_from_some_labels():
+    rng = np.random.default_rng(0)
+    ring = np.stack([np.arange(8), (np.arange(8) + 1) % 8], axis=1)
+    y = [np.roll([0, 0, 0, 0, 1, 1, 1, 1], k) for k in range(8)]
+    X = [((t + 0.6 * rng.normal(size=8))[:, None], ring) for t in y]
+    some = [np.ma.array(t, mask=rng.random(8) < 0.5) for t in y]
+    svm = LatentStructuredSVM(GraphCutModel(), n_states_per_label=1, random_state=0).fit(X, some)
+    assert type(svm.oracle_).__name__ == "GraphCut"
+    assert svm.score(X, y) > 0.8
+    assert np.all(svm.feature_weights()["edges"] >= 0)
+    with pytest.raises(ValueError, match="GraphCutModel has bounds on the weights of its labels"):
+        LatentStructuredSVM(GraphCutModel()).fit(X, y)
+
+
+@pytest.mark.parametrize("form", ["list", "dict"])
+def test_hidden_nodes_of_graphs(form):
+    X, y = stars()
+    pairs = np.stack([np.arange(5), np.full(5, 5)], axis=1)
+    hidden = [None]
+    X = [([x, np.ones((1, 1))], pairs) for x in X]
+    y = [[own.tolist(), hidden] for own in y]
+    if form == "dict":
+        ends = np.stack([np.arange(5), np.zeros(5, int)], axis=1)
+        X = [({"leaf": a, "hub": b}, {("leaf", "hub"): ends}) for (a, b), _ in X]
+        y = [{"leaf": own, "hub": hidden} for own, _ in y]
+    svm = LatentStructuredSVM(n_states_per_label=[1, 3], C=1.0, random_state=0).fit(X, y)
+    assert [len(own) for own in svm.state_labels_] == [2, 3]
+    assert svm.score(X, y) > 0.85
+    predicted, states = svm.predict(X)[0], svm.predict_states(X)[0]
+    keys = ("leaf", "hub") if form == "dict" else (0, 1)
+    assert [np.shape(predicted[key]) for key in keys] == [(5,), (1,)]
+    assert [np.shape(states[key]) for key in keys] == [(5,), (1,)]
+
+
+def test_networkx_graphs_with_nodes_without_labels():
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(12):
+        graph = nx.cycle_graph(6)
+        up = int(rng.integers(2))
+        for node in graph:
+            graph.nodes[node]["features"] = up + 0.5 * rng.normal()
+        X.append(graph)
+        y.append({node: None if node % 2 else "no yes".split()[up] for node in graph})
+    svm = LatentStructuredSVM(n_states_per_label=1, random_state=0).fit(X, y)
+    assert svm.score(X, y) > 0.85
+    assert set(svm.predict(X)[0].values()) <= {"no", "yes"}
+    assert sorted(svm.predict_states(X)[0]) == list(range(6))

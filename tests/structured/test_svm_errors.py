@@ -333,9 +333,15 @@ def test_labels_of_sequences_beside_a_table():
         StructuredSVM().fit(np.eye(2), [["a", "b"], ["b", "a"]])
 
 
-def test_no_model_for_grids():
+def test_matrices_that_are_no_grids_of_labels():
     X, y = [np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2
-    with pytest.raises(NotImplementedError, match=r"write model='matching'; label grids have no"):
+    with pytest.raises(ValueError, match=r"write model='matching'; if they are labels of the cell"):
+        StructuredSVM().fit(X, y)
+
+
+def test_grids_that_may_be_matchings():
+    X, y = [np.ones((2, 2, 3))] * 2, [np.eye(2)] * 2
+    with pytest.raises(ValueError, match=r"write model='matching'; .*, write model='grid'"):
         StructuredSVM().fit(X, y)
 
 

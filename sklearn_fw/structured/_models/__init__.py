@@ -3,6 +3,9 @@
 from ._base import StructuredModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
+from ._graph import GraphModel
+from ._graph_cut import GraphCutModel
+from ._grid import GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
@@ -12,6 +15,9 @@ from ._scored import ScoredModel
 __all__ = [
     "ChainModel",
     "EnumeratedModel",
+    "GraphCutModel",
+    "GraphModel",
+    "GridModel",
     "MatchingModel",
     "MulticlassModel",
     "MultilabelModel",

@@ -5,6 +5,8 @@ import numpy as np
 from ..._validation import check_integer, check_list
 from ...inference import Viterbi
 from ._pairwise import PairwiseModel
+from ._part_samples import difficulty
+from ._parts import PartModel
 from ._ragged import Stacked
 
 __all__ = ["HiddenStates", "labelled"]
@@ -86,10 +88,9 @@ class HiddenStates(PairwiseModel):
         if self.is_plain or isinstance(own, Viterbi):
             self._natural = own
             return
-        graph = self._graph_of(rows)
-        i = int(np.argmax(graph.n_edges))
-        edges = graph.edges[graph.start[i] : graph.stop[i]]
-        self._set_oracle(rows.node_start[i + 1] - rows.node_start[i], edges)
+        graph, lengths = self._graph_of(rows), np.diff(rows.node_start)
+        graphs = [graph.edges[a:b] for a, b in zip(graph.start, graph.stop)]
+        self._set_oracle(*max(zip(lengths.tolist(), graphs), key=difficulty))
 
     @property
     def _loss_is_a_sum(self):
@@ -97,15 +98,13 @@ class HiddenStates(PairwiseModel):
 
     def bounds(self):
         """Those of the model, whose weights must be those of its labels then."""
-        own = getattr(self.base, "bounds", None)
-        if own is None:
-            return None, None
-        if not self.is_plain:
+        own = getattr(self.base, "bounds", lambda: (None, None))()
+        if not self.is_plain and any(side is not None for side in own):
             raise ValueError(
                 f"{type(self.base).__name__} has bounds on the weights of its labels, which hidden "
                 f"states have not: set n_states_per_label=1"
             )
-        return own()
+        return own
 
     # ---- what is that of the model of labels -----------------------------------------------------
 
@@ -115,18 +114,18 @@ class HiddenStates(PairwiseModel):
     def _graph(self, n_nodes):
         return self.base._graph(n_nodes)
 
-    def _kinds_of(self, X):
-        return self.base._kinds_of(X)
+    def _about_nodes(self, X):
+        return self.base._about_nodes(X)
 
     def _node_start_of(self, y):
         return self.base._node_start_of(y)
 
-    def _arrange(self, marginals, node_start):
-        return self.base._arrange(marginals, node_start)
+    def _arrange(self, marginals, node_start, X):
+        return self.base._arrange(marginals, node_start, X)
 
     def unpack(self, w):
         """The weights by name, see the model; what has columns for labels has them for states."""
-        return self._inside().unpack(w)
+        return (self.base if self.is_plain else self._inside()).unpack(w)
 
     def _inside(self):
         """The model of labels with the sizes of this one."""
@@ -136,6 +135,9 @@ class HiddenStates(PairwiseModel):
         inside.n_states_, inside.n_columns_ = self.n_states_, self.n_columns_
         if hasattr(inside, "states_"):
             inside.states_ = self._totals.tolist()
+        if hasattr(inside, "_classes"):
+            labels = self.state_labels()
+            inside._classes = labels if isinstance(labels, list) else [labels]
         return inside
 
     # ---- states and labels -----------------------------------------------------------------------
@@ -179,7 +181,7 @@ class HiddenStates(PairwiseModel):
 
     def _targets(self, y, rows, n_own):
         codes, states = np.ascontiguousarray(y.compact().values.T, dtype=np.int32)
-        costs = self.base._costs(codes, rows.node_start, rows.kind)
+        costs = self.base._costs(codes, rows.node_start, rows.kind, rows.weight)
         if costs.whole and not (self.is_plain and np.all(codes >= 0)):
             raise ValueError(
                 "hidden states and missing labels need a task_loss that is a sum over nodes, such "
@@ -194,7 +196,7 @@ class HiddenStates(PairwiseModel):
         return self._codes(y, node_start, allow_unseen)
 
     def _decode(self, states, node_start, X=None):
-        kind = None if len(self._totals) == 1 else self._kinds_of(X)
+        kind = None if len(self._totals) == 1 else self._about_nodes(X)[0]
         return self.base._decode(self._labels(states, kind), node_start, X)
 
     def _losses(self, y_true, y, training=False, X=None):
@@ -203,8 +205,8 @@ class HiddenStates(PairwiseModel):
         from ...task_losses._costs import costs_of
 
         base, node_start = self.base, self._node_start_of(y)
-        kind = self._kinds_of(X)
-        truth = base._truth_of(self._codes(y_true, node_start), node_start, kind)
+        nodes = self._about_nodes(X)
+        truth = base._truth_of(self._codes(y_true, node_start), node_start, *nodes)
         states = base._encode(y, node_start)
         return costs_of(base._judging_loss, truth).losses(truth, states)
 
@@ -217,8 +219,13 @@ class HiddenStates(PairwiseModel):
             raise TypeError("marginals of labels with hidden states need nodes of one kind")
         return np.add.reduceat(states, self.first_[0, :-1], axis=1)
 
-    def in_container(self, states, node_start):
+    def in_container(self, states, node_start, X):
         """States of all nodes, in a container like that of the labels."""
+        if isinstance(self.base, PartModel):  # which puts numbers of nodes where labels would be
+            outputs = self.base._arrange(states[:, None], node_start, X)
+            for i, output in enumerate(outputs):
+                outputs[i] = _without_last_axis(output)
+            return outputs
         outputs = self.base._decode(np.zeros(len(states), np.int32), node_start)
         if outputs.dtype != object:
             return states.reshape(outputs.shape)
@@ -235,6 +242,14 @@ class HiddenStates(PairwiseModel):
 def labelled(model):
     """The model whose outputs are seen."""
     return model.base if isinstance(model, HiddenStates) else model
+
+
+def _without_last_axis(output):
+    if isinstance(output, dict):
+        return {key: _without_last_axis(part) for key, part in output.items()}
+    if isinstance(output, list):
+        return [_without_last_axis(part) for part in output]
+    return output[..., 0]
 
 
 def _counts(given, n_labels):

@@ -87,20 +87,27 @@ class PairwiseModel(StructuredModel):
         """Whether the loss of the training is a sum over nodes."""
         return self._training_loss.decomposes
 
-    def _kinds_of(self, X):
-        """Kind of every node of some inputs; None where there is one."""
+    def _about_nodes(self, X):
+        """Kind and weight of every node of some inputs; None where all are alike."""
+        return None, None
 
-    def _truth_of(self, states, node_start, kind=None):
+    def _kinds_in(self, y):
+        """Kind of every node of an output; None where there is one, or outputs do not say it."""
+
+    def _truth_of(self, states, node_start, kind=None, weight=None):
         """What losses see of true outputs."""
-        return Truth(states, node_start, (self._state_labels,))
+        return Truth(states, node_start, (self._state_labels,), weight=weight)
 
-    def _costs(self, states, node_start, kind=None):
+    def _costs(self, states, node_start, kind=None, weight=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
-        costs = costs_of(self._training_loss, self._truth_of(states, node_start, kind))
+        costs = costs_of(self._training_loss, self._truth_of(states, node_start, kind, weight))
         if self.class_weight is None:
             return costs
-        weights = np.append(self.class_weight_, 1.0)  # the last is of unknown labels
-        return costs.weighted(weights[states])
+        return costs.weighted(self._class_weights_of(states, kind))
+
+    def _class_weights_of(self, states, kind):
+        """Class weights of nodes; the last is of unknown labels."""
+        return np.append(self.class_weight_, 1.0)[states]
 
     # ---- sizes ---------------------------------------------------------------------------------
 
@@ -213,7 +220,7 @@ class PairwiseModel(StructuredModel):
             raise ValueError(
                 f"y[{i}] has nodes without a label (masked): LatentStructuredSVM trains with them"
             )
-        return states, self._costs(states, rows.node_start, rows.kind)
+        return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
 
     def _node_scores(self, rows, w):
         """Scores of all nodes, (n_nodes, n_states)."""
@@ -276,7 +283,7 @@ class PairwiseModel(StructuredModel):
     def _predict_marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
         parts = self._part_scores(X, w, temperature)
-        return self._arrange(self._marginals_of(parts, oracle), parts.node_start)
+        return self._arrange(self._marginals_of(parts, oracle), parts.node_start, X)
 
     def _marginals_of(self, parts, oracle):
         """Marginals of all nodes; ``oracle`` None means the compiled trees."""
@@ -284,7 +291,7 @@ class PairwiseModel(StructuredModel):
             oracle = TreeMaxProduct()
         return parts.marginals(oracle)
 
-    def _arrange(self, marginals, node_start):
+    def _arrange(self, marginals, node_start, X):
         """Rows of nodes in a container like that of the outputs."""
         outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
         if outputs.dtype != object:
@@ -303,17 +310,21 @@ class PairwiseModel(StructuredModel):
             found, states = next(best) if length else (np.zeros(1), np.empty((1, 0), np.int32))
             starts = np.arange(len(states) + 1) * length
             same = None if sp.issparse(X) else [X[i]] * len(states)
-            outputs.append(np.array(list(self._decode(states.ravel(), starts, same))))
+            outputs.append(self._listed(self._decode(states.ravel(), starts, same)))
             values.append(found)
         return outputs, values
+
+    def _listed(self, outputs):
+        """Outputs of one sample as an array."""
+        return np.array(list(outputs))
 
     def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
-        true, kind = self._encode(y_true, node_start, allow_unseen=True), self._kinds_of(X)
-        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, kind)
+        true, nodes = self._encode(y_true, node_start, allow_unseen=True), self._about_nodes(X)
+        states, truth = self._encode(y, node_start), self._truth_of(true, node_start, *nodes)
         if training:
-            return self._costs(true, node_start, kind).losses(truth, states)
+            return self._costs(true, node_start, *nodes).losses(truth, states)
         if self._judging_loss._has_value:
             if np.any(true == MISSING):
                 y_true, y = _known_pairs(y_true, y)
@@ -385,7 +396,7 @@ class PairwiseModel(StructuredModel):
         states = self._truth(y_true, node_start)
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
-        costs = self._costs(states, node_start)
+        costs = self._costs(states, node_start, self._kinds_in(y_true))
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
@@ -413,7 +424,7 @@ class PairwiseModel(StructuredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start, self._kinds_of([x]))
+        costs = self._costs(states, node_start, *self._about_nodes(_singleton(x)))
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)

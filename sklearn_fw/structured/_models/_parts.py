@@ -1,7 +1,6 @@
 """Models of a user's own parts: kinds of nodes and of edges, on a graph of each sample's own."""
 
 from abc import abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,31 +12,25 @@ from ...task_losses import Truth
 from ...task_losses._costs import MISSING
 from .._items import length_of
 from ._pairwise import PairwiseModel
+from ._part_samples import (
+    Sample,
+    difficulty,
+    first_widths,
+    graph_of,
+    joined,
+    kinds,
+    read_edges,
+    units,
+    weights,
+)
 from ._part_scores import Graph, oriented
 from ._ragged import stack_rows
 from ._rows import Rows
 
 __all__ = ["PartModel"]
 
-MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0}
-
-
-class Sample(NamedTuple):
-    """What `PartModel.parts` says of one input, checked."""
-
-    x: object  # the input
-    nodes: list  # one array of features for each kind
-    edges: list  # one (pairs, features or None) for each kind
-
-    @property
-    def n_nodes(self):
-        """Nodes of all kinds."""
-        return sum(rows.shape[0] for rows in self.nodes)
-
-    @property
-    def edge_features(self):
-        """Numbers of features of the kinds of edges."""
-        return [0 if z is None else z.shape[1] for _, z in self.edges]
+# Codes of `_kernels.structured.edge_mix`.
+MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0, "potts": 2.0}
 
 
 class PartModel(PairwiseModel):
@@ -80,8 +73,9 @@ class PartModel(PairwiseModel):
     Passes are compiled where all graphs are forests, or so small that their labellings can be
     listed; for other graphs ``oracle="auto"`` takes elimination where it is cheap, else an
     approximation with bounds. The class attribute ``edge_symmetry``, a name or one for each kind of
-    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric" or "free",
-    which they are otherwise. A constructor of your own calls that of this class, or has a
+    edge, makes tables "symmetric" (the two ends of an edge are alike), "antisymmetric", "potts"
+    (one number for all pairs of different states, 0 for equal ones) or "free", which they are
+    otherwise. A constructor of your own calls that of this class, or has a
     parameter ``task_loss``.
 
     ``coef_`` holds weights of nodes, of shape ``(n_features_in_, n_states_)``, and then tables, of
@@ -113,6 +107,7 @@ class PartModel(PairwiseModel):
 
     edge_symmetry = "free"
     _has_batches = False  # which know one table for each edge, and no cycles
+    _has_intercepts = False  # whether each kind of node has a constant feature besides its own
 
     def __init__(self, task_loss="auto"):
         self.task_loss = task_loss
@@ -136,6 +131,21 @@ class PartModel(PairwiseModel):
         edges : array of shape (n_edges, 2), tuple (pairs, features), list of these, or None
             Numbers of the nodes joined by each edge, and maybe features of edges, of shape
             (n_edges, n_edge_features); a list has one entry for each kind of edge.
+        """
+
+    def node_weights(self, x):
+        """How much a mistake at each node of an input counts, such as the area of a region.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+
+        Returns
+        -------
+        weights : array of shape (n_nodes,), or None
+            Not negative, in the order of `parts`; None, as here, where all count alike. Losses
+            that are sums over nodes multiply by them, in `fit` and in `score`.
         """
 
     def encode(self, y):
@@ -194,32 +204,42 @@ class PartModel(PairwiseModel):
             input.
         """
         self._set_losses()
+        self._look_at(X, y)
         samples = self._read_all(X)
         if length_of(X, "X") != length_of(y, "y"):
             raise ValueError(
                 f"X and y must have the same length, got {length_of(X, 'X')} and "
                 f"{length_of(y, 'y')}"
             )
-        first = samples[0]
-        self.node_features_ = [rows.shape[1] for rows in first.nodes]
-        self.edge_features_ = first.edge_features
+        self.node_features_ = first_widths([sample.node_features for sample in samples])
+        self.edge_features_ = first_widths([sample.edge_features for sample in samples])
         self._check_kinds(samples)
-        states = self._states_of(y, [sample.n_nodes for sample in samples])
-        found = np.zeros(len(first.nodes), np.int64)
-        np.maximum.at(found, _kinds(samples), states + 1)
-        self.states_ = [max(2, n) if n else 1 for n in found.tolist()]
+        self.states_ = self._find_states(samples, y)
         self.n_features_in_ = sum(self.node_features_)
         self.n_states_ = self.n_columns_ = max(self.states_)
-        self.n_markers_ = 0
+        self.n_markers_ = len(self.node_features_) if self._has_intercepts else 0
         self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
         self._mirrors = self._mirrors_of_tables()
-        largest = max(samples, key=lambda sample: sum(len(pairs) for pairs, _ in sample.edges))
-        self._set_oracle(largest.n_nodes, _joined(pairs for pairs, _ in largest.edges))
+        self._set_oracle(*max(map(graph_of, samples), key=difficulty))
         return self
+
+    def _look_at(self, X, y):
+        """What has to be known of a training set before one input can be read."""
+
+    def _find_states(self, samples, y):
+        """Number of states of each kind of node."""
+        states = self._states_of(y, [sample.n_nodes for sample in samples])
+        found = np.zeros(len(self.node_features_), np.int64)
+        np.maximum.at(found, kinds(samples), states + 1)
+        return [max(2, n) if n else 1 for n in found.tolist()]
+
+    def _names_of_symmetry(self):
+        """A name, or one for each kind of edge."""
+        return self.edge_symmetry
 
     def _mirrors_of_tables(self):
         """0, 1 or -1 for each table."""
-        n_kinds, names = len(self.edge_features_), self.edge_symmetry
+        n_kinds, names = len(self.edge_features_), self._names_of_symmetry()
         names = [names] * n_kinds if isinstance(names, str) else list(names)
         if len(names) != n_kinds:
             raise ValueError(f"edge_symmetry names {len(names)} kinds of edges of {n_kinds}")
@@ -232,15 +252,16 @@ class PartModel(PairwiseModel):
     def _state_labels(self):
         return np.arange(self.n_states_)
 
-    def _kinds_of(self, X):
-        if X is None or len(self.states_) == 1:
-            return None
-        return _kinds(self._read_all(X))
+    def _about_nodes(self, X):
+        if X is None:
+            return None, None
+        samples = self._read_all(X)
+        return None if len(self.states_) == 1 else kinds(samples), weights(samples)
 
-    def _truth_of(self, states, node_start, kind=None):
+    def _truth_of(self, states, node_start, kind=None, weight=None):
         if kind is None:
-            return Truth(states, node_start, (self._state_labels,))
-        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind)
+            return Truth(states, node_start, (self._state_labels,), weight=weight)
+        return Truth(states, node_start, tuple(map(np.arange, self.states_)), kind, weight=weight)
 
     def _n_own(self, rows):
         return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
@@ -260,7 +281,7 @@ class PartModel(PairwiseModel):
             array (n_edge_features, n_states, n_states) for each kind of edge.
         """
         rows, tables = self._views(w)
-        cuts = np.cumsum(self.node_features_)[:-1]
+        cuts = np.cumsum(self.node_features_)
         ends = np.cumsum([max(1, n) for n in self.edge_features_])[:-1]
         nodes = [part[:, :n] for part, n in zip(np.split(rows, cuts), self.states_)]
         return {"nodes": nodes, "edges": np.split(tables, ends) if len(tables) else []}
@@ -276,6 +297,7 @@ class PartModel(PairwiseModel):
     def _stacked(self, X, y):
         if type(self).initialize is not PartModel.initialize:  # which may look at raw inputs
             return X, y
+        self._look_at(X, y)
         return self._read_all(X), y
 
     def _read(self, x, name):
@@ -289,18 +311,34 @@ class PartModel(PairwiseModel):
         nodes, edges = answer
         nodes = nodes if isinstance(nodes, list) else [nodes]
         nodes = [rows if sp.issparse(rows) else as_array(rows, name) for rows in nodes]
-        if not nodes or any(rows.ndim != 2 for rows in nodes):
+        if not nodes or any(rows.ndim != 2 and rows.size for rows in nodes):
             raise ValueError(f"nodes of {name} must have shape (n_nodes, n_features)")
         n_nodes = sum(rows.shape[0] for rows in nodes)
         if not n_nodes:
             raise ValueError(f"{name} must have one node at least")
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
-        return Sample(x, nodes, [_read_edges(kind, n_nodes, f"edges of {name}") for kind in edges])
+        edges = [read_edges(kind, n_nodes, f"edges of {name}") for kind in edges]
+        return Sample(x, nodes, edges, self._read_weights(x, n_nodes))
+
+    def _read_weights(self, x, n_nodes):
+        weights = self.node_weights(x)
+        if weights is None:
+            return None
+        weights = check_array_of_numbers(weights, "weights of nodes")
+        if weights.shape != (n_nodes,) or np.any(weights < 0.0):
+            raise ValueError(
+                f"weights of nodes must be {n_nodes} numbers that are not negative, one for each "
+                f"node, got shape {weights.shape}"
+            )
+        check_magnitude(weights, "weights of nodes")
+        return weights
 
     def _check_kinds(self, samples):
         for i, sample in enumerate(samples):
             n_kinds, widths = len(sample.nodes), sample.edge_features
-            if n_kinds != len(self.node_features_) or widths != self.edge_features_:
+            n_expected = len(self.node_features_), len(self.edge_features_)
+            alike = all(n in (None, width) for n, width in zip(widths, self.edge_features_))
+            if (n_kinds, len(widths)) != n_expected or not alike:
                 raise ValueError(
                     f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and "
                     f"edges with {widths} features, but {len(self.node_features_)} and "
@@ -310,20 +348,24 @@ class PartModel(PairwiseModel):
     def _stack(self, X):
         samples = self._read_all(X)
         self._check_kinds(samples)
-        kinds = [
+        stacked = [
             stack_rows([sample.nodes[k] for sample in samples], n_features)[0]
             for k, n_features in enumerate(self.node_features_)
         ]
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
-        if len(kinds) == 1:
-            return Rows(kinds[0], node_start, node_start, (), graph)
+        weight = weights(samples)
+        if len(stacked) == 1:
+            markers = (np.arange(node_start[-1]),) if self._has_intercepts else ()
+            return Rows(stacked[0], node_start, node_start, markers, graph, None, weight)
         # Rows of one kind after those of another, put into the order of samples.
-        kind = _kinds(samples)
+        kind = kinds(samples)
         place = np.empty(len(kind), np.int64)
         place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
-        matrix = sp.csr_array(sp.block_diag(kinds, format="csr")[place])
-        return Rows(matrix, node_start, node_start, (), graph, kind)
+        matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
+        markers = tuple(np.flatnonzero(kind == k) for k in range(len(stacked)))
+        markers = markers if self._has_intercepts else ()
+        return Rows(matrix, node_start, node_start, markers, graph, kind, weight)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
@@ -332,7 +374,7 @@ class PartModel(PairwiseModel):
         for sample, n_nodes in zip(samples, lengths):
             pairs = [own for own, _ in sample.edges]
             kind = np.repeat(np.arange(len(pairs)), np.array([len(own) for own in pairs], np.int64))
-            own, source, flipped = oriented(_joined(pairs), n_nodes)
+            own, source, flipped = oriented(joined(pairs), n_nodes)
             edges.append(own)
             table.append(offsets[kind[source]])
             turned.append(flipped)
@@ -344,7 +386,7 @@ class PartModel(PairwiseModel):
         if weights or np.any(turned) or np.any(self._mirrors):
             from ..._kernels.structured.edge_mix import EdgeMix
 
-            rows = sp.vstack(weights, format="csr") if weights else _units(table, self.n_tables_)
+            rows = sp.vstack(weights, format="csr") if weights else units(table, self.n_tables_)
             mix = EdgeMix(
                 rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
                 self._mirrors,
@@ -354,7 +396,14 @@ class PartModel(PairwiseModel):
     def _edge_weights(self, sample, offsets):
         """(n_edges, n_tables) CSR of a sample."""
         blocks = [
-            sp.csr_array(np.ones((len(pairs), 1)) if z is None else z) for pairs, z in sample.edges
+            sp.csr_array(
+                (0, max(1, width))
+                if not len(pairs)
+                else np.ones((len(pairs), 1))
+                if z is None
+                else z
+            )
+            for (pairs, z), width in zip(sample.edges, self.edge_features_)
         ]
         return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
 
@@ -408,54 +457,9 @@ class PartModel(PairwiseModel):
             out[i] = own
         return out
 
-    def _arrange(self, marginals, node_start):
+    def _arrange(self, marginals, node_start, X):
         return self._decode(marginals, node_start)
 
 
 def _unmasked(states):
     return states.filled(0) if isinstance(states, np.ma.MaskedArray) else states
-
-
-def _kinds(samples):
-    """Kind of every node of some samples."""
-    counts = [[rows.shape[0] for rows in sample.nodes] for sample in samples]
-    return np.repeat(np.tile(np.arange(len(counts[0])), len(counts)), np.ravel(counts))
-
-
-def _joined(arrays):
-    return np.concatenate([np.empty((0, 2), np.int64), *arrays])
-
-
-def _units(table, n_tables):
-    """CSR with a one for the table of each edge."""
-    shape = len(table), n_tables
-    return sp.csr_array((np.ones(len(table)), table, np.arange(len(table) + 1)), shape=shape)
-
-
-def _read_edges(kind, n_nodes, name):
-    """Pairs of nodes, and their features or None."""
-    pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
-    pairs = as_array(pairs, name)
-    if pairs.size == 0:
-        pairs = np.empty((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be integers of shape (n_edges, 2), got dtype {pairs.dtype} and shape "
-            f"{pairs.shape}"
-        )
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
-        raise ValueError(
-            f"{name} must name nodes 0 to {n_nodes - 1}, got {pairs.min()} to {pairs.max()}"
-        )
-    if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise ValueError(f"{name} must join two different nodes")
-    if features is not None:
-        features = check_array_of_numbers(features, f"features of {name}")
-        features = features[:, None] if features.ndim == 1 else features
-        if features.ndim != 2 or len(features) != len(pairs):
-            raise ValueError(
-                f"features of {name} must have shape ({len(pairs)}, n_edge_features), got "
-                f"{features.shape}"
-            )
-        check_magnitude(features, f"features of {name}")
-    return pairs.astype(np.int64), features

@@ -197,6 +197,17 @@ def as_labels(y):
     return y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
 
 
+def labels_in(values):
+    """An array of a list of labels, among which `numpy.ma.masked` stands for missing ones."""
+    mask = np.array([value is np.ma.masked for value in values], dtype=bool)
+    if not np.any(mask):
+        return np.asarray(values)
+    known = np.array([value for value in values if value is not np.ma.masked])
+    labels = np.ma.masked_all(len(values), known.dtype)
+    labels[~mask] = known
+    return labels
+
+
 def observed(flat):
     """The labels that are not missing."""
     return flat.compressed() if isinstance(flat, np.ma.MaskedArray) else flat

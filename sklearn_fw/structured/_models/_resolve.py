@@ -7,6 +7,9 @@ from sklearn.base import clone
 from ..._packed import Packed
 from ._base import missing_methods
 from ._chain import ChainModel
+from ._graph import GraphModel
+from ._graph_items import is_graph
+from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
@@ -14,6 +17,8 @@ from ._ragged import NEEDS_NUMBERS
 
 MODELS = {
     "chain": ChainModel,
+    "graph": GraphModel,
+    "grid": GridModel,
     "matching": MatchingModel,
     "multiclass": MulticlassModel,
     "multilabel": MultilabelModel,
@@ -56,6 +61,8 @@ def _model_for(X, y):
     """The model that the form of the data calls for."""
     if y is None:
         raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
+    if _are_graphs(X):
+        return GraphModel()
     if not _is_structured(X, y):
         _refuse_words(X, y)
         try:
@@ -68,12 +75,51 @@ def _model_for(X, y):
         if labels.ndim == 2 and labels.shape[1] > 1:
             return MultilabelModel()
         return MulticlassModel()
-    if _n_dims(next(iter(y), None)) == 2:
-        raise NotImplementedError(
-            "y holds matrices or lists of pairs: if they say which rows belong to which columns, "
-            "write model='matching'; label grids have no model in this version, pass a model object"
-        )
+    if _n_dims(next(iter(y), None)) in NEIGHBORHOODS:
+        _refuse_matchings(X, y)
+        return GridModel()
     return ChainModel()
+
+
+def _are_graphs(X):
+    """Whether the first sample is a tuple of features and edges, or a graph of networkx."""
+    if not isinstance(X, list | tuple | np.ndarray) or (isinstance(X, np.ndarray) and X.ndim != 1):
+        return False
+    first = next(iter(X), None)
+    if is_graph(first):
+        return True
+    if not isinstance(first, tuple) or len(first) not in (2, 3):
+        return False
+    nodes, edges = first[:2]
+    several = isinstance(nodes, dict) or isinstance(edges, dict)
+    return several or sp.issparse(nodes) or _n_dims(nodes) >= 2
+
+
+def _refuse_matchings(X, y):
+    """Say what grids of labels need, and what matchings need, where it is not clear which y has."""
+    asked = (
+        "if they say which rows belong to which columns, write model='matching'; if they are "
+        "labels of the cells of grids"
+    )
+    for i, (x, labels) in enumerate(zip(X, y)):
+        shape = np.shape(labels) if _n_dims(labels) in NEIGHBORHOODS else None
+        if shape is None or np.shape(x)[: len(shape)] != shape:
+            raise ValueError(
+                f"y[{i}] is a matrix or a list of pairs that has not the shape of the grid X[{i}]: "
+                f"{asked}, X needs an array of shape (n_rows, n_columns, n_features) for each"
+            )
+    if all(map(_may_be_matching, y)):
+        raise ValueError(
+            f"y holds matrices with at most one 1 in each row and column: {asked}, write "
+            f"model='grid'"
+        )
+
+
+def _may_be_matching(labels):
+    labels = np.asarray(labels)
+    if labels.ndim != 2 or labels.dtype.kind not in "fiub" or not np.isin(labels, (0, 1)).all():
+        return False
+    return labels.sum(axis=0).max() <= 1 and labels.sum(axis=1).max() <= 1
 
 
 def _is_structured(X, y):

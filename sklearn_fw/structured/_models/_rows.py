@@ -19,6 +19,7 @@ class Rows(NamedTuple):
     markers: tuple = ()  # for every extra attribute, the rows where it is one
     graph: object = None  # `Graph`, where samples have graphs of their own
     kind: object = None  # (n_nodes,) kind of a node, where there are several
+    weight: object = None  # (n_nodes,) how much a mistake there counts, where inputs say it
 
 
 def writable(field):

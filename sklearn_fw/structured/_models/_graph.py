@@ -1,0 +1,291 @@
+"""Graphs with features of nodes and of edges."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._validation import check_array_of_numbers, check_choice
+from ._graph_items import (
+    Numbered,
+    edges_of_kinds,
+    is_graph,
+    is_kinds,
+    nodes_in_order,
+    read_networkx,
+)
+from ._labelled import LabelledParts
+from ._parts import MIRRORS, Sample
+from ._ragged import as_labels, labels_in
+
+__all__ = ["GraphModel"]
+
+
+class GraphModel(LabelledParts):
+    """Labels of the nodes of a graph, whose edges say what goes together.
+
+    Each sample has a graph of its own. The score of the labels y is linear in the weights::
+
+        sum_t <W[kind of t][:, y_t], x_t> + intercept[kind of t][y_t]
+        + sum_e sum_f z_ef T[kind of e, f][y_a, y_b]
+
+    with the features x_t of node t, and z_e of edge e from node a to node b, among them a constant
+    one. Choose it for molecules, scenes, documents and networks; for images there is `GridModel`.
+
+    Parameters
+    ----------
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
+            (n_classes, n_classes) or TaskLoss, default="auto"
+        Share of the nodes with a wrong label, their number, one if any is wrong, the sum of what a
+        matrix says (rows: truth, in the order of ``classes_``), or another loss that is a sum over
+        nodes. "auto" trains by the number and judges by the share.
+    edge_symmetry : {"auto", "symmetric", "antisymmetric", "free"}, list or dict of these, \
+            default="auto"
+        Whether the tables of an edge are the same from both of its ends, change their sign, or are
+        free; one name, or one for each kind of edge. "auto" is "symmetric" for undirected graphs
+        of networkx, "free" for everything else.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the cost of a node by its true label in training; not with "zero_one".
+    fit_intercept : bool, default=True
+        Append a constant feature (regularised) to nodes, and to edges that have features.
+    node_attributes : str or list of str, default="features"
+        Names of the attributes of the nodes of a networkx graph, numbers or arrays, which are its
+        features.
+    edge_attributes : "auto", str, list of str or None, default="auto"
+        The same of edges; None for edges without. "auto" takes "features" where the edges have it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or list of these
+        Labels, sorted; of each kind of node where there are several.
+    class_weight_ : ndarray of shape (n_classes,), or list of these
+        Resolved class weights.
+    n_features_in_ : int
+        Number of node features, of all kinds together.
+    n_states_ : int
+        Largest number of labels of a kind of node.
+    states_ : list of int
+        Number of labels of each kind of node.
+    node_features_, edge_features_ : list of int
+        Numbers of features of each kind of node, and of edge with the constant; 0 for edges
+        without.
+    edge_symmetry_ : str or list of str
+        What "auto" stands for.
+    task_loss_ : str, array-like or TaskLoss
+        The loss of the training.
+
+    See Also
+    --------
+    GridModel : Images and volumes.
+    ChainModel : Sequences, with less work per sample.
+    PartModel : Base class of models with other parts.
+
+    Notes
+    -----
+    An input is a tuple ``(features, edges)``, ``(features, edges, edge_features)`` or ``(features,
+    edges, edge_features, node_weights)`` of arrays of shapes (n_nodes, n_features), which may be
+    CSR, (n_edges, 2) with numbers of nodes, (n_edges, n_edge_features) or None, and (n_nodes,), how
+    much a mistake at each node counts; or a networkx graph. An output is an array with the label of
+    each node, in the order of the rows or of ``graph.nodes``, or a dict from nodes to labels.
+
+    *Kinds.* Nodes of several kinds, with features and labels of their own, are a list with an array
+    for each kind, or a dict; outputs are a list or dict of the labels then. Edges of several kinds,
+    with tables of their own, are a list or a dict of arrays, and so are their features, None for
+    kinds without. Nodes are numbered through, one kind after the other; under a key ``(a, b)`` or
+    ``(a, name, b)`` of a dict, with names of kinds of nodes, each end is numbered within its kind.
+
+    *Shapes of graphs.* Nodes without edges, graphs of one node or of several components, and graphs
+    without edges are fine. Edges that are given twice count twice. An edge from a node to itself is
+    refused. Forests and graphs of a dozen nodes are trained by compiled passes with exact answers,
+    other graphs by elimination where it is cheap, else by approximations with bounds.
+
+    References
+    ----------
+    .. [1] B. Taskar, C. Guestrin, D. Koller, "Max-margin Markov networks", NIPS 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> ring = np.array([(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> X = [(np.array([[0.9], [0.2], [1.1], [0.8]]), ring), (np.array([[-1.0], [0.1]]), [(0, 1)])]
+    >>> y = [["on", "on", "on", "on"], ["off", "off"]]
+    >>> svm = StructuredSVM(C=1.0).fit(X, y)
+    >>> svm.model_
+    GraphModel()
+    >>> svm.predict([(np.array([[1.0], [-0.1], [1.0]]), [(0, 1), (1, 2)])])[0]
+    array(['on', 'on', 'on'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        task_loss="auto",
+        *,
+        edge_symmetry="auto",
+        class_weight=None,
+        fit_intercept=True,
+        node_attributes="features",
+        edge_attributes="auto",
+    ):
+        self.task_loss = task_loss
+        self.edge_symmetry = edge_symmetry
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.node_attributes = node_attributes
+        self.edge_attributes = edge_attributes
+
+    # ---- what a training set looks like ----------------------------------------------------------
+
+    def _look_at(self, X, y):
+        first = next(iter(X), None)
+        if first is None or isinstance(first, Sample):
+            return
+        self._keyed = is_graph(first) and isinstance(next(iter(y), None), dict)
+        self._edge_names, self._node_kinds, self._edge_kinds = None, None, None
+        self._is_undirected = False
+        if is_graph(first):
+            self._edge_names = self._found_edge_attributes(X)
+            self._is_undirected = not first.is_directed()
+            return
+        if isinstance(first, tuple) and len(first) in (2, 3, 4):
+            if isinstance(first[0], dict):
+                self._node_kinds = list(first[0])
+            if isinstance(first[1], dict):
+                kinds = [list(x[1]) for x in X if isinstance(x, tuple) and isinstance(x[1], dict)]
+                self._edge_kinds = list(dict.fromkeys(name for own in kinds for name in own))
+
+    def _found_edge_attributes(self, X):
+        """Names of the attributes that edges of networkx graphs are read for."""
+        names = self.edge_attributes
+        if isinstance(names, str) and names == "auto":
+            data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
+            return ["features"] if "features" in next(data, {}) else []
+        return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+    def _names_of_symmetry(self):
+        names, n_kinds = self.edge_symmetry, len(self.edge_features_)
+        if isinstance(names, dict):
+            unknown = set(names) ^ set(self._edge_kinds or [])
+            if unknown:
+                raise ValueError(
+                    f"edge_symmetry must name the kinds of edges {self._edge_kinds}, got "
+                    f"{list(names)}"
+                )
+            names = [names[kind] for kind in self._edge_kinds]
+        of_kinds = [names] * n_kinds if isinstance(names, str) else list(names)
+        for name in of_kinds:
+            check_choice(name, "edge_symmetry", {"auto", *MIRRORS})
+        natural = "symmetric" if self._is_undirected else "free"
+        of_kinds = [natural if name == "auto" else name for name in of_kinds]
+        self.edge_symmetry_ = of_kinds[0] if isinstance(names, str) and of_kinds else of_kinds
+        return of_kinds
+
+    # ---- inputs ----------------------------------------------------------------------------------
+
+    def parts(self, x):
+        """Nodes and edges of an input, see `PartModel`.
+
+        Parameters
+        ----------
+        x : tuple or networkx graph
+            Input.
+
+        Returns
+        -------
+        nodes : list of array or CSR of shape (n_nodes, n_features)
+            Features of each kind of node.
+        edges : list of tuple (pairs, features)
+            Nodes joined by each kind of edge, and features with a constant, or None.
+        """
+        if is_graph(x):
+            nodes, pairs, z = read_networkx(
+                x, self._nodes_of(x), self.node_attributes, self._edge_names
+            )
+            return [nodes], [self._with_constant(pairs, z)]
+        if not isinstance(x, tuple) or len(x) not in (2, 3, 4):
+            raise TypeError(
+                f"an input must be a tuple (features, edges), (features, edges, edge_features) or "
+                f"(features, edges, edge_features, node_weights), or a networkx graph, got "
+                f"{_described(x)}"
+            )
+        nodes = self._kinds_of_nodes(x[0])
+        kinds = Numbered(self._node_kinds, [own.shape[0] for own in nodes])
+        found = edges_of_kinds(x[1], x[2] if len(x) > 2 else None, self._edge_kinds, kinds)
+        return nodes, [self._with_constant(*kind) for kind in found]
+
+    def node_weights(self, x):
+        return x[3] if isinstance(x, tuple) and len(x) == 4 else None
+
+    def _nodes_of(self, graph):
+        return nodes_in_order(graph) if self._keyed else list(graph.nodes)
+
+    def _kinds_of_nodes(self, features):
+        """One array or CSR for each kind of node."""
+        if isinstance(features, dict):
+            unknown = set(features) - set(self._node_kinds or [])
+            if unknown:
+                raise ValueError(
+                    f"the input has the kind of node {unknown.pop()!r}, which the first training "
+                    f"input lacks: give it there, too, with an array without rows if need be"
+                )
+            nothing = np.empty((0, 0))
+            return [_array(features.get(kind, nothing)) for kind in self._node_kinds]
+        if is_kinds(features):
+            return [_array(own) for own in features]
+        return [_array(features)]
+
+    def _with_constant(self, pairs, z):
+        if z is None or not self.fit_intercept or not len(pairs):
+            return pairs, z
+        z = check_array_of_numbers(z, "edge_features")
+        z = z[:, None] if z.ndim == 1 else z
+        if len(z) != len(pairs):
+            raise ValueError(
+                f"edge_features must have a row for each of {len(pairs)} edges, got shape {z.shape}"
+            )
+        return pairs, np.column_stack([np.ones(len(z)), z])
+
+    # ---- outputs ---------------------------------------------------------------------------------
+
+    def _split(self, output, name):
+        if self._keyed:
+            if not isinstance(output, dict):
+                raise TypeError(
+                    f"{name} must be a dict from nodes to labels, as in the training, got "
+                    f"{type(output).__name__}"
+                )
+            return [labels_in([output[node] for node in nodes_in_order(output)])]
+        if isinstance(output, dict):
+            if self._node_kinds is None or set(output) - set(self._node_kinds):
+                raise ValueError(
+                    f"{name} is a dict with the keys {list(output)[:5]}, which must be kinds of "
+                    f"nodes of X, or nodes of networkx graphs"
+                )
+            return [as_labels(output.get(kind, ())) for kind in self._node_kinds]
+        if self._n_kinds == 1:
+            return [as_labels(output)]
+        if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
+            raise ValueError(
+                f"{name} must be a list with the labels of each of the {self._n_kinds} kinds of "
+                f"nodes, or a dict"
+            )
+        return [as_labels(own) for own in output]
+
+    def _join(self, rows, x):
+        if self._keyed:
+            return dict(zip(self._nodes_of(x), rows[0].tolist() if rows[0].ndim == 1 else rows[0]))
+        if self._node_kinds is not None:
+            return dict(zip(self._node_kinds, rows))
+        return rows[0] if self._n_kinds == 1 else rows
+
+    def _listed(self, outputs):
+        return super()._listed(outputs) if isinstance(outputs[0], np.ndarray) else outputs
+
+
+def _array(features):
+    return features if sp.issparse(features) else np.asarray(features)
+
+
+def _described(x):
+    if isinstance(x, tuple):
+        return f"a tuple of {len(x)}"
+    shape = getattr(x, "shape", None)
+    return type(x).__name__ if shape is None else f"an array of shape {shape}"

@@ -1,0 +1,189 @@
+"""Graphs whose neighbours prefer to agree: two labels by minimum cuts."""
+
+import numpy as np
+
+from ...inference import GraphCut
+from ...inference._scores import is_forest
+from ...task_losses import HammingLoss
+from ._graph import GraphModel
+
+__all__ = ["GraphCutModel"]
+
+
+class GraphCutModel(GraphModel):
+    """Labels of the nodes of graphs whose neighbours never gain by being different.
+
+    The score of the labels y of a graph with node features x_t and edge features z_e >= 0, both
+    with a constant, is::
+
+        sum_t <W[:, y_t], x_t> - sum_{e = (s, t): y_s != y_t} <v, z_e>,     v >= 0
+
+    With two labels the best labelling is a minimum cut, exact on any graph. Choose it for the
+    segmentation of images, with pixels or superpixels as nodes and edge features that say how alike
+    two neighbours are; choose `GraphModel` for neighbours that may prefer to differ.
+
+    Parameters
+    ----------
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
+            (n_classes, n_classes) or TaskLoss, default="auto"
+        "auto" is ``HammingLoss(class_weight="balanced_sample")``: the mean over the labels that a
+        graph has of the share of their nodes that is wrong. "hamming" is the share of all nodes,
+        "hamming_sum" their number. Weights of nodes count in all of them.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the cost of a node by its true label in training; not with "zero_one".
+    fit_intercept : bool, default=True
+        Append a constant feature (regularised) to nodes, and to edges that have features.
+    node_attributes : str or list of str, default="features"
+        Names of the attributes of the nodes of a networkx graph, numbers or arrays, which are its
+        features.
+    edge_attributes : "auto", str, list of str or None, default="auto"
+        The same of edges; None for edges without. "auto" takes "features" where the edges have it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted. More than two are allowed, but then no oracle is exact.
+    class_weight_ : ndarray of shape (n_classes,)
+        Resolved class weights.
+    n_features_in_ : int
+        Number of node features.
+    n_states_ : int
+        Number of labels.
+    states_ : list of int
+        The same number.
+    node_features_, edge_features_ : list of int
+        Numbers of features of nodes, and of edges with the constant; 0 for edges without.
+    edge_symmetry_ : str
+        "potts".
+    task_loss_ : str, array-like or TaskLoss
+        The loss of the training.
+
+    See Also
+    --------
+    GraphModel : Tables of any kind, and the forms of graphs.
+    sklearn_fw.inference.GraphCut : The oracle.
+    sklearn_fw.task_losses.OverlapLoss : A loss that bounds intersection over union.
+
+    Notes
+    -----
+    Inputs are those of `GraphModel`: tuples ``(features, edges, edge_features, node_weights)``, of
+    which the last two may be left out, or networkx graphs. Weights of nodes are numbers of pixels,
+    say. Edge features that are negative are refused, as are weights that reward a difference.
+
+    ``v >= 0`` is a box that the solver keeps, so that every question of the training can be
+    answered; solvers without boxes are refused. A pass is compiled but for the cuts, which are
+    compiled themselves.
+
+    ``coef_`` holds W and the constants, of shape ``(n_features_in_ + 1, n_states_)``, and then a
+    table of shape ``(n_states_, n_states_)`` for each edge feature, with ``-v`` off the diagonal
+    and 0 on it. With ``u = W[:, 1] = -W[:, 0]`` its squared norm is ``2 |u|^2 + 2 |v|^2``: the C of
+    [1]_, where u and v are the weights, is twice the C here.
+
+    References
+    ----------
+    .. [1] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016, appendix I.
+    .. [2] M. Szummer, P. Kohli, D. Hoiem, "Learning CRFs using graph cuts", ECCV 2008.
+
+    Examples
+    --------
+    Four cells in a ring; neighbours that look alike want one label.
+
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> from sklearn_fw.structured import GraphCutModel
+    >>> ring = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
+    >>> def cells(x):
+    ...     x = np.array(x)
+    ...     return x[:, None], ring, np.exp(-np.abs(x[ring[:, 0]] - x[ring[:, 1]]))
+    >>> X = [cells([0.1, 0.3, 0.9, 0.8]), cells([1.0, 0.4, 0.2, 0.9])]
+    >>> svm = StructuredSVM(GraphCutModel(), C=10.0).fit(X, [[0, 0, 1, 1], [1, 0, 0, 1]])
+    >>> svm.predict([cells([0.2, 0.1, 0.9, 0.6])])[0]
+    array([0, 0, 1, 1])
+    >>> bool(np.all(svm.model_.unpack(svm.coef_)["edges"] >= 0))
+    True
+    """
+
+    edge_symmetry = "potts"
+
+    def __init__(
+        self,
+        task_loss="auto",
+        *,
+        class_weight=None,
+        fit_intercept=True,
+        node_attributes="features",
+        edge_attributes="auto",
+    ):
+        self.task_loss = task_loss
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.node_attributes = node_attributes
+        self.edge_attributes = edge_attributes
+
+    def bounds(self):
+        """Bounds on the weights: tables are not positive.
+
+        Returns
+        -------
+        lower, upper : None, ndarray of shape (size_joint_feature,)
+            What solvers keep.
+        """
+        upper = np.full(self.size_joint_feature, np.inf)
+        upper[self._cut :] = 0.0
+        return None, upper
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to ndarray or list of ndarray
+            "nodes" and "intercept" as of `GraphModel`; "edges" is v, of shape (n_edge_features,),
+            the constant first.
+        """
+        weights = super().unpack(w)
+        apart = ~np.eye(self.n_states_, dtype=bool)
+        return {**weights, "edges": -self._views(w)[1][:, apart].mean(axis=1) + 0.0}
+
+    def _set_losses(self):
+        if isinstance(self.task_loss, str) and self.task_loss == "auto":
+            self.task_loss_ = HammingLoss(class_weight="balanced_sample")
+            self._training_loss = self._judging_loss = self.task_loss_
+        else:
+            super()._set_losses()
+
+    def _set_oracle(self, n_nodes, edges):
+        if self.n_states_ == 2 and self._loss_is_a_sum and not is_forest(edges, n_nodes):
+            self._natural = GraphCut()
+        else:
+            super()._set_oracle(n_nodes, edges)
+
+    def _read(self, x, name):
+        sample = super()._read(x, name)
+        for _, features in sample.edges:
+            if features is not None and features.size and features.min() < 0.0:
+                edge, column = np.argwhere(features < 0.0)[0]
+                raise ValueError(
+                    f"edge features of {name} must not be negative, got {features[edge, column]} "
+                    f"at edge {edge}, feature {column}: neighbours that gain by being different "
+                    f"have no minimum cut; give similarities such as exp(-distance), or take a "
+                    f"GraphModel with tables of any kind"
+                )
+        return sample
+
+    def _check_weights(self, w):
+        w = super()._check_weights(w)
+        tables = w[self._cut :]
+        if np.any(tables > 0.0):
+            raise ValueError(
+                f"weights of edges must not reward different states, but entry "
+                f"{self._cut + int(np.argmax(tables))} of the weights is {tables.max()} > 0: "
+                f"weights from {self._cut} on must be <= 0 for GraphCutModel"
+            )
+        return w

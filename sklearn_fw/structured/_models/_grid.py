@@ -1,0 +1,237 @@
+"""Images and volumes: a label for each cell of a grid."""
+
+import itertools
+
+import numpy as np
+
+from ..._validation import check_array_of_numbers, check_flag
+from ...inference._scores import as_array
+from ._labelled import LabelledParts
+from ._parts import Sample
+
+__all__ = ["GridModel"]
+
+# How far apart neighbours are, as the number of coordinates in which they differ.
+NEIGHBORHOODS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
+
+
+class GridModel(LabelledParts):
+    """Labels of the cells of grids: pixels of images, voxels of volumes.
+
+    The score of the labels y is linear in the weights::
+
+        sum_p <W[:, y_p], x_p> + intercept[y_p] + sum_pq sum_f z_pqf T[direction of pq, f][y_p, y_q]
+
+    with the features x_p of cell p and sums over pairs of neighbours, q right of or below p.
+    Choose it for segmentation, restoration and puzzles; for superpixels there is `GraphModel`.
+
+    Parameters
+    ----------
+    task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape \
+            (n_classes, n_classes) or TaskLoss, default="auto"
+        Share of the cells with a wrong label, their number, one if any is wrong, the sum of what a
+        matrix says (rows: truth, in the order of ``classes_``), or another loss that is a sum over
+        cells. "auto" trains by the number and judges by the share.
+    neighborhood : {"auto", 4, 8, 6, 18, 26}, default="auto"
+        Number of neighbours of a cell: 4 ("auto") or 8 in images, 6 ("auto"), 18 or 26 in volumes.
+    directional : bool, default=True
+        Give each direction a table of its own, which may tell what is above from what is below. If
+        False, all share a symmetric one.
+    contrast : bool, default=False
+        Add a feature of edges that is the smaller the more the features of their ends differ,
+        ``exp(-|x_p - x_q|^2 / s)`` with the mean ``s`` of the squared distances in training, so
+        that labels change where the image does.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the cost of a cell by its true label in training; not with "zero_one".
+    fit_intercept : bool, default=True
+        Append a constant feature (regularised) to cells.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_weight_ : ndarray of shape (n_classes,)
+        Resolved class weights.
+    n_features_in_ : int
+        Number of features of a cell.
+    n_states_ : int
+        Number of labels.
+    offsets_ : ndarray of shape (n_directions, 2) or (n_directions, 3)
+        Where the second end of an edge is from the first.
+    contrast_scale_ : float or None
+        Mean squared distance of the features of neighbours, with ``contrast``.
+    task_loss_ : str, array-like or TaskLoss
+        The loss of the training.
+
+    See Also
+    --------
+    GraphModel : Other graphs, with any features of edges.
+    sklearn_fw.datasets.make_snakes : A puzzle on grids.
+
+    Notes
+    -----
+    An input is an array of shape (n_rows, n_columns, n_features), or (n_rows, n_columns, depth,
+    n_features) for volumes; with one feature the last axis may be left out. An output is an array
+    of labels of the shape of its grid, and so are predictions. Sizes may differ among samples.
+    Narrow grids are answered exactly by elimination, others approximately with bounds, see
+    `sklearn_fw.inference`; two labels that attract each other have the exact
+    ``oracle="graph_cut"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> rng = np.random.default_rng(0)
+    >>> y = [np.repeat(rng.integers(2, size=(4, 1)), 5, axis=1) for _ in range(10)]
+    >>> X = [labels[:, :, None] + 0.8 * rng.normal(size=(4, 5, 1)) for labels in y]
+    >>> svm = StructuredSVM(random_state=0).fit(X, y)
+    >>> svm.model_
+    GridModel()
+    >>> svm.predict(X[:1])[0]
+    """
+
+    def __init__(
+        self,
+        task_loss="auto",
+        *,
+        neighborhood="auto",
+        directional=True,
+        contrast=False,
+        class_weight=None,
+        fit_intercept=True,
+    ):
+        self.task_loss = task_loss
+        self.neighborhood = neighborhood
+        self.directional = directional
+        self.contrast = contrast
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+
+    # ---- what a training set looks like ----------------------------------------------------------
+
+    def _look_at(self, X, y):
+        first = next(iter(X), None)
+        if first is None or isinstance(first, Sample):
+            return
+        check_flag(self.directional, "directional")
+        check_flag(self.contrast, "contrast")
+        n_axes = n_dims_of(next(iter(y), None))
+        if n_axes not in NEIGHBORHOODS:
+            raise ValueError(
+                f"y[0] must be an array of labels with two or three axes, got {n_axes}"
+            )
+        self.offsets_ = self._offsets(n_axes)
+        self.contrast_scale_ = None
+        if self.contrast:
+            self.contrast_scale_ = self._scale(X)
+
+    def _offsets(self, n_axes):
+        known = NEIGHBORHOODS[n_axes]
+        size = min(known) if self.neighborhood == "auto" else self.neighborhood
+        if size not in known:
+            raise ValueError(
+                f"neighborhood must be 'auto' or one of {sorted(known)} for grids with {n_axes} "
+                f"axes, got {self.neighborhood!r}"
+            )
+        steps = itertools.product((-1, 0, 1), repeat=n_axes)
+        zero = (0,) * n_axes  # of two opposite steps the one after zero
+        near = [step for step in steps if step > zero and sum(map(abs, step)) <= known[size]]
+        return np.array(near)
+
+    def _scale(self, X):
+        """Mean squared distance of the features of neighbours."""
+        total, n = 0.0, 0
+        for i, x in enumerate(X):
+            cells, shape = self._cells(x, f"X[{i}]")
+            for pairs in self._pairs(shape):
+                total += np.sum((cells[pairs[:, 0]] - cells[pairs[:, 1]]) ** 2)
+                n += len(pairs)
+        return float(total / n) if total > 0.0 else 1.0
+
+    def _find_states(self, samples, y):
+        for i, (sample, labels) in enumerate(zip(samples, y)):
+            shape, wanted = np.shape(labels), self._shape(sample.x)
+            if shape != wanted:
+                raise ValueError(
+                    f"y[{i}] must have a label for each cell of X[{i}], shape {wanted}, got {shape}"
+                )
+        return super()._find_states(samples, y)
+
+    def _names_of_symmetry(self):
+        return "free" if self.directional else "symmetric"
+
+    # ---- inputs ----------------------------------------------------------------------------------
+
+    def parts(self, x):
+        """Cells and pairs of neighbours of an input, see `PartModel`.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_rows, n_columns[, depth][, n_features])
+            Input.
+
+        Returns
+        -------
+        nodes : ndarray of shape (n_cells, n_features)
+            Features of cells, row by row.
+        edges : list of ndarray of shape (n_edges, 2), or of tuples (pairs, features)
+            Pairs in each direction, or all in one array.
+        """
+        cells, shape = self._cells(x, "an input")
+        kinds = self._pairs(shape)
+        if not self.directional:
+            kinds = [np.concatenate(kinds)]
+        if not self.contrast:
+            return cells, kinds
+        return cells, [(pairs, self._contrasts(cells, pairs)) for pairs in kinds]
+
+    def _cells(self, x, name):
+        """Features of cells, one row after the other, and the shape of the grid."""
+        x = as_array(x, name)
+        n_axes = self.offsets_.shape[1]
+        if x.ndim not in (n_axes, n_axes + 1) or x.size == 0:
+            raise ValueError(
+                f"{name} must be an array with {n_axes} axes of a grid and one of features, got "
+                f"shape {x.shape}"
+            )
+        shape = x.shape[:n_axes]
+        return check_array_of_numbers(x, name, finite=None).reshape(np.prod(shape), -1), shape
+
+    def _shape(self, x):
+        return np.shape(x)[: self.offsets_.shape[1]]
+
+    def _pairs(self, shape):
+        """Numbers of the cells that are neighbours, by direction."""
+        number = np.arange(np.prod(shape)).reshape(shape)
+        kinds = []
+        for offset in self.offsets_:
+            first = tuple(slice(max(0, -d), min(n, n - d)) for d, n in zip(offset, shape))
+            second = tuple(slice(max(0, d), min(n, n + d)) for d, n in zip(offset, shape))
+            kinds.append(np.stack([number[first].ravel(), number[second].ravel()], axis=1))
+        return kinds
+
+    def _contrasts(self, cells, pairs):
+        far = np.sum((cells[pairs[:, 0]] - cells[pairs[:, 1]]) ** 2, axis=1)
+        return np.column_stack([np.ones(len(pairs)), np.exp(-far / self.contrast_scale_)])
+
+    # ---- outputs ---------------------------------------------------------------------------------
+
+    def _split(self, output, name):
+        labels = output if isinstance(output, np.ma.MaskedArray) else as_array(output, name)
+        if labels.ndim != self.offsets_.shape[1]:
+            raise ValueError(
+                f"{name} must be an array of labels with {self.offsets_.shape[1]} axes, got shape "
+                f"{labels.shape}"
+            )
+        return [labels.ravel()]
+
+    def _join(self, rows, x):
+        return rows[0].reshape(*self._shape(x), *rows[0].shape[1:])
+
+
+def n_dims_of(item):
+    """Number of dimensions of an array-like, -1 for what is none."""
+    try:
+        return np.ndim(item)
+    except ValueError:
+        return -1

@@ -1,0 +1,172 @@
+"""Parts whose states have names: labels found in fit, class weights, constant features."""
+
+import numpy as np
+
+from ..._packed import starts_of
+from ..._validation import check_flag, check_list
+from ...task_losses import Truth
+from ._parts import PartModel, Sample
+from ._ragged import class_weights, encode_labels, find_classes, stack_labels
+
+
+class LabelledParts(PartModel):
+    """Base of models of graphs and grids: a label for each node, each kind with its own labels.
+
+    A subclass says how an output is split into arrays of labels, one for each kind of node
+    (`_split`), and how it is joined from them (`_join`).
+    """
+
+    def _split(self, output, name):
+        """Labels, or rows of numbers, of the nodes of an output: an array for each kind of node."""
+        raise NotImplementedError
+
+    def _join(self, rows, x):
+        """The output of an input from the labels of its nodes, or from rows of numbers."""
+        raise NotImplementedError
+
+    @property
+    def _has_intercepts(self):
+        return self.fit_intercept
+
+    @property
+    def _n_kinds(self):
+        return len(self.node_features_)
+
+    # ---- labels --------------------------------------------------------------------------------
+
+    def _find_states(self, samples, y):
+        check_flag(self.fit_intercept, "fit_intercept")
+        counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
+        labels = self._labels_of(y, counts)
+        classes = [find_classes(own) for own in labels]
+        # Nodes of a kind that nobody labelled are hidden; predictions have 0 in their place.
+        classes = [own if len(own) else np.zeros(1, np.int64) for own in classes]
+        if max(map(len, classes)) < 2:
+            raise ValueError("needs at least 2 classes; y holds only one class")
+        self._classes = classes
+        weights = self._weights_by_kind(labels)
+        self.classes_ = classes if len(classes) > 1 else classes[0]
+        self.class_weight_ = weights if len(classes) > 1 else weights[0]
+        return [len(own) for own in classes]
+
+    def _weights_by_kind(self, labels):
+        """Class weights of each kind; a dict names classes of any kind."""
+        given = self.class_weight
+        if len(labels) == 1 or not isinstance(given, dict):
+            return [class_weights(given, own, flat) for own, flat in zip(self._classes, labels)]
+        known = set().union(*(own.tolist() for own in self._classes))
+        for label in given:
+            if label not in known:
+                raise ValueError(f"class_weight names the class {label!r}, which is not in y")
+        return [
+            class_weights({a: w for a, w in given.items() if a in own.tolist()}, own, flat)
+            for own, flat in zip(self._classes, labels)
+        ]
+
+    def _labels_of(self, y, counts=None):
+        """Labels of all nodes, an array for each kind; ``counts`` are those of inputs."""
+        y = check_list(y, "y", "outputs, one for each graph")
+        outputs = [self._split(output, f"y[{i}]") for i, output in enumerate(y)]
+        labels = []
+        for k in range(self._n_kinds):
+            starts = None if counts is None else starts_of(counts[:, k])
+            labels.append(stack_labels([output[k] for output in outputs], starts)[0])
+        return labels
+
+    def _counts_in(self, y):
+        """Number of nodes of each kind of each output."""
+        return np.array(
+            [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
+        ).reshape(len(y), self._n_kinds)
+
+    def _encode(self, y, node_start, allow_unseen=False):
+        counts = self._counts_in(y)
+        if self._n_kinds == 1:
+            labels = self._labels_of(y, np.diff(node_start)[:, None])
+            return encode_labels(labels[0], self._classes[0], allow_unseen)
+        wrong = len(y) == len(node_start) - 1 and np.flatnonzero(
+            counts.sum(axis=1) != np.diff(node_start)
+        )
+        if len(y) != len(node_start) - 1 or len(wrong):
+            i = wrong[0] if len(y) == len(node_start) - 1 else 0
+            raise ValueError(
+                f"y[{i}] has {counts[i].sum()} labels, but X[{i}] has {np.diff(node_start)[i]} "
+                f"nodes: one label per node is needed"
+            )
+        states = np.concatenate(
+            [
+                encode_labels(flat, own, allow_unseen)
+                for flat, own in zip(self._labels_of(y, counts), self._classes)
+            ]
+        )
+        ordered = np.empty_like(states)
+        ordered[np.argsort(_kind_of_nodes(counts), kind="stable")] = states
+        return ordered
+
+    def _node_start_of(self, y):
+        return starts_of(self._counts_in(y).sum(axis=1))
+
+    def _kinds_in(self, y):
+        return None if self._n_kinds == 1 else _kind_of_nodes(self._counts_in([y]))
+
+    def _class_weights_of(self, states, kind):
+        if self._n_kinds == 1:
+            return super()._class_weights_of(states, kind)
+        table = np.ones((self._n_kinds, self.n_states_ + 1))  # the last is of unknown labels
+        for k, own in enumerate(self.class_weight_):
+            table[k, : len(own)] = own
+        return table[kind, states]
+
+    def _truth_of(self, states, node_start, kind=None, weight=None):
+        if self._n_kinds == 1:
+            return Truth(states, node_start, (self.classes_,), weight=weight)
+        return Truth(states, node_start, tuple(self._classes), kind, weight=weight)
+
+    # ---- outputs -------------------------------------------------------------------------------
+
+    def _decode(self, states, node_start, X=None):
+        named = states.ndim == 1  # else rows of marginals
+        out = np.empty(len(node_start) - 1, dtype=object)
+        for i in range(len(out)):
+            x = X[i]
+            sample = x if isinstance(x, Sample) else None
+            own = states[node_start[i] : node_start[i + 1]]
+            kinds = [own]
+            if self._n_kinds > 1:
+                sample = sample or self._read(x, f"X[{i}]")
+                kinds = np.split(own, np.cumsum([rows.shape[0] for rows in sample.nodes])[:-1])
+            rows = [
+                labels[part] if named else part[:, : len(labels)]
+                for part, labels in zip(kinds, self._classes)
+            ]
+            out[i] = self._join(rows, x if sample is None else sample.x)
+        return out
+
+    def _arrange(self, marginals, node_start, X):
+        return self._decode(marginals, node_start, X)
+
+    def unpack(self, w):
+        """Name the parts of a weight vector.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size_joint_feature,)
+            Weights.
+
+        Returns
+        -------
+        weights : dict of str to list of ndarray
+            "nodes" with an array (n_features, n_classes) for each kind of node, "intercept" with
+            one (n_classes,), if fitted, and "edges" with an array (n_edge_features, n_states,
+            n_states) for each kind of edge, from row to column.
+        """
+        weights = super().unpack(w)
+        if self.fit_intercept:
+            rows = self._views(w)[0][self.n_features_in_ :]
+            weights["intercept"] = [row[: len(own)] for row, own in zip(rows, self._classes)]
+        return weights
+
+
+def _kind_of_nodes(counts):
+    """Kind of every node, from the number of nodes of each kind in each sample."""
+    return np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
