@@ -307,6 +307,8 @@ def stack(blocks):
     filled = [block for block in blocks if block.shape[0]] or blocks[:1]
     if sp.issparse(filled[0]):
         return sp.vstack(filled, format="csr"), starts
+    if any(isinstance(block, np.ma.MaskedArray) for block in filled):
+        return np.ma.concatenate(filled), starts
     return np.concatenate(filled), starts
 
 

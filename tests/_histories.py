@@ -16,7 +16,7 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     TRWMarginals,
 )
-from sklearn_fw.structured import Extragradient, StructuredSVM
+from sklearn_fw.structured import Extragradient, LatentStructuredSVM, StructuredSVM
 
 WALK = {"n_iter", "time"}
 BOTH = {"objective", "dual_objective", "dual_gap"}
@@ -71,6 +71,13 @@ CASES = {
         | {"n_oracle_calls", "estimated_gap", "step_size", "restricted_gap", "bound"},
     ),
     "perceptron": (partial(svm, solver="perceptron"), WALK | {"n_oracle_calls", "objective"}),
+    "latent": (
+        lambda: LatentStructuredSVM(n_init=2, C=1.0, random_state=0).fit(
+            [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]],
+            [[0, 1, 1], [1, 0], [1, 1, 0, 0]],
+        ),
+        WALK | BOTH | {"n_oracle_calls", "n_changed", "n_passes", "start"},
+    ),
     "classifier": (
         lambda: linear(AsagaClassifier(random_state=0), 2), WALK | BOTH | {"certified"}
     ),

@@ -42,6 +42,7 @@ from sklearn_fw.random_fields import (
 from sklearn_fw.structured import (
     BlockFrankWolfe,
     EnumeratedModel,
+    LatentStructuredSVM,
     StructuredSVM,
     StructuredSVMCV,
 )
@@ -133,6 +134,11 @@ CASES = [
         "chain, CSR", lambda: StructuredSVM("chain", solver="cached", tol=1e-3),
         lambda: sequences(sp.csr_array),
     ),
+    Case("latent classes", lambda: LatentStructuredSVM(random_state=0), iris, two_d=True),
+    Case(
+        "latent chain", lambda: LatentStructuredSVM(n_states_per_label=2, C=1.0, random_state=0),
+        sequences,
+    ),
     # Rows are no ragged samples, and labels are 0 and 1.
     Case(
         "label sets",
@@ -208,6 +214,7 @@ EXPECTED_FAILED_CHECKS = {
         "AsagaClassifier": "linear_model/test_classifier.py",
         "AsagaRegressor": "linear_model/test_regressor.py",
         "StructuredSVM": "structured/test_svm.py",
+        "LatentStructuredSVM": "structured/test_latent_svm.py",
     }.items()
 } | {
     cls.__name__: {

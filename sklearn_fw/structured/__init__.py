@@ -1,5 +1,6 @@
 """Structured prediction: models, solvers and estimators for outputs with parts."""
 
+from ._latent_svm import LatentStructuredSVM
 from ._models import (
     BoxModel,
     ChainModel,
@@ -42,6 +43,7 @@ __all__ = [
     "GraphCutModel",
     "GraphModel",
     "GridModel",
+    "LatentStructuredSVM",
     "MatchingModel",
     "MinibatchFrankWolfe",
     "MulticlassModel",

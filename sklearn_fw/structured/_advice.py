@@ -45,10 +45,10 @@ def warn_of_budget(svm, blocks, status):
     n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
     if status is Status.TIME_LIMIT:
         own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
-        ended = f"time_limit{own} ended the fit after {n_iter} passes"
+        ended = f"time_limit{own} ended the fit after {n_iter} {svm._iterations.split(' were')[0]}"
         helps = "a larger time_limit"
     else:
-        ended, helps = f"{n_iter} passes were made", f"max_iter above {n_iter}"
+        ended, helps = f"{n_iter} {svm._iterations}", f"max_iter above {n_iter}"
     helps = [helps, *_other_help(svm, blocks, gap / objective if objective > 0 else np.inf)]
     warn(
         f"{ended} and the duality gap is {gap:.3g}{share}, {limit}. What helps: "

@@ -12,6 +12,7 @@ from ..inference._oracles._checked import checked
 from ._blocks._checked_model import CheckedModel
 from ._items import length_of
 from ._models import MulticlassModel
+from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
 from ._models._scored import is_scored
 from ._suboptimality import suboptimality
@@ -210,7 +211,7 @@ class Answers:
         def marginals(log_temperature):
             factor = np.exp(-log_temperature)
             scaled = parts._replace(nodes=parts.nodes * factor, tables=parts.tables * factor)
-            return scaled.marginals(oracle)[nodes]
+            return self.model_._marginals_of(scaled, oracle)[nodes]
 
         def loss(log_temperature):
             chances = marginals(log_temperature)[np.arange(len(nodes)), truth]
@@ -241,7 +242,7 @@ class Answers:
 
     def _sums(self):
         """The oracle for marginals; None means the compiled trees, which single nodes are too."""
-        return None if isinstance(self.model_, MulticlassModel) else self._own_oracle()
+        return None if isinstance(labelled(self.model_), MulticlassModel) else self._own_oracle()
 
     def _own_oracle(self):
         """The oracle for predictions; None means the compiled trees."""

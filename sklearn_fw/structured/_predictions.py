@@ -9,13 +9,14 @@ from .._validation import check_data, check_sample_weight
 from ._blocks._checked_model import CheckedModel
 from ._items import collect, length_of
 from ._models import MulticlassModel, MultilabelModel
+from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
 
 __all__ = ["Predictions", "is_tabular"]
 
 
 def _is_multiclass(estimator):
-    model = getattr(estimator, "model_", estimator.model)
+    model = labelled(getattr(estimator, "model_", estimator.model))
     if isinstance(model, MulticlassModel) or (
         isinstance(model, str) and model in ("auto", "multiclass")
     ):
@@ -162,7 +163,7 @@ class Predictions:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        model = getattr(self, "model_", self.model)
+        model = labelled(getattr(self, "model_", self.model))
         if isinstance(model, MulticlassModel) or (
             isinstance(model, str) and model in ("auto", "multiclass")
         ):
@@ -185,4 +186,5 @@ def _tag_as_classifier(tags, multi_label):
 
 
 def is_tabular(model):
-    return isinstance(model, MulticlassModel | MultilabelModel)
+    """Whether a sample is one row."""
+    return isinstance(labelled(model), MulticlassModel | MultilabelModel)

@@ -21,6 +21,7 @@ from ._answers import Answers
 from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
 from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
+from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
 from ._models._resolve import resolve_model
 from ._models._scored import is_scored
@@ -198,6 +199,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     True
     """
 
+    _iterations = "passes were made"
+
     def __init__(
         self,
         model="auto",
@@ -278,21 +281,36 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     def _make_blocks(self, X, y, sample_weight):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
+        return self._set_up(*self._training_set(X, y, sample_weight))
+
+    def _find_model(self, X, y):
+        return resolve_model(self.model, X, y, self.task_loss)
+
+    def _check_table(self, X, y):
+        return check_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
+            multi_output=isinstance(labelled(self.model_), MultilabelModel),
+        )  # fmt: skip
+
+    def _training_set(self, X, y, sample_weight):
+        """Resolve model and solver, and check the data: samples and weights as the model is fit."""
         self.solver_ = resolve_solver(self.solver)
-        self.model_ = resolve_model(self.model, X, y, self.task_loss)
+        self.model_ = self._find_model(X, y)
         if is_tabular(self.model_):
-            X, y = check_data(
-                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
-                multi_output=isinstance(self.model_, MultilabelModel),
-            )  # fmt: skip
-        X, y, weight = weighted_samples(X, y, sample_weight, isinstance(self.model_, ChainModel))
-        total = weight.sum()
+            X, y = self._check_table(X, y)
+        sequences = isinstance(labelled(self.model_), ChainModel)
+        X, y, weight = weighted_samples(X, y, sample_weight, sequences)
         if has_parts(self.model_):
             X, y = self.model_._stacked(X, y)
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         for name in ("classes_", "n_features_in_", "task_loss_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
+        return X, y, weight
+
+    def _set_up(self, X, y, weight):
+        """The dual problem, and lam."""
+        total = weight.sum()
         blocks = self._blocks_of(X, y, weight / total)
         if is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
@@ -307,7 +325,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _resolve_tol(self):
         if not is_auto(self.tol):
             return float(self.tol)
-        return 0.01 if isinstance(self.model_, MulticlassModel) else LOOSEST
+        return 0.01 if isinstance(labelled(self.model_), MulticlassModel) else LOOSEST
 
     def _most_passes(self, blocks):
         if is_auto(self.max_iter):

@@ -6,7 +6,9 @@ import numpy as np
 
 from .._validation import check_array_of_numbers, check_magnitude, check_moderate
 
-__all__ = ["NodeCosts", "Truth"]
+__all__ = ["MISSING", "NodeCosts", "Truth"]
+
+MISSING = -2  # in place of the state of a node without a label
 
 BINARY = np.array([0, 1])
 
@@ -21,7 +23,8 @@ class Truth(NamedTuple):
     ----------
     states : ndarray of shape (n_nodes,), int
         Number of the true state of each node among the classes of its kind, nodes of one sample
-        after those of another; -1 for a label that is not among them.
+        after those of another; -1 for a label that is not among them, -2 for a node that has no
+        label and so costs nothing.
     node_start : ndarray of shape (n_samples + 1,), int
         First node of each sample, and the end.
     classes : tuple of ndarray
@@ -178,7 +181,8 @@ class NodeCosts(NamedTuple):
         """
         losses = truth.sums(self.factor * self.table[self.row, states])
         if self.whole:
-            losses += self.whole * (truth.sums(truth.states != states) > 0)
+            wrong = (truth.states != states) & (truth.states != MISSING)
+            losses += self.whole * (truth.sums(wrong) > 0)
         return losses
 
     def largest(self, truth):
@@ -206,7 +210,10 @@ def truth_of_pairs(links, shape):
 
 
 def costs_of(loss, truth):
-    """The checked `NodeCosts` of a loss; an unknown true label (-1) costs one in every state."""
+    """The checked `NodeCosts` of a loss.
+
+    An unknown true label (-1) costs one in every state, a missing one (-2) nothing.
+    """
     name = f"node_costs of {type(loss).__name__}"
     costs = loss.node_costs(truth)
     if not isinstance(costs, NodeCosts):
@@ -216,8 +223,8 @@ def costs_of(loss, truth):
     unknown = truth.states < 0
     if not np.any(unknown):
         return checked
-    table = np.vstack([checked.table, np.ones(truth.n_states)])
-    row = np.where(unknown, len(checked.table), checked.row).astype(np.int32)
+    table = np.vstack([checked.table, np.ones(truth.n_states), np.zeros(truth.n_states)])
+    row = np.where(unknown, len(checked.table) - 1 - truth.states, checked.row).astype(np.int32)
     return checked._replace(table=table, row=row)
 
 

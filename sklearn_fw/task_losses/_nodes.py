@@ -13,7 +13,7 @@ from .._validation import (
     check_not_negative,
 )
 from ._base import TaskLoss
-from ._costs import NodeCosts
+from ._costs import MISSING, NodeCosts
 from ._read import as_samples, read_labels, read_mistakes
 
 __all__ = ["BlockLoss", "HammingLoss", "MatrixLoss", "OverlapLoss", "ZeroOneLoss"]
@@ -35,7 +35,8 @@ class _SumOverNodes(TaskLoss):
         weights = self._weights(truth)
         factor = np.ones(len(truth.states)) if weights is None else weights
         if normalize:
-            totals = truth.lengths if weights is None else truth.sums(weights)
+            known = factor * (truth.states != MISSING)
+            totals = truth.sums(known)
             factor = factor / truth.per_node(np.where(totals > 0, totals, 1.0))
         tables = self._tables(truth)
         if len(tables) == 1:
@@ -351,7 +352,7 @@ class OverlapLoss(TaskLoss):
             raise ValueError("OverlapLoss needs nodes of one kind")
         positive = self._positive(truth.classes[0])
         weight = 1.0 if truth.weight is None else truth.weight
-        n_positive = truth.sums(weight * positive[truth.states])
+        n_positive = truth.sums(weight * positive[np.maximum(truth.states, -1)])
         table = np.not_equal.outer(positive[:-1], positive[:-1]).astype(np.float64)
         factor = weight * truth.per_node(1.0 / np.where(n_positive > 0.0, n_positive, 1.0))
         return NodeCosts(factor, table, truth.states)

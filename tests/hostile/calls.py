@@ -162,6 +162,7 @@ def table():
         calls_density,
         calls_files,
         calls_inference,
+        calls_latent,
         calls_linear,
         calls_metrics,
         calls_optim,
@@ -170,7 +171,8 @@ def table():
     )
 
     families = (
-        calls_density, calls_files, calls_inference, calls_linear, calls_metrics, calls_optim,
+        calls_density, calls_files, calls_inference, calls_latent, calls_linear, calls_metrics,
+        calls_optim,
         calls_structured, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]

@@ -14,6 +14,7 @@ from ._graph_items import (
 )
 from ._labelled import LabelledParts
 from ._parts import MIRRORS, Sample
+from ._ragged import as_labels, labels_in
 
 __all__ = ["GraphModel"]
 
@@ -251,22 +252,22 @@ class GraphModel(LabelledParts):
                     f"{name} must be a dict from nodes to labels, as in the training, got "
                     f"{type(output).__name__}"
                 )
-            return [np.asarray([output[node] for node in nodes_in_order(output)])]
+            return [labels_in([output[node] for node in nodes_in_order(output)])]
         if isinstance(output, dict):
             if self._node_kinds is None or set(output) - set(self._node_kinds):
                 raise ValueError(
                     f"{name} is a dict with the keys {list(output)[:5]}, which must be kinds of "
                     f"nodes of X, or nodes of networkx graphs"
                 )
-            return [np.asarray(output.get(kind, ())) for kind in self._node_kinds]
+            return [as_labels(output.get(kind, ())) for kind in self._node_kinds]
         if self._n_kinds == 1:
-            return [np.asarray(output)]
+            return [as_labels(output)]
         if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
             raise ValueError(
                 f"{name} must be a list with the labels of each of the {self._n_kinds} kinds of "
                 f"nodes, or a dict"
             )
-        return [np.asarray(own) for own in output]
+        return [as_labels(own) for own in output]
 
     def _join(self, rows, x):
         if self._keyed:

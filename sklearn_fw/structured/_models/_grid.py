@@ -217,7 +217,7 @@ class GridModel(LabelledParts):
     # ---- outputs ---------------------------------------------------------------------------------
 
     def _split(self, output, name):
-        labels = as_array(output, name)
+        labels = output if isinstance(output, np.ma.MaskedArray) else as_array(output, name)
         if labels.ndim != self.offsets_.shape[1]:
             raise ValueError(
                 f"{name} must be an array of labels with {self.offsets_.shape[1]} axes, got shape "

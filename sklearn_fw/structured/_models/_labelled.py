@@ -39,13 +39,15 @@ class LabelledParts(PartModel):
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
         labels = self._labels_of(y, counts)
         classes = [find_classes(own) for own in labels]
+        # Nodes of a kind that nobody labelled are hidden; predictions have 0 in their place.
+        classes = [own if len(own) else np.zeros(1, np.int64) for own in classes]
         if max(map(len, classes)) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
         self._classes = classes
         weights = self._weights_by_kind(labels)
         self.classes_ = classes if len(classes) > 1 else classes[0]
         self.class_weight_ = weights if len(classes) > 1 else weights[0]
-        return [max(1, len(own)) for own in classes]
+        return [len(own) for own in classes]
 
     def _weights_by_kind(self, labels):
         """Class weights of each kind; a dict names classes of any kind."""

@@ -8,7 +8,7 @@ from ..._validation import check_array_of_numbers, check_flag, find_labels
 from ...task_losses._costs import costs_of
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
-from ._ragged import class_weights, encode_labels, find_classes
+from ._ragged import as_labels, class_weights, encode_labels, find_classes, observed
 from ._rows import Rows
 from ._tabular import check_rows, one_row_each, stacked_rows
 
@@ -93,9 +93,9 @@ class MulticlassModel(PairwiseModel):
             The model.
         """
         check_flag(self.fit_intercept, "fit_intercept")
-        X, y = check_rows(X), np.asarray(y)
-        find_labels(y.ravel(), "y")
-        check_classification_targets(y)
+        X, y = check_rows(X), as_labels(y)
+        find_labels(observed(y.ravel()), "y")
+        check_classification_targets(observed(y))
         self.classes_ = find_classes(y.ravel())
         if len(self.classes_) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
@@ -158,9 +158,9 @@ class MulticlassModel(PairwiseModel):
         return Rows(X, starts, starts, (starts[:-1],) if self.fit_intercept else ())
 
     def _encode(self, y, node_start, allow_unseen=False):
-        y = np.asarray(y)
-        if y.dtype == object:  # containers of single labels, as the four methods make them
-            y = np.array(y.tolist())
+        y = as_labels(y)
+        if y.dtype == object and not isinstance(y, np.ma.MaskedArray):
+            y = np.array(y.tolist())  # containers of single labels, as the four methods make them
         y = y.ravel()
         if len(y) != len(node_start) - 1:
             raise ValueError(

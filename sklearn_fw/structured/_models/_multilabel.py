@@ -6,6 +6,7 @@ from sklearn.utils import check_array
 
 from ..._validation import check_array_of_numbers, check_choice, check_flag, check_sparse
 from ...optim.domains import SpanningTrees
+from ...task_losses._costs import MISSING
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._rows import Rows
@@ -183,6 +184,11 @@ class MultilabelModel(PairwiseModel):
 
 
 def _check_indicators(y):
+    """0 and 1, and `MISSING` where entries are masked; int32."""
+    if isinstance(y, np.ma.MaskedArray):
+        indicators = _check_indicators(y.filled(0))
+        indicators[np.ma.getmaskarray(y)] = MISSING
+        return indicators
     if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:
         y = np.stack([np.asarray(row) for row in y])
     if sp.issparse(y):
@@ -198,12 +204,13 @@ def _check_indicators(y):
 
 def _chow_liu_tree(y):
     """Maximum spanning tree of the pairwise mutual information of the labels."""
-    n, n_labels = y.shape
+    n_labels = y.shape[1]
     counts = np.empty((2, 2, n_labels, n_labels))
     for a in (0, 1):
         for b in (0, 1):
             counts[a, b] = (y == a).T.astype(float) @ (y == b)
-    joint = (counts + 0.5) / (n + 2.0)  # smoothed: labels that never vary still get an edge
+    # Smoothed: labels that never vary still get an edge. Pairs count where both are known.
+    joint = (counts + 0.5) / (counts.sum(axis=(0, 1)) + 2.0)
     marginal_a, marginal_b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
     information = (joint * np.log(joint / (marginal_a * marginal_b))).sum(axis=(0, 1))
     pairs = np.stack(np.triu_indices(n_labels, 1), axis=1)

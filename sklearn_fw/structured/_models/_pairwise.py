@@ -19,7 +19,7 @@ from ...inference import PairwiseScores, TreeMaxProduct
 from ...inference._oracles._checked import name_of
 from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
-from ...task_losses._costs import costs_of
+from ...task_losses._costs import MISSING, costs_of
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import PartScores
 from ._rows import plain, with_markers, writable
@@ -39,6 +39,7 @@ class PairwiseModel(StructuredModel):
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
     _natural = TreeMaxProduct()  # the default oracle, of graphs without cycles
+    _has_batches = True  # whether compiled trees answer for many samples at once
 
     # ---- hooks ---------------------------------------------------------------------------------
 
@@ -168,20 +169,14 @@ class PairwiseModel(StructuredModel):
         from ..._kernels.structured.parts import Parts
 
         rows = self._stack(X)
-        states = self._encode(y, rows.node_start)
         n_own = self._n_own(rows)
-        if n_own is not None and np.any(states >= n_own):
-            t = int(np.argmax(states >= n_own))
-            raise ValueError(
-                f"y has the state {states[t]} at a node of a kind with {n_own[t]} states"
-            )
+        states, costs = self._targets(y, rows, n_own)
         matrix = with_markers(rows._replace(matrix=plain(rows.matrix)))
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
         graph = self._graph_of(rows)
-        costs = self._costs(states, rows.node_start, rows.kind, rows.weight)
         parts = Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -211,6 +206,22 @@ class PairwiseModel(StructuredModel):
         # once more for arrays of that kind.
         return Parts(*(writable(field) for field in parts))
 
+    def _targets(self, y, rows, n_own):
+        """True states of all nodes, of ``n_own`` that each has, and their `NodeCosts`."""
+        states = self._encode(y, rows.node_start)
+        if n_own is not None and np.any(states >= n_own):
+            t = int(np.argmax(states >= n_own))
+            raise ValueError(
+                f"y has the state {states[t]} at a node of a kind with {n_own[t]} states"
+            )
+        missing = np.flatnonzero(states == MISSING)
+        if len(missing):
+            i = int(np.searchsorted(rows.node_start, missing[0], side="right")) - 1
+            raise ValueError(
+                f"y[{i}] has nodes without a label (masked): LatentStructuredSVM trains with them"
+            )
+        return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
+
     def _node_scores(self, rows, w):
         """Scores of all nodes, (n_nodes, n_states)."""
         n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
@@ -227,7 +238,10 @@ class PairwiseModel(StructuredModel):
 
     def _part_scores(self, X, w, temperature=1.0):
         """Scores of the nodes and tables of all samples, by which a temperature divides."""
-        rows = self._stack(X)
+        return self._scores_of(self._stack(X), w, temperature)
+
+    def _scores_of(self, rows, w, temperature=1.0):
+        """The same of rows."""
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
@@ -252,19 +266,30 @@ class PairwiseModel(StructuredModel):
     def _predict(self, X, w, oracle):
         """Best outputs and their scores; ``oracle`` None means the compiled trees."""
         parts = self._part_scores(X, w)
-        if oracle is None:
-            states, values = parts.argmax()
-        else:
-            answers = [oracle.argmax(scores) for scores in parts.each()]
-            states = np.concatenate([np.empty(0, np.int32), *(labels for labels, _, _ in answers)])
-            values = np.zeros(len(parts.graph.n_edges))
-            values[parts.lengths > 0] = [value for _, value, _ in answers]
+        states, values = self._best_states(parts, oracle)
         return self._decode(states, parts.node_start, X), values
+
+    def _best_states(self, parts, oracle):
+        """Best states of all nodes, and the scores of all samples."""
+        if oracle is None and self._has_batches:
+            return parts.argmax()
+        oracle = TreeMaxProduct() if oracle is None else oracle
+        answers = [oracle.argmax(scores) for scores in parts.each()]
+        states = np.concatenate([np.empty(0, np.int32), *(labels for labels, _, _ in answers)])
+        values = np.zeros(len(parts.graph.n_edges))
+        values[parts.lengths > 0] = [value for _, value, _ in answers]
+        return states, values
 
     def _predict_marginals(self, X, w, oracle, temperature=1.0):
         """Marginals of the nodes of every sample, in a container like that of the outputs."""
         parts = self._part_scores(X, w, temperature)
-        return self._arrange(parts.marginals(oracle), parts.node_start, X)
+        return self._arrange(self._marginals_of(parts, oracle), parts.node_start, X)
+
+    def _marginals_of(self, parts, oracle):
+        """Marginals of all nodes; ``oracle`` None means the compiled trees."""
+        if oracle is None and not self._has_batches:
+            oracle = TreeMaxProduct()
+        return parts.marginals(oracle)
 
     def _arrange(self, marginals, node_start, X):
         """Rows of nodes in a container like that of the outputs."""
@@ -301,6 +326,8 @@ class PairwiseModel(StructuredModel):
         if training:
             return self._costs(true, node_start, *nodes).losses(truth, states)
         if self._judging_loss._has_value:
+            if np.any(true == MISSING):
+                y_true, y = _known_pairs(y_true, y)
             return self._judging_loss.losses(y_true, y)
         return costs_of(self._judging_loss, truth).losses(truth, states)
 
@@ -432,6 +459,13 @@ def augmented_argmax(oracle, scores, truth, whole_cost):
     if is_exact:
         upper_bound = max(scores.value(truth), second)
     return best[1] if second > scores.value(truth) else labels, upper_bound
+
+
+def _known_pairs(y_true, y):
+    """True and predicted labels where the former are not masked."""
+    masks = [np.ma.getmaskarray(output) for output in y_true]
+    y_true = [np.ma.getdata(output)[~mask] for output, mask in zip(y_true, masks)]
+    return y_true, [np.asarray(output)[~mask] for output, mask in zip(y, masks)]
 
 
 def _singleton(item):

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 from ..._packed import starts_of
 from ..._validation import check_array_of_numbers, check_choice, check_list, check_magnitude
-from ...inference import TreeMaxProduct
 from ...inference._scores import as_array
 from ...task_losses import Truth
+from ...task_losses._costs import MISSING
 from .._items import length_of
 from ._pairwise import PairwiseModel
 from ._part_samples import (
@@ -106,6 +106,7 @@ class PartModel(PairwiseModel):
     """
 
     edge_symmetry = "free"
+    _has_batches = False  # which know one table for each edge, and no cycles
     _has_intercepts = False  # whether each kind of node has a constant feature besides its own
 
     def __init__(self, task_loss="auto"):
@@ -158,7 +159,7 @@ class PartModel(PairwiseModel):
         Returns
         -------
         states : array-like of shape (n_nodes,), int
-            Numbers from 0 on.
+            Numbers from 0 on; a masked array where nodes have no label, see `LatentStructuredSVM`.
         """
         return y
 
@@ -230,7 +231,7 @@ class PartModel(PairwiseModel):
         states = self._states_of(y, [sample.n_nodes for sample in samples])
         found = np.zeros(len(self.node_features_), np.int64)
         np.maximum.at(found, kinds(samples), states + 1)
-        return [max(2, n) for n in found.tolist()]
+        return [max(2, n) if n else 1 for n in found.tolist()]
 
     def _names_of_symmetry(self):
         """A name, or one for each kind of edge."""
@@ -347,22 +348,22 @@ class PartModel(PairwiseModel):
     def _stack(self, X):
         samples = self._read_all(X)
         self._check_kinds(samples)
-        kinds = [
+        stacked = [
             stack_rows([sample.nodes[k] for sample in samples], n_features)[0]
             for k, n_features in enumerate(self.node_features_)
         ]
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
         weight = weights(samples)
-        if len(kinds) == 1:
+        if len(stacked) == 1:
             markers = (np.arange(node_start[-1]),) if self._has_intercepts else ()
-            return Rows(kinds[0], node_start, node_start, markers, graph, None, weight)
+            return Rows(stacked[0], node_start, node_start, markers, graph, None, weight)
         # Rows of one kind after those of another, put into the order of samples.
         kind = kinds(samples)
         place = np.empty(len(kind), np.int64)
         place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
-        matrix = sp.csr_array(sp.block_diag(kinds, format="csr")[place])
-        markers = tuple(np.flatnonzero(kind == k) for k in range(len(kinds)))
+        matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
+        markers = tuple(np.flatnonzero(kind == k) for k in range(len(stacked)))
         markers = markers if self._has_intercepts else ()
         return Rows(matrix, node_start, node_start, markers, graph, kind, weight)
 
@@ -413,7 +414,8 @@ class PartModel(PairwiseModel):
         found = []
         for i, output in enumerate(y):
             name = f"encode(y[{i}]) of {type(self).__name__}"
-            states = as_array(self.encode(output), name)
+            given = self.encode(output)
+            states = as_array(_unmasked(given), name)
             if states.ndim != 1 or (states.size and states.dtype.kind not in "iu"):
                 raise ValueError(
                     f"{name} must hold one integer for each node, got dtype {states.dtype} and "
@@ -423,6 +425,10 @@ class PartModel(PairwiseModel):
                 raise ValueError(f"{name} has {len(states)} states for {lengths[i]} nodes")
             if states.size and states.min() < 0:
                 raise ValueError(f"{name} must not be negative, got {states.min()}")
+            if np.ma.is_masked(given):
+                states = np.where(np.ma.getmaskarray(given), MISSING, states)
+            elif np.ma.is_masked(output):
+                raise ValueError(f"{name} must be masked where y[{i}] is: keep the mask of labels")
             found.append(states)
         return np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
 
@@ -440,7 +446,7 @@ class PartModel(PairwiseModel):
         return np.where(unseen, -1, states).astype(np.int32)
 
     def _node_start_of(self, y):
-        return starts_of([len(as_array(self.encode(output), "y")) for output in y])
+        return starts_of([len(as_array(_unmasked(self.encode(output)), "y")) for output in y])
 
     def _decode(self, states, node_start, X=None):
         out = np.empty(len(node_start) - 1, dtype=object)
@@ -451,13 +457,9 @@ class PartModel(PairwiseModel):
             out[i] = own
         return out
 
-    def _predict(self, X, w, oracle):
-        # Batches know one table for each edge, and no cycles.
-        return super()._predict(X, w, TreeMaxProduct() if oracle is None else oracle)
-
-    def _predict_marginals(self, X, w, oracle, temperature=1.0):
-        oracle = TreeMaxProduct() if oracle is None else oracle
-        return super()._predict_marginals(X, w, oracle, temperature)
-
     def _arrange(self, marginals, node_start, X):
         return self._decode(marginals, node_start)
+
+
+def _unmasked(states):
+    return states.filled(0) if isinstance(states, np.ma.MaskedArray) else states

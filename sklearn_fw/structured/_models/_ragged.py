@@ -17,6 +17,7 @@ from ..._validation import (
     is_moderate,
 )
 from ..._warnings import warn
+from ...task_losses._costs import MISSING
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
 NEEDS_NUMBERS = (
@@ -145,18 +146,18 @@ def _check_item(item, width, name):
 def stack_labels(y, node_start=None):
     """The labels of all nodes in one array, and where items start.
 
-    With ``node_start`` given, lengths must agree with it.
+    With ``node_start`` given, lengths must agree with it. Masked labels are missing ones.
     """
     if isinstance(y, Packed):
         y = Packed.compact(y)
-        flat, starts = np.asarray(y.values), np.asarray(y.offsets, dtype=np.int64)
+        flat, starts = as_labels(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
-        items = [np.asarray(item) for item in check_list(y, "y", "label sequences")]
+        items = [as_labels(item) for item in check_list(y, "y", "label sequences")]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
             if item.dtype.kind == "O" and any(
                 label is None or not hasattr(label, "__hash__") or label.__hash__ is None
-                for label in item.ravel().tolist()
+                for label in observed(item.ravel()).tolist()
             ):
                 raise ValueError(f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}")
             if item.ndim == 0 and item.dtype.kind in "US":
@@ -191,12 +192,34 @@ def stack_labels(y, node_start=None):
     return flat, starts
 
 
+def as_labels(y):
+    """An array; where labels are missing a masked one."""
+    return y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+
+
+def labels_in(values):
+    """An array of a list of labels, among which `numpy.ma.masked` stands for missing ones."""
+    mask = np.array([value is np.ma.masked for value in values], dtype=bool)
+    if not np.any(mask):
+        return np.asarray(values)
+    known = np.array([value for value in values if value is not np.ma.masked])
+    labels = np.ma.masked_all(len(values), known.dtype)
+    labels[~mask] = known
+    return labels
+
+
+def observed(flat):
+    """The labels that are not missing."""
+    return flat.compressed() if isinstance(flat, np.ma.MaskedArray) else flat
+
+
 def _kind(array):
     return "number" if array.dtype.kind in "fiub" else array.dtype.kind
 
 
 def find_classes(flat):
     """Sorted distinct labels."""
+    flat = observed(flat)
     if flat.dtype.kind in "fiub":
         assert_all_finite(flat, input_name="y")
         return np.unique(flat)
@@ -208,7 +231,14 @@ def find_classes(flat):
 
 
 def encode_labels(flat, classes, allow_unseen=False):
-    """Position of every label in ``classes``, int32; -1 for unseen ones where allowed."""
+    """Position of every label in ``classes``, int32.
+
+    -1 stands for unseen ones, where allowed, `MISSING` for those that are masked.
+    """
+    if isinstance(flat, np.ma.MaskedArray):
+        states = np.full(len(flat), MISSING, np.int32)
+        states[~np.ma.getmaskarray(flat)] = encode_labels(observed(flat), classes, allow_unseen)
+        return states
     if flat.dtype.kind == "f":
         assert_all_finite(flat, input_name="y")
     if flat.dtype.kind in "fiub" and classes.dtype.kind in "fiub":
@@ -245,8 +275,8 @@ def class_weights(class_weight, classes, flat):
             raise ValueError(
                 f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}"
             )
-        counts = np.bincount(encode_labels(flat, classes), minlength=len(classes))
-        return len(flat) / (len(classes) * counts)
+        counts = np.bincount(encode_labels(observed(flat), classes), minlength=len(classes))
+        return counts.sum() / (len(classes) * counts)
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be None, a dict or 'balanced'; got {class_weight!r}")
     weights = np.ones(len(classes))

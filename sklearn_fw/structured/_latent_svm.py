@@ -1,0 +1,423 @@
+"""The structured support vector machine with hidden states and missing labels."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._budget import time_budget
+from .._callbacks import FitTasks, with_callbacks
+from .._loop import drive
+from .._result import History
+from .._validation import check_choice, check_integer, check_random_state
+from ..task_losses._costs import MISSING
+from ._choice_of_c import most_passes, natural_C
+from ._hidden_starts import start_states
+from ._missing_labels import with_label, with_masks
+from ._models._hidden_states import HiddenStates
+from ._models._pairwise import has_parts
+from ._parameters import check_parameters, is_auto
+from ._predictions import is_tabular
+from ._svm import StructuredSVM
+
+__all__ = ["LatentStructuredSVM"]
+
+MOST_PROBLEMS = 50
+# With missing labels, in natural units: samples held out judge what first states for them teach,
+# which are mistaken too often to choose by.
+OF_MISSING = 3.0
+
+
+class LatentStructuredSVM(StructuredSVM):
+    """Structured SVM whose labels have hidden states, or are missing in part.
+
+    States h of all nodes, each of which belongs to a label, have scores ``<w, phi(x, h)>``. With
+    the states A_i that agree with the labels known of sample i, ``lam = 1 / (C n)`` and weights s_i
+    (``sample_weight``, one by default), minimises::
+
+        lam / 2 |w|^2 + sum_i s_i (max_h [L(y_i, h) + <w, phi(x_i, h)>]
+                                   - max_{h in A_i} <w, phi(x_i, h)>) / sum_i s_i
+
+    where the loss L looks at labels alone, and at nodes without a label not at all. Choose it where
+    one label looks in several ways (a class of several shapes), where nodes have no label at all
+    (hidden nodes), or where only some nodes of a sample were labelled.
+
+    Parameters
+    ----------
+    model : str or object, default="auto"
+        Model of the labels, as `StructuredSVM` takes it, with nodes and edges.
+    n_states_per_label : int, array-like of shape (n_classes,), or list of these, default=2
+        Number of states of each label, in the order of ``classes_``; a list has one entry for each
+        kind of node, where there are several. 1 for missing labels alone.
+    missing_label : object, default=None
+        What stands for a missing label in y, such as -1 or NaN. Masked entries of masked arrays
+        are missing labels, too.
+    init : {"k-means", "random"}, default="k-means"
+        First states: clusters of the nodes of each label, by their features and the labels of
+        their neighbours, and for missing labels what a classifier of single nodes predicts; or
+        chance.
+    n_init : int, default=1
+        Number of starts, of which the one of smallest objective is kept.
+    task_loss : "auto", str, array-like of shape (n_classes, n_classes) or TaskLoss, default="auto"
+        Loss of labels, a sum over nodes, in place of the model's own.
+    oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
+        Inference on the scores of states, see `sklearn_fw.inference`.
+    solver : str or solver object, default="auto"
+        What solves the convex problems, see `StructuredSVM`.
+    C : float or "auto", default="auto"
+        Weight of the sum of losses against the regulariser. "auto" chooses on samples held out,
+        with the first states; with missing labels it is three times the natural one, see the notes.
+    tol : float or "auto", default="auto"
+        ``dual_gap_ <= tol * abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1
+        for everything else.
+    max_iter : int or "auto", default="auto"
+        Most convex problems of a start; "auto" is 50. The passes over each are those that
+        ``max_iter="auto"`` of `StructuredSVM` means.
+    time_limit : float or None, default=None
+        Seconds after which no new pass starts.
+    n_jobs : int or None, default=None
+        Workers for gap passes, see `StructuredSVM`.
+    warm_start : bool, default=False
+        Start from the states and the dual variables of the previous fit on the same outputs.
+    random_state : int, RandomState instance or None, default=None
+        First states and visiting order. Runs with the same value are identical.
+    verbose : int, default=0
+        Log one line per convex problem to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights) after `sparsify`
+        Weights of the joint feature, with a column for each state where `StructuredSVM` has one for
+        each label; `feature_weights` names their parts.
+    state_labels_ : ndarray of shape (n_states,), or list of these
+        Label of each state; of each kind of node where there are several.
+    temperature_ : float
+        What scores are divided by in `predict_marginals`: 1 until `calibrate` chooses it.
+    model_, oracle_, solver_ : object
+        The model of states, oracle and solver used.
+    classes_ : ndarray
+        Labels, if the model has them.
+    n_features_in_ : int
+        Number of features, if the model has them.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when X is a data frame with string names.
+    C_, tol_ : float
+        The values that were used.
+    task_loss_ : str, array-like or TaskLoss
+        The loss of the training.
+    lam_ : float
+        1 / (C n).
+    dual_gap_ : float
+        What the convex problem at ``coef_`` may still gain: zero where ``coef_`` is stationary.
+        Other states may have a smaller objective.
+    objective_, dual_objective_ : float
+        The objective, which is not convex, at ``coef_``, and the lower bound on the convex problem
+        there.
+    block_gaps_ : ndarray of shape (n_samples,)
+        Part of each sample in the gap, when last measured; None without duals.
+    dual_coef_ : list of dict or None
+        alpha of every labelling of states in use, per sample, if the solver keeps them.
+    n_iter_ : int
+        Convex problems solved, from the start that was kept.
+    n_oracle_calls_ : int
+        Oracle calls, those for states included.
+    step_counts_ : dict of str to int
+        Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
+    cache_stats_ : dict of str to int
+        "hits" and "misses" of the cache, and how often each criterion failed ("local", "global").
+    converged_ : bool
+        Whether ``coef_`` is stationary up to ``tol``.
+    status_ : str
+        How the fit ended.
+    history_ : dict of str to ndarray
+        One entry per convex problem: "n_iter", "time", "n_oracle_calls", "objective" (which never
+        rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed), "n_passes"
+        (over the convex problem) and, with several starts, "start".
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, inputs that do not fit, no label at all, or a loss that is no
+        sum over nodes.
+    TypeError
+        When the model is not one of nodes and edges.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends first.
+    RuntimeWarning
+        When the oracle turns out not to be exact.
+
+    See Also
+    --------
+    StructuredSVM : Labels without states, all known; the same optimum with one state per label.
+
+    Notes
+    -----
+    More than 13 parameters: four are added to those of `StructuredSVM`, all of them of the start
+    or of what is hidden.
+
+    The concave-convex procedure [1]_ takes the best states in A_i at the present weights, solves
+    the convex problem in which these are the truth, and repeats that. The first problems are solved
+    roughly, later ones to half of the last decrease at least, and to ``tol`` in the end. Dual
+    variables are kept from one problem to the next; where a solver keeps no outputs, samples of
+    several nodes whose states changed begin anew. A solution that does not lower the objective
+    is not taken, so that the objective never rises, and the last convex problem certifies the
+    weights: no weights lower it, which touches the objective at ``coef_`` and is above it
+    elsewhere, by more than ``dual_gap_``.
+
+    A sample without any label is left out. Nodes of a kind that never has a label are hidden nodes,
+    with ``n_states_per_label`` states each. A state that no node begins in stays empty, as a rule:
+    there are no more clusters than different nodes.
+
+    The natural C is ``largest loss / squared norm of the features`` of the nodes with labels, both
+    means over samples.
+
+    References
+    ----------
+    .. [1] C.-N. Yu, T. Joachims, "Learning structural SVMs with latent variables", ICML 2009:
+       Algorithm 1.
+    .. [2] P. Felzenszwalb, R. Girshick, D. McAllester, D. Ramanan, "Object detection with
+       discriminatively trained part-based models", PAMI 2010: classes with several states.
+
+    Examples
+    --------
+    Two classes of two shapes each, which no line separates:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.structured import LatentStructuredSVM
+    >>> X = np.array([[0, 0], [0.1, 0], [1, 1], [0.9, 1], [0, 1], [0.1, 1], [1, 0], [1, 0.1]])
+    >>> y = ["same"] * 4 + ["other"] * 4
+    >>> svm = LatentStructuredSVM(C=100.0, random_state=0).fit(X, y)
+    >>> svm.predict([[0, 0.1], [1, 0.9], [0.9, 0]]).tolist()
+    ['same', 'same', 'other']
+    >>> svm.state_labels_.tolist()
+    ['other', 'other', 'same', 'same']
+
+    Sequences of which some labels are unknown:
+
+    >>> words = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1]]]
+    >>> tags = [["a", "b", None], ["c", "a"], [None, "b"]]
+    >>> svm = LatentStructuredSVM(n_states_per_label=1, random_state=0).fit(words, tags)
+    >>> [labels.tolist() for labels in svm.predict(words)]
+    [['a', 'b', 'c'], ['c', 'a'], ['b', 'b']]
+    """
+
+    def __init__(
+        self,
+        model="auto",
+        *,
+        n_states_per_label=2,
+        missing_label=None,
+        init="k-means",
+        n_init=1,
+        task_loss="auto",
+        oracle="auto",
+        solver="auto",
+        C="auto",
+        tol="auto",
+        max_iter="auto",
+        time_limit=None,
+        n_jobs=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        super().__init__(
+            model, task_loss=task_loss, oracle=oracle, solver=solver, C=C, tol=tol,
+            max_iter=max_iter, time_limit=time_limit, n_jobs=n_jobs, warm_start=warm_start,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.n_states_per_label = n_states_per_label
+        self.missing_label = missing_label
+        self.init = init
+        self.n_init = n_init
+
+    _iterations = "convex problems were solved"
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        check_parameters(self)
+        check_choice(self.init, "init", {"k-means", "random"})
+        check_integer(self.n_init, "n_init", 1)
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight)
+
+    # ---- the training set ------------------------------------------------------------------------
+
+    def _find_model(self, X, y):
+        model = super()._find_model(X, y)
+        if not has_parts(model):
+            raise TypeError(
+                f"hidden states need a model of nodes and edges, which {type(model).__name__} is "
+                f"not: take StructuredSVM, or a model of parts such as PartModel"
+            )
+        return HiddenStates(model, self.n_states_per_label)
+
+    def _training_set(self, X, y, sample_weight):
+        is_table = is_tabular(self._find_model(X, y))
+        y = with_masks(y, self.missing_label, is_table)
+        X, y, weight = super()._training_set(X, y, with_label(y, sample_weight, is_table))
+        self.state_labels_ = self.model_.state_labels()
+        return X, y, weight
+
+    def _check_table(self, X, y):
+        if not np.ma.is_masked(y):
+            return super()._check_table(X, y)
+        X, labels = super()._check_table(X, y.data)
+        return X, np.ma.array(labels, mask=np.ma.getmaskarray(y).reshape(labels.shape))
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _fit(self, X, y, sample_weight):
+        from ._concave_convex import ConcaveConvex
+
+        given = X, y
+        X, y, weight = self._training_set(X, y, sample_weight)
+        model, rows, codes = self.model_, self.model_._stack(X), y.compact().values[:, 0]
+        allowed = model.allowed(codes, rows.kind)
+        is_hidden = bool(np.any(allowed.sum(axis=1) > 1))
+        warm = getattr(self, "_warm", None) if self.warm_start else None
+        n_starts = self.n_init if is_hidden and warm is None else 1
+        max_iter = (MOST_PROBLEMS if is_hidden else 1) if is_auto(self.max_iter) else self.max_iter
+        tasks = FitTasks(
+            self, *given, max_subtasks=n_starts * max_iter, sample_weight=sample_weight
+        )
+        rng, history, runs = check_random_state(self.random_state), History(), []
+
+        def impute(w):
+            return model.impute(rows, allowed, w, self._own_oracle())
+
+        for start in range(n_starts):
+            states = self._start(rows, codes, allowed, warm, rng)
+            y = model.with_states(codes, states, rows.node_start)
+            if start == 0:
+                blocks, lam = self._set_up(X, y, weight)
+                self.tol_ = self._resolve_tol()
+            else:
+                blocks = self._blocks_of(X, y, weight / weight.sum())
+            blocks.relative_tol = True
+            run = ConcaveConvex(
+                self.solver_, blocks, impute if is_hidden else None, lam=lam, tol=self.tol_,
+                rng=rng, n_passes=most_passes(blocks), warm=warm and warm["duals"],
+            )  # fmt: skip
+            history.common = {"start": start} if n_starts > 1 else {}
+            outcome = drive(
+                run, tol=self.tol_, max_iter=max_iter, relative_to="objective", history=history,
+                verbose=self.verbose, **tasks.hooks(lambda run=run: self._snapshot(run)),
+            )  # fmt: skip
+            runs.append((run, outcome))
+        run, outcome = min(runs, key=lambda pair: pair[0].point.primal)
+        self._store(run, run.blocks, outcome._replace(history=history.columns()))
+        tasks.finish()
+        return self
+
+    def _start(self, rows, codes, allowed, warm, rng):
+        """States to begin with."""
+        if warm is None:
+            return start_states(self.model_, rows, codes, self.init, rng)
+        states = warm["states"]
+        fits = len(states) == len(codes) and allowed.shape[1] > states.max()
+        if not fits or not np.all(allowed[np.arange(len(states)), states]):
+            raise ValueError(
+                "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
+                "clone, or set warm_start=False"
+            )
+        return states
+
+    def _choose_C(self, blocks, X, y, weight):
+        if np.any(y.compact().values[:, 0] < 0) and not (
+            self.warm_start and hasattr(self, "_warm")
+        ):
+            return OF_MISSING * natural_C(blocks)
+        return super()._choose_C(blocks, X, y, weight)
+
+    # ---- answers ---------------------------------------------------------------------------------
+
+    def predict_states(self, X, y=None):
+        """Hidden states of highest score.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs, default=None
+            Labels that the states have to have, where they are not missing; None leaves all free.
+
+        Returns
+        -------
+        states : ndarray of shape (n_samples,) or (n_samples, n_labels), int
+            Numbers of states, whose labels are in ``state_labels_``; an object array with one array
+            for each sample where outputs are lists.
+        """
+        X, model = self._check_X(X), self.model_
+        rows = model._stack(X)
+        codes = np.full(rows.node_start[-1], MISSING, np.int32)
+        if y is not None:
+            codes = model._encode(self._with_masks(y), rows.node_start)
+        allowed = model.allowed(codes, rows.kind)
+        states, _ = model.impute(rows, allowed, self.coef_, self._own_oracle())
+        return model.in_container(states, rows.node_start, X)
+
+    def loss(self, X, y):
+        """Task loss of the prediction of every sample, of the labels that are not missing.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            True outputs.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_samples,)
+            Losses, in the units of the model's ``task_loss``; without class weights.
+        """
+        check_is_fitted(self)
+        return super().loss(X, self._with_masks(y))
+
+    def score(self, X, y, sample_weight=None):
+        """One minus the mean task loss; samples without a label do not count.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+        y : array-like, list, object array or Packed of n_samples outputs
+            True outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the mean.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        check_is_fitted(self)
+        y = self._with_masks(y)
+        return super().score(X, y, with_label(y, sample_weight, is_tabular(self.model_)))
+
+    def _with_masks(self, y):
+        return with_masks(y, self.missing_label, is_tabular(self.model_))
+
+    @property
+    def n_best(self):
+        """Not there: the best labellings of states may all have the same labels."""
+        raise AttributeError(
+            "n_best lists labellings by score, and many of hidden states have the same labels: see "
+            "predict_marginals"
+        )
+
+    @property
+    def duality_gap(self):
+        """Not there: the objective is not convex."""
+        raise AttributeError(
+            "duality_gap needs a convex objective: see dual_gap_, which is that of the convex "
+            "problem at coef_"
+        )
+
+    def _path_class(self):
+        raise TypeError("LatentStructuredSVM has no path: its objective is not convex")
+
+    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+        self._path_class()

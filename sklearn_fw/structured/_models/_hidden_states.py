@@ -1,0 +1,274 @@
+"""Several hidden states behind each label of any model of nodes and edges."""
+
+import numpy as np
+
+from ..._validation import check_integer, check_list
+from ...inference import Viterbi
+from ._pairwise import PairwiseModel
+from ._part_samples import difficulty
+from ._parts import PartModel
+from ._ragged import Stacked
+
+__all__ = ["HiddenStates", "labelled"]
+
+
+class HiddenStates(PairwiseModel):
+    """A model seen from inside: nodes have states, of which outputs show the labels alone.
+
+    Weights and scores are those of states; outputs and losses are those of the model that it is
+    made from. Where no label has more than one state both are the same.
+
+    Parameters
+    ----------
+    base : PairwiseModel
+        Model of the labels.
+    n_states_per_label : int, array-like of shape (n_labels,), or list of these, default=2
+        Number of states of each label; a list has one entry for each kind of node, where there are
+        several.
+
+    Attributes
+    ----------
+    first_ : ndarray of shape (n_kinds, n_labels + 1)
+        First state of each label of each kind of node, and the end.
+    label_ : ndarray of shape (n_kinds, n_states)
+        Number of the label of each state.
+    """
+
+    def __init__(self, base, n_states_per_label=2):
+        self.base = base
+        self.n_states_per_label = n_states_per_label
+
+    # ---- sizes ---------------------------------------------------------------------------------
+
+    def _stacked(self, X, y):
+        """Samples, and `Stacked` rows (number of the label or `MISSING`, state) of all nodes."""
+        base = self.base
+        X, y = base._stacked(X, y)
+        base.initialize(X, y)
+        self._set_sizes()
+        rows = base._stack(X)
+        self._set_natural(rows)
+        codes = base._encode(y, rows.node_start)
+        return X, self.with_states(codes, np.zeros_like(codes), rows.node_start)
+
+    @staticmethod
+    def with_states(codes, states, node_start):
+        """Outputs of a training set: labels and states of all nodes."""
+        return Stacked.of(np.column_stack([codes, states]), node_start)
+
+    def initialize(self, X, y):
+        return self  # all is known since the samples were stacked
+
+    def _set_sizes(self):
+        base = self.base
+        n_labels = getattr(base, "states_", [base.n_states_])  # of each kind of node
+        counts = _counts(self.n_states_per_label, n_labels)
+        totals = [int(own.sum()) for own in counts]
+        self.n_states_ = max(totals)
+        self.first_ = np.empty((len(counts), base.n_states_ + 1), np.int64)
+        self.label_ = np.zeros((len(counts), self.n_states_), np.int64)
+        for first, label, own in zip(self.first_, self.label_, counts):
+            ends = np.cumsum(own)
+            first[:] = ends[-1]
+            first[0], first[1 : len(ends) + 1] = 0, ends
+            label[: ends[-1]] = np.repeat(np.arange(len(own)), own)
+        self._totals = np.array(totals)
+        self.is_plain = all(np.all(own == 1) for own in counts)
+        self.n_columns_ = base.n_columns_ // base.n_states_ * self.n_states_
+        for name in (
+            "n_markers_", "n_tables_", "n_features_in_", "classes_", "class_weight_", "task_loss_",
+            "_training_loss", "_judging_loss",
+        ):  # fmt: skip
+            if hasattr(base, name):
+                setattr(self, name, getattr(base, name))
+        self.class_weight, self._has_batches = base.class_weight, base._has_batches
+
+    def _set_natural(self, rows):
+        own = self.base.default_oracle()
+        if self.is_plain or isinstance(own, Viterbi):
+            self._natural = own
+            return
+        graph, lengths = self._graph_of(rows), np.diff(rows.node_start)
+        graphs = [graph.edges[a:b] for a, b in zip(graph.start, graph.stop)]
+        self._set_oracle(*max(zip(lengths.tolist(), graphs), key=difficulty))
+
+    @property
+    def _loss_is_a_sum(self):
+        return self.base._loss_is_a_sum
+
+    def bounds(self):
+        """Those of the model, whose weights must be those of its labels then."""
+        own = getattr(self.base, "bounds", lambda: (None, None))()
+        if not self.is_plain and any(side is not None for side in own):
+            raise ValueError(
+                f"{type(self.base).__name__} has bounds on the weights of its labels, which hidden "
+                f"states have not: set n_states_per_label=1"
+            )
+        return own
+
+    # ---- what is that of the model of labels -----------------------------------------------------
+
+    def _stack(self, X):
+        return self.base._stack(X)
+
+    def _graph(self, n_nodes):
+        return self.base._graph(n_nodes)
+
+    def _about_nodes(self, X):
+        return self.base._about_nodes(X)
+
+    def _node_start_of(self, y):
+        return self.base._node_start_of(y)
+
+    def _arrange(self, marginals, node_start, X):
+        return self.base._arrange(marginals, node_start, X)
+
+    def unpack(self, w):
+        """The weights by name, see the model; what has columns for labels has them for states."""
+        return (self.base if self.is_plain else self._inside()).unpack(w)
+
+    def _inside(self):
+        """The model of labels with the sizes of this one."""
+        from copy import copy
+
+        inside = copy(self.base)
+        inside.n_states_, inside.n_columns_ = self.n_states_, self.n_columns_
+        if hasattr(inside, "states_"):
+            inside.states_ = self._totals.tolist()
+        if hasattr(inside, "_classes"):
+            labels = self.state_labels()
+            inside._classes = labels if isinstance(labels, list) else [labels]
+        return inside
+
+    # ---- states and labels -----------------------------------------------------------------------
+
+    def _n_own(self, rows):
+        if len(set(self._totals.tolist())) == 1:
+            return None
+        return self._totals[rows.kind]
+
+    def state_labels(self):
+        """Label of each state; a list with an array for each kind of node, where there are more."""
+        nothing, several = np.empty(0, np.int32), len(self._totals) > 1
+        truth = self.base._truth_of(nothing, np.zeros(1, np.int64), nothing if several else None)
+        labels = [own[at[:n]] for own, at, n in zip(truth.classes, self.label_, self._totals)]
+        return labels if several else labels[0]
+
+    def _labels(self, states, kind=None):
+        """Numbers of the labels of states."""
+        return self.label_[0 if kind is None else kind, states].astype(np.int32)
+
+    def allowed(self, codes, kind=None):
+        """The states of each node that its label allows, (n_nodes, n_states)."""
+        row = 0 if kind is None else kind
+        missing = codes < 0
+        low = np.where(missing, 0, self.first_[row, codes])
+        high = np.where(missing, self._totals[row], self.first_[row, codes + 1])
+        states = np.arange(self.n_states_)
+        return (low[:, None] <= states) & (states < high[:, None])
+
+    def impute(self, rows, allowed, w, oracle):
+        """Best states among those allowed, and the scores of all samples."""
+        parts = self._scores_of(rows, w)
+        parts = parts._replace(nodes=np.where(allowed, parts.nodes, -np.inf))
+        return self._best_states(parts, oracle)
+
+    def _codes(self, y, node_start, allow_unseen=False):
+        """Numbers of the labels of all nodes, as users or `_stacked` give them."""
+        if isinstance(y, Stacked):
+            return y.compact().values[:, 0]
+        return self.base._encode(y, node_start, allow_unseen)
+
+    def _targets(self, y, rows, n_own):
+        codes, states = np.ascontiguousarray(y.compact().values.T, dtype=np.int32)
+        costs = self.base._costs(codes, rows.node_start, rows.kind, rows.weight)
+        if costs.whole and not (self.is_plain and np.all(codes >= 0)):
+            raise ValueError(
+                "hidden states and missing labels need a task_loss that is a sum over nodes, such "
+                "as 'hamming': which states differ says nothing about labels"
+            )
+        n_rows = len(costs.table)
+        table = np.concatenate([costs.table[:, own] for own in self.label_])
+        row = costs.row if rows.kind is None else (rows.kind * n_rows + costs.row).astype(np.int32)
+        return states, costs._replace(table=np.ascontiguousarray(table), row=row)
+
+    def _encode(self, y, node_start, allow_unseen=False):
+        return self._codes(y, node_start, allow_unseen)
+
+    def _decode(self, states, node_start, X=None):
+        kind = None if len(self._totals) == 1 else self._about_nodes(X)[0]
+        return self.base._decode(self._labels(states, kind), node_start, X)
+
+    def _losses(self, y_true, y, training=False, X=None):
+        if not isinstance(y_true, Stacked):
+            return self.base._losses(y_true, y, training, X)
+        from ...task_losses._costs import costs_of
+
+        base, node_start = self.base, self._node_start_of(y)
+        nodes = self._about_nodes(X)
+        truth = base._truth_of(self._codes(y_true, node_start), node_start, *nodes)
+        states = base._encode(y, node_start)
+        return costs_of(base._judging_loss, truth).losses(truth, states)
+
+    def _marginals_of(self, parts, oracle):
+        """Marginals of labels."""
+        states = super()._marginals_of(parts, oracle)
+        if self.is_plain:
+            return states
+        if len(self._totals) > 1:
+            raise TypeError("marginals of labels with hidden states need nodes of one kind")
+        return np.add.reduceat(states, self.first_[0, :-1], axis=1)
+
+    def in_container(self, states, node_start, X):
+        """States of all nodes, in a container like that of the labels."""
+        if isinstance(self.base, PartModel):  # which puts numbers of nodes where labels would be
+            outputs = self.base._arrange(states[:, None], node_start, X)
+            for i, output in enumerate(outputs):
+                outputs[i] = _without_last_axis(output)
+            return outputs
+        outputs = self.base._decode(np.zeros(len(states), np.int32), node_start)
+        if outputs.dtype != object:
+            return states.reshape(outputs.shape)
+        for i in range(len(outputs)):
+            outputs[i] = states[node_start[i] : node_start[i + 1]]
+        return outputs
+
+    def decision_function(self, X, w):
+        """Scores of the best state of each class."""
+        scores = self._node_scores(self._stack(X), self._check_weights(w))
+        return np.maximum.reduceat(scores, self.first_[0, :-1], axis=1)
+
+
+def labelled(model):
+    """The model whose outputs are seen."""
+    return model.base if isinstance(model, HiddenStates) else model
+
+
+def _without_last_axis(output):
+    if isinstance(output, dict):
+        return {key: _without_last_axis(part) for key, part in output.items()}
+    if isinstance(output, list):
+        return [_without_last_axis(part) for part in output]
+    return output[..., 0]
+
+
+def _counts(given, n_labels):
+    """Number of states of each label, one array for each kind of node."""
+    name, n_kinds = "n_states_per_label", len(n_labels)
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        return [np.full(n, check_integer(given, name, 1)) for n in n_labels]
+    given = check_list(given, name, "numbers of states")
+    if n_kinds == 1:
+        given = [given]
+    elif len(given) != n_kinds:
+        raise ValueError(
+            f"{name} must be an integer or hold one entry for each of {n_kinds} kinds of nodes, "
+            f"got {len(given)}"
+        )
+    counts = []
+    for own, n in zip(given, n_labels):
+        own = [own] * n if not hasattr(own, "__len__") else list(own)
+        if len(own) != n:
+            raise ValueError(f"{name} must hold {n} numbers, one for each label, got {len(own)}")
+        counts.append(np.array([check_integer(number, name, 1) for number in own]))
+    return counts
