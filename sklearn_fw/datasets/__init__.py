@@ -15,6 +15,7 @@ from ._markov_random_fields import (
 )
 from ._mrf_instances import load_mrf_instances
 from ._ocr_letters import load_ocr_letters
+from ._snakes import make_snakes, snake_graphs
 from ._stick_figures import make_stick_figures
 from ._word_alignment import load_word_alignment
 
@@ -31,5 +32,7 @@ __all__ = [
     "make_ising_grid",
     "make_ising_rbm",
     "make_label_grids",
+    "make_snakes",
     "make_stick_figures",
+    "snake_graphs",
 ]

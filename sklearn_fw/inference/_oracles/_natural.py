@@ -12,6 +12,7 @@ from ._trws import TRWS
 __all__ = ["FEW_LABELINGS", "exact_oracle", "natural_oracle"]
 
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
+CLOSE = 1e-4  # share of the score of an answer, behind which nothing better is looked for
 MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
 # Above so many nodes local search takes longer than all else, for less than a hundredth of a score.
 MOST_SEARCHED = 200
@@ -46,6 +47,6 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     if seconds <= MOST_SECONDS:
         return oracle
     if scores.n_nodes <= MOST_SEARCHED:
-        return BestOf()
+        return BestOf(tol=CLOSE)
     cuts = "qpbo" if scores.n_states <= 2 else "alpha_expansion"
-    return BestOf([cuts, TRWS(max_iter=FEW_PASSES)])
+    return BestOf([cuts, TRWS(max_iter=FEW_PASSES)], tol=CLOSE)
