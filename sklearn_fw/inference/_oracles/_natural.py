@@ -13,11 +13,8 @@ __all__ = ["FEW_LABELINGS", "exact_oracle", "natural_oracle"]
 
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
 CLOSE = 1e-4  # share of the score of an answer, behind which nothing better is looked for
+LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
 MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
-# Above so many nodes local search takes longer than all else, for less than a hundredth of a score.
-MOST_SEARCHED = 200
-# Messages of so many passes have found nearly all labels and most of the bound.
-FEW_PASSES = 30
 
 
 def exact_oracle(scores):
@@ -36,9 +33,8 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
     `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
-    `Elimination`, or else `BestOf`: with local search on small graphs, and on large ones of cuts
-    and a few messages alone, where cuts settle attractive edges of two states. The scores are those
-    of the largest graph in question.
+    `Elimination`, or else `BestOf`; on large graphs few passes of `TRWS` alone, after a cut where
+    there are two states. The scores are those of the largest graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):
@@ -46,7 +42,8 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     oracle, seconds = exact_oracle(scores)
     if seconds <= MOST_SECONDS:
         return oracle
-    if scores.n_nodes <= MOST_SEARCHED:
+    if scores.n_nodes * scores.n_states < LARGE:
         return BestOf(tol=CLOSE)
-    cuts = "qpbo" if scores.n_states <= 2 else "alpha_expansion"
-    return BestOf([cuts, TRWS(max_iter=FEW_PASSES)], tol=CLOSE)
+    # Local search takes ten times as long there, and finds next to nothing.
+    passes = TRWS(max_iter=FEW_PASSES)
+    return BestOf(("qpbo", passes), tol=CLOSE) if scores.n_states == 2 else passes
