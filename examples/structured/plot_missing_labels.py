@@ -41,9 +41,7 @@ for share in shares:
 
     alone = StructuredSVM("multiclass", random_state=0)
     alone.fit(np.concatenate(X_known), np.concatenate(y_known))
-    scores["single elements"].append(
-        alone.score(np.concatenate(X_test), np.concatenate(y_test))
-    )
+    scores["single elements"].append(alone.score(np.concatenate(X_test), np.concatenate(y_test)))
     cut = StructuredSVM("chain", random_state=0).fit(X_known, y_known)
     scores["chains without the rest"].append(cut.score(X_test, y_test))
     svm = LatentStructuredSVM("chain", n_states_per_label=1, random_state=0).fit(X, masked)
@@ -63,8 +61,11 @@ for (name, values), marker in zip(scores.items(), "svo"):
     ax.plot(shares, values, marker=marker, label=name)
     print(f"{name:24s}", " ".join(f"{value:.3f}" for value in values))
 ax.set(
-    xlabel="share of elements with a label", ylabel="share of elements read rightly",
-    xscale="log", xticks=shares, xticklabels=shares,
+    xlabel="share of elements with a label",
+    ylabel="share of elements read rightly",
+    xscale="log",
+    xticks=shares,
+    xticklabels=shares,
 )
 ax.minorticks_off()
 ax.legend()

@@ -129,8 +129,8 @@ class LatentStructuredSVM(StructuredSVM):
         How the fit ended.
     history_ : dict of str to ndarray
         One entry per convex problem: "n_iter", "time", "n_oracle_calls", "objective" (which never
-        rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed) and "n_passes"
-        (over the convex problem). Of several starts it is that of the one that was kept.
+        rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed) and
+        "n_passes" (over the convex problem). Of several starts it is that of the one that was kept.
 
     Raises
     ------

@@ -412,7 +412,7 @@ def test_networkx_graphs_with_nodes_without_labels():
         for node in graph:
             graph.nodes[node]["features"] = up + 0.5 * rng.normal()
         X.append(graph)
-        y.append({node: None if node % 2 else "no yes".split()[up] for node in graph})
+        y.append({node: None if node % 2 else ["no", "yes"][up] for node in graph})
     svm = LatentStructuredSVM(n_states_per_label=1, random_state=0).fit(X, y)
     assert svm.score(X, y) > 0.85
     assert set(svm.predict(X)[0].values()) <= {"no", "yes"}
