@@ -76,7 +76,7 @@ CASES = {
             [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]],
             [[0, 1, 1], [1, 0], [1, 1, 0, 0]],
         ),
-        WALK | BOTH | {"n_oracle_calls", "n_changed", "n_passes", "start"},
+        WALK | BOTH | {"n_oracle_calls", "n_changed", "n_passes"},
     ),
     "classifier": (
         lambda: linear(AsagaClassifier(random_state=0), 2), WALK | BOTH | {"certified"}

@@ -12,6 +12,7 @@ import numpy as np
 from .._budget import budget_now, time_budget
 from .._loop import drive
 from .._validation import check_random_state
+from ._blocks._sizes import n_costly as n_costly_of
 from ._items import length_of, take
 from ._solvers import suitable_solver
 
@@ -115,7 +116,7 @@ def _folds(model, make_blocks, blocks, X, y, weight, rng):
     if rows.graph is not None:  # nodes that are alike are news in other graphs, and say less
         enough = ENOUGH_OF_GRAPHS
         codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
-    n_costly = blocks.n_costly()
+    n_costly = n_costly_of(blocks._parts)
     number, n_held_out = _numbers_of_folds(blocks.first_labels(), rng), 0
     for k in range(N_FOLDS):
         held_out, rest = (

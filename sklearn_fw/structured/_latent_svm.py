@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._budget import time_budget
 from .._callbacks import FitTasks, with_callbacks
 from .._loop import drive
-from .._result import History
 from .._validation import check_choice, check_integer, check_random_state
 from ..task_losses._costs import MISSING
 from ._choice_of_c import most_passes, natural_C
@@ -21,9 +20,9 @@ from ._svm import StructuredSVM
 __all__ = ["LatentStructuredSVM"]
 
 MOST_PROBLEMS = 50
-# With missing labels, in natural units: samples held out judge what first states for them teach,
-# which are mistaken too often to choose by.
-OF_MISSING = 3.0
+# Where a larger share of labels is missing, C in natural units: samples held out judge what first
+# states teach, which are mistaken too often to choose by.
+MANY_MISSING, OF_MISSING = 1.0 / 3.0, 3.0
 
 
 class LatentStructuredSVM(StructuredSVM):
@@ -64,7 +63,8 @@ class LatentStructuredSVM(StructuredSVM):
         What solves the convex problems, see `StructuredSVM`.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser. "auto" chooses on samples held out,
-        with the first states; with missing labels it is three times the natural one, see the notes.
+        with the first states; where more than a third of the labels is missing, it is three times
+        the natural one, see the notes.
     tol : float or "auto", default="auto"
         ``dual_gap_ <= tol * abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1
         for everything else.
@@ -118,7 +118,7 @@ class LatentStructuredSVM(StructuredSVM):
     n_iter_ : int
         Convex problems solved, from the start that was kept.
     n_oracle_calls_ : int
-        Oracle calls, those for states included.
+        Oracle calls from the start that was kept, those for states included.
     step_counts_ : dict of str to int
         Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
     cache_stats_ : dict of str to int
@@ -129,8 +129,8 @@ class LatentStructuredSVM(StructuredSVM):
         How the fit ended.
     history_ : dict of str to ndarray
         One entry per convex problem: "n_iter", "time", "n_oracle_calls", "objective" (which never
-        rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed), "n_passes"
-        (over the convex problem) and, with several starts, "start".
+        rises), "dual_objective", "dual_gap", "n_changed" (nodes whose states changed) and
+        "n_passes" (over the convex problem). Of several starts it is that of the one that was kept.
 
     Raises
     ------
@@ -282,7 +282,7 @@ class LatentStructuredSVM(StructuredSVM):
         tasks = FitTasks(
             self, *given, max_subtasks=n_starts * max_iter, sample_weight=sample_weight
         )
-        rng, history, runs = check_random_state(self.random_state), History(), []
+        rng, runs = check_random_state(self.random_state), []
 
         def impute(w):
             return model.impute(rows, allowed, w, self._own_oracle())
@@ -300,14 +300,13 @@ class LatentStructuredSVM(StructuredSVM):
                 self.solver_, blocks, impute if is_hidden else None, lam=lam, tol=self.tol_,
                 rng=rng, n_passes=most_passes(blocks), warm=warm and warm["duals"],
             )  # fmt: skip
-            history.common = {"start": start} if n_starts > 1 else {}
             outcome = drive(
-                run, tol=self.tol_, max_iter=max_iter, relative_to="objective", history=history,
+                run, tol=self.tol_, max_iter=max_iter, relative_to="objective",
                 verbose=self.verbose, **tasks.hooks(lambda run=run: self._snapshot(run)),
             )  # fmt: skip
             runs.append((run, outcome))
         run, outcome = min(runs, key=lambda pair: pair[0].point.primal)
-        self._store(run, run.blocks, outcome._replace(history=history.columns()))
+        self._store(run, run.blocks, outcome)
         tasks.finish()
         return self
 
@@ -325,9 +324,8 @@ class LatentStructuredSVM(StructuredSVM):
         return states
 
     def _choose_C(self, blocks, X, y, weight):
-        if np.any(y.compact().values[:, 0] < 0) and not (
-            self.warm_start and hasattr(self, "_warm")
-        ):
+        is_known = self.warm_start and hasattr(self, "_warm")
+        if not is_known and np.mean(y.compact().values[:, 0] < 0) > MANY_MISSING:
             return OF_MISSING * natural_C(blocks)
         return super()._choose_C(blocks, X, y, weight)
 

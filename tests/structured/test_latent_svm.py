@@ -213,9 +213,9 @@ def test_hidden_nodes():
 def test_several_starts_keep_the_best():
     X, y = sequences(20, 3)
     svm = LatentStructuredSVM(n_init=4, init="random", C=1.0, random_state=0).fit(X, y)
-    last = [svm.history_["objective"][svm.history_["start"] == start][-1] for start in range(4)]
-    assert len(set(last)) > 1
-    assert svm.objective_ == min(last)
+    first = clone(svm).set_params(n_init=1).fit(X, y)
+    assert svm.objective_ < first.objective_
+    assert svm.history_["objective"][-1] == svm.objective_
     again = clone(svm).fit(X, y)
     np.testing.assert_array_equal(again.coef_, svm.coef_)
 
@@ -412,7 +412,7 @@ def test_networkx_graphs_with_nodes_without_labels():
         for node in graph:
             graph.nodes[node]["features"] = up + 0.5 * rng.normal()
         X.append(graph)
-        y.append({node: None if node % 2 else "no yes".split()[up] for node in graph})
+        y.append({node: None if node % 2 else ["no", "yes"][up] for node in graph})
     svm = LatentStructuredSVM(n_states_per_label=1, random_state=0).fit(X, y)
     assert svm.score(X, y) > 0.85
     assert set(svm.predict(X)[0].values()) <= {"no", "yes"}

@@ -34,6 +34,7 @@ from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
 from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
+from ._sizes import mean_square
 from ._stored_corners import StoredCorners
 from ._workers import Workers
 
@@ -70,7 +71,7 @@ class PartBlocks(Blocks):
         losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.whole_cost
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
-        self.mean_square = _mean_square(parts)
+        self.mean_square = mean_square(parts)
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         exhaustive = type(oracle) is Enumeration and few
         plain = not exhaustive and parts.whole_cost == 0.0
@@ -174,11 +175,6 @@ class PartBlocks(Blocks):
     def n_nodes(self):
         """Nodes of all samples."""
         return len(self._parts.truth)
-
-    def n_costly(self):
-        """Number of nodes of each sample whose state may cost something."""
-        parts = self._parts
-        return np.add.reduceat(_is_costly(parts).astype(np.int64), parts.node_start[:-1])
 
     def seconds_of_pass(self):
         """About the time of a pass with an oracle that is called from Python; inf if unknown.
@@ -559,21 +555,6 @@ class PartBlocks(Blocks):
     def _dual_coef_of_classes(self):
         """Marginals of single nodes are alphas."""
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
-
-
-def _mean_square(parts):
-    """Mean over samples of the squared norm of the features of the nodes that have a label."""
-    totals = np.zeros(len(parts.data) + 1)
-    np.square(parts.data, out=totals[1:], dtype=np.float64)
-    np.cumsum(totals, out=totals)
-    totals = np.diff(totals[parts.indptr])  # of rows
-    n_costly = _is_costly(parts).reshape(len(totals), -1).sum(axis=1)
-    return float(parts.weight @ np.add.reduceat(n_costly * totals, parts.row_start[:-1]))
-
-
-def _is_costly(parts):
-    """Whether the state of each node may cost something: not where a label is missing."""
-    return parts.cost.any(axis=1)[parts.cost_row]
 
 
 def _ask_many(oracle, asked, whole_cost):
