@@ -6,6 +6,7 @@ import numpy as np
 from _report import Skip
 from _scenes import load_scene
 
+N_QUARTERS = 4  # of a grid of four by four cells
 WORDS = 704  # of the OCR letters, as many as in the fold that its script trains with
 
 
@@ -44,7 +45,7 @@ def box_graphs(grids):
         for column in range(4)
     ]
     edges = np.vstack([*grid_edges((4, 4)), above])
-    return [(grid.reshape(16, -1), edges, 4) for grid in grids]
+    return [(grid.reshape(16, -1), edges, N_QUARTERS) for grid in grids]
 
 
 # ---- letters, digits, label sets -----------------------------------------------------------------
