@@ -14,6 +14,8 @@ from sklearn_fw.inference import (
     ICM,
     MILP,
     TRWS,
+    AlphaBetaSwap,
+    AlphaExpansion,
     Assignment,
     BranchAndBound,
     Elimination,
@@ -186,6 +188,8 @@ ODD = [2.5, "3", b"3", np.nan, np.inf, None, [], 1 + 1j, np.array([1, 2])]
 @pytest.mark.parametrize(
     "oracle, name",
     [
+        (AlphaBetaSwap, "max_iter"),
+        (AlphaExpansion, "max_iter"),
         (ICM, "max_iter"),
         (TRWS, "max_iter"),
         (BranchAndBound, "max_iter"),

@@ -14,6 +14,7 @@ from ._markov_random_fields import (
 )
 from ._mrf_instances import load_mrf_instances
 from ._ocr_letters import load_ocr_letters
+from ._snakes import make_snakes, snake_graphs
 from ._word_alignment import load_word_alignment
 
 __all__ = [
@@ -28,4 +29,6 @@ __all__ = [
     "make_ising_clique",
     "make_ising_grid",
     "make_ising_rbm",
+    "make_snakes",
+    "snake_graphs",
 ]

@@ -22,6 +22,7 @@ from ._oracles._graph_cut import GraphCut
 from ._oracles._icm import ICM
 from ._oracles._linear_programs import MILP, LPRelaxation
 from ._oracles._local_search import IteratedLocalSearch
+from ._oracles._moves import AlphaBetaSwap, AlphaExpansion
 from ._oracles._qpbo import QPBO
 from ._oracles._resolve import resolve_oracle
 from ._oracles._toulbar2 import Toulbar2
@@ -34,6 +35,8 @@ __all__ = [
     "MILP",
     "QPBO",
     "TRWS",
+    "AlphaBetaSwap",
+    "AlphaExpansion",
     "Assignment",
     "BestOf",
     "BranchAndBound",

@@ -24,10 +24,11 @@ OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
 # a value, which takes many more passes.
 MANY_NODES, OF_MANY = 100_000, 1.5
 N_FOLDS = 5
-ENOUGH_NODES = 600  # held out in all: folds are added until then
+ENOUGH_NODES, ENOUGH_OF_GRAPHS = 600, 2_000  # held out in all: folds are added until then
 MOST_NODES = 10_000  # to learn from, and held out of a fold
 VISITS = 60_000  # of nodes, in the passes for one candidate
-FEWEST_PASSES, MOST_PASSES = 8, 50
+SECONDS = 1.5  # of oracles that are not compiled into passes, about, for the same
+FEWEST_PASSES, MOST_PASSES, MOST_SLOW_PASSES = 8, 50, 20
 SHARE_OF_TIME = 0.5  # of what the fit may take
 TOL = 0.05  # of the candidates, relative to the objective
 FAR = 0.9  # the same, from which a candidate counts as not solved at all
@@ -35,6 +36,8 @@ DOUBT = 0.5  # standard errors within which a smaller C is as good
 CLEARLY = 1.0  # standard errors from which a larger C is worse
 FEWEST_SAMPLES = 20
 USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
+# Averages of iterates predict well long before the gap of a few large graphs is small.
+SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 MOST_COPIES = 0.3  # share of rows held out that are among the rows to learn from
 
 
@@ -48,7 +51,9 @@ def natural_C(blocks):
 def most_passes(blocks):
     """The passes that a person waits for."""
     if not blocks.is_compiled:
-        return USUAL_PASSES
+        if not hasattr(blocks, "seconds_of_pass") or np.isinf(blocks.seconds_of_pass()):
+            return USUAL_PASSES
+        return int(np.clip(SECONDS_OF_FIT / blocks.seconds_of_pass(), *SLOW_PASSES))
     return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
 
 
@@ -60,7 +65,7 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     trees.
     """
     unit = natural_C(blocks)
-    if length_of(X, "X") < FEWEST_SAMPLES or not blocks.is_compiled:
+    if length_of(X, "X") < FEWEST_SAMPLES:
         return OF_PARTS * unit
     if blocks.n_nodes > MANY_NODES:
         return OF_MANY * unit
@@ -101,28 +106,34 @@ class _Fold(NamedTuple):
 
 
 def _folds(model, make_blocks, blocks, X, y, weight, rng):
-    """Yield folds until enough is held out; none where what is held out is no news."""
-    rows = model._stack(X)
-    codes, n_nodes = _codes(rows.matrix, rng), np.diff(rows.node_start)
+    """Yield folds until enough is held out; none where that is no news or takes too long."""
+    rows, most_passes = model._stack(X), _most_passes_of(blocks)
+    if most_passes < FEWEST_PASSES:
+        return
+    codes, starts, n_nodes = _codes(rows.matrix, rng), rows.row_start, np.diff(rows.node_start)
+    enough = ENOUGH_NODES
+    if rows.graph is not None:  # nodes that are alike are news in other graphs, and say less
+        enough = ENOUGH_OF_GRAPHS
+        codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
     number, n_held_out = _numbers_of_folds(blocks.first_labels(), rng), 0
     for k in range(N_FOLDS):
         held_out, rest = (
             _first_of(rng.permutation(np.flatnonzero(chosen)), n_nodes)
             for chosen in (number == k, number != k)
         )
-        if _copies(codes, rows.row_start, held_out, rest) > MOST_COPIES:
+        if _copies(codes, starts, held_out, rest) > MOST_COPIES:
             return
         total = weight[rest].sum()
         yield _Fold(
             blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
             total=total,
-            n_passes=int(np.clip(VISITS / n_nodes[rest].sum(), FEWEST_PASSES, MOST_PASSES)),
+            n_passes=int(np.clip(VISITS / n_nodes[rest].sum(), FEWEST_PASSES, most_passes)),
             X=take(X, held_out),
             y=take(y, held_out),
             weight=weight[held_out],
         )
         n_held_out += n_nodes[held_out].sum()
-        if n_held_out >= ENOUGH_NODES:
+        if n_held_out >= enough:
             return
 
 
@@ -158,6 +169,22 @@ def _excess(losses, weight):
     means = excess @ weight
     spread = ((excess - means[:, None]) ** 2) @ weight
     return means, np.sqrt(spread * (weight @ weight))
+
+
+def _most_passes_of(blocks):
+    """Passes for one candidate in a fold, by what calls of the oracle are about to take."""
+    if blocks.is_compiled:
+        return MOST_PASSES
+    seconds = blocks.seconds_of_pass()
+    return min(MOST_SLOW_PASSES, int(SECONDS / seconds))
+
+
+def _codes_of_graphs(codes, rows):
+    """A number for every graph, equal where nodes and their number are."""
+    starts = rows.row_start
+    place = np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))
+    sums = np.add.reduceat(codes * np.cos(1.0 + place), starts[:-1])
+    return np.round(sums + np.diff(starts) + 0.1 * rows.graph.n_edges, 9)
 
 
 def _codes(matrix, rng):

@@ -74,6 +74,8 @@ class Plain(BaseEstimator):
 
 ORACLES = {
     inference.ICM: ({"max_iter": 100}, cycle_scores),
+    inference.AlphaBetaSwap: ({"max_iter": 10}, cycle_scores),
+    inference.AlphaExpansion: ({"max_iter": 10}, cycle_scores),
     inference.MILP: ({"time_limit": 10.0, "mip_rel_gap": 1e-9}, cycle_scores),
     inference.QPBO: ({}, cycle_scores),
     inference.TRWS: ({"max_iter": 50, "tol": 1e-7}, cycle_scores),
@@ -95,6 +97,10 @@ ORACLES = {
     inference.Viterbi: ({}, tree_scores),
 }  # fmt: skip
 START = np.array([0, 1, 0])
+# Those that never answer before they have looked at where to begin.
+STARTED = (
+    inference.ICM, inference.AlphaBetaSwap, inference.AlphaExpansion, inference.IteratedLocalSearch,
+)  # fmt: skip
 
 
 def has_toulbar2():
@@ -128,14 +134,14 @@ def of_oracle(cls, params, scores):
             docs=(cls, cls.argmax),
             aliases=aliases,
             allows={("start", "*"): "oracles that need no start ignore it"}
-            if cls not in (inference.ICM, inference.IteratedLocalSearch)
+            if cls not in STARTED
             else {},
         )
     ]
     others = {
         "cost": {}, "fits": {}, "largest_table": {}, "log_partition": {}, "marginals": {},
         "max_marginals": {}, "top_k": {"k": 2}, "sample": {"n_samples": 2, "random_state": 0},
-        "vertex": {"start": START.copy()},
+        "compare": {"start": START.copy()}, "vertex": {"start": START.copy()},
     }  # fmt: skip
     arguments = {
         name: functools.partial(_with_scores, scores, more)

@@ -51,6 +51,19 @@ def test_best_of_asks_nobody_after_an_exact_answer():
     assert len(asked) == 2
 
 
+def test_compare_lists_what_was_tried_in_order():
+    answers = [([0], 1.0, 9.0), ([1], 3.0, np.inf), ([2], 3.0, 3.0), ([3], 2.0, 8.0)]
+    oracles = ["icm", *(Fixed(answer, []) for answer in answers)]
+    attempts = BestOf(oracles[1:]).compare(four_states(), start=[3])
+    # Nobody asks the one behind an exact answer.
+    assert [tried.oracle for tried in attempts] == oracles[1:4]
+    assert [(tried.value, tried.upper_bound) for tried in attempts] == [
+        answer[1:] for answer in answers[:3]
+    ]
+    assert all(0.0 <= tried.seconds < 60.0 for tried in attempts)
+    assert [tried.oracle for tried in BestOf(oracles).compare(four_states())][0] == "icm"
+
+
 def test_best_of_takes_functions_and_says_what_it_cannot_take(rng):
     scores = grid(rng, 3, 1.0, n_states=3)
     labels, _, upper_bound = BestOf([lambda scores: np.zeros(9, int)]).argmax(scores)

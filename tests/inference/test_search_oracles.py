@@ -420,14 +420,16 @@ def test_compiled_and_plain_kernels_agree(kind, rng):
             )
             size = turn(message_passing.total_size)(*problem)
             labels = np.zeros(n_nodes, np.int32)
-            n_changes = turn(message_passing.icm_sweep)(*problem, labels)
+            potts = turn(message_passing.equal_and_other)(problem.tables[0])
+            waiting = np.ones(n_nodes, bool)
+            n_changes = turn(message_passing.icm_sweep)(*problem, potts, labels, waiting)
             unary, messages = problem.unary.copy(), np.zeros((scores.n_edges, n_states))
             tops, bounds = np.zeros(n_nodes), np.zeros((n_nodes, n_states))
             guesses, bound, value = np.zeros((2, n_nodes), np.int32), 0.0, 0.0
             for step in range(2):
                 if bound > -np.inf:
                     bound, value = turn(message_passing.trws_sweep)(
-                        unary, *problem[1:], messages, tops, bounds,
+                        unary, *problem[1:], potts, messages, tops, bounds,
                         guesses[step], bound, -np.inf, step == 0,
                     )  # fmt: skip
             results.append(

@@ -11,16 +11,19 @@ floating point, too.
 Shared conventions: arc ``p`` leads from its tail to ``head[p]``, arcs of one tail are
 ``first[tail]`` to ``first[tail + 1] - 1``, ``sister[p]`` is the same arc the other way round, and
 ``residual[p]`` the flow that still fits, possibly infinite. ``excess[v]`` is what still fits from
-the source to ``v`` if positive, and from ``v`` to the sink if negative; it is always finite.
+the source to ``v`` if positive, and from ``v`` to the sink if negative; it is finite.
+
+Loops take arrays and no tuples of them: to take an array out of a tuple counts its references, which
+costs more than a look at an arc.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import inner, njit
 
-# Sides of a node; also the rows of a `Front`.
+# Sides of a node.
 FREE, SOURCE, SINK = -1, 0, 1
 # Parents that are no arcs.
 ROOT, ORPHAN = -1, -2
@@ -34,27 +37,6 @@ class Arcs(NamedTuple):
     sister: np.ndarray  # (n_arcs,)
     residual: np.ndarray  # (n_arcs,) float
     excess: np.ndarray  # (n_nodes,) float
-
-
-class Trees(NamedTuple):
-    """The tree, level and parent of each node. Roots hang on their excess and have level 1."""
-
-    side: np.ndarray  # FREE, SOURCE or SINK
-    level: np.ndarray  # number of arcs to the terminal
-    parent: np.ndarray  # arc from the node to its parent, ROOT or ORPHAN
-    current: np.ndarray  # arcs before this one lead to no parent on the level above
-
-
-class Front(NamedTuple):
-    """Nodes whose arcs wait for a look, and nodes without a parent. Rows belong to sides."""
-
-    nodes: np.ndarray  # (2, 2, n_nodes), by side and parity of the level
-    count: np.ndarray  # (2, 2)
-    queued: np.ndarray  # (2, n_nodes), the last level that a node was queued for
-    unseen: np.ndarray  # (2,), nodes on this level and below wait for a look
-    deepest: np.ndarray  # (2,), no node may move below this level
-    orphan: np.ndarray  # (2, n_nodes + 2), first orphan on each level
-    next_orphan: np.ndarray  # (n_nodes,)
 
 
 @njit
@@ -85,124 +67,116 @@ def sort_arcs(edges, n_nodes):
     return first, head, sister, arc
 
 
-@njit
-def _enqueue(front, side, level, v):
-    if front.queued[side, v] != level:
-        front.queued[side, v] = level
-        row = level & 1
-        front.nodes[side, row, front.count[side, row]] = v
-        front.count[side, row] += 1
-
-
-@njit
-def _cut_off(trees, front, v):
-    trees.parent[v] = ORPHAN
-    side, level = trees.side[v], trees.level[v]
-    front.next_orphan[v] = front.orphan[side, level]
-    front.orphan[side, level] = v
-
-
-@njit
-def _augment(arcs, trees, front, source_end, sink_end, bridge):
-    """Push as much as fits through the arc ``bridge`` between the trees; returns the amount."""
-    residual, sister = arcs.residual, arcs.sister
-    amount = residual[bridge]
-    for side in range(2):
-        v = source_end if side == SOURCE else sink_end
-        while trees.parent[v] != ROOT:
-            p = trees.parent[v]
-            amount = min(amount, residual[sister[p] if side == SOURCE else p])
-            v = arcs.head[p]
-        amount = min(amount, abs(arcs.excess[v]))
-    residual[bridge] -= amount
-    residual[sister[bridge]] += amount
-    for side in range(2):
-        v = source_end if side == SOURCE else sink_end
-        while trees.parent[v] != ROOT:
-            p = trees.parent[v]
-            used = sister[p] if side == SOURCE else p
-            residual[used] -= amount
-            residual[sister[used]] += amount
-            if residual[used] == 0.0:
-                _cut_off(trees, front, v)
-            v = arcs.head[p]
-        arcs.excess[v] -= amount if side == SOURCE else -amount
-        if arcs.excess[v] == 0.0:
-            _cut_off(trees, front, v)
-    return amount
-
-
-@njit
-def _adopt(arcs, trees, front, side):
-    """Find a parent for every orphan of one side, or take it out of the tree; top levels first."""
-    first, head, sister, residual = arcs.first, arcs.head, arcs.sister, arcs.residual
-    deepest = front.deepest[side]
-    level = 1
-    while level <= deepest:
-        v = front.orphan[side, level]
-        if v < 0:
-            level += 1
+@inner
+def _push_directly(first, head, sister, residual, excess):
+    """Push along all single arcs from the source's neighbours to the sink's; returns the flow."""
+    flow = 0.0
+    for v in range(excess.size):
+        left = excess[v]
+        if left <= 0.0:
             continue
-        front.orphan[side, level] = front.next_orphan[v]
-        best, best_level = -1, deepest
-        for p in range(trees.current[v], first[v + 1]):
+        for p in range(first[v], first[v + 1]):
             u = head[p]
-            if trees.side[u] == side and trees.level[u] == level - 1:
+            if excess[u] < 0.0 and residual[p] > 0.0:
+                amount = min(left, residual[p], -excess[u])
+                residual[p] -= amount
+                residual[sister[p]] += amount
+                excess[u] += amount
+                left -= amount
+                flow += amount
+                if left == 0.0:
+                    break
+        excess[v] = left
+    return flow
+
+
+@inner
+def _room(v, side, head, sister, residual, excess, parent):
+    """How much fits between the terminal of a tree and its node ``v``."""
+    amount = np.inf
+    while parent[v] != ROOT:
+        p = parent[v]
+        amount = min(amount, residual[sister[p] if side == SOURCE else p])
+        v = head[p]
+    return min(amount, abs(excess[v]))
+
+
+@inner
+def _push(v, amount, side, head, sister, residual, excess, parent, level, orphan, next_orphan):
+    """Push an amount between the terminal of a tree and its node ``v``.
+
+    Nodes that are cut off by it go into the lists ``orphan``, which hold the first of each level;
+    returns the highest of these levels, a large number without orphans.
+    """
+    highest = level.size + 1
+    at_root = False
+    while not at_root:
+        p = parent[v]
+        at_root = p == ROOT
+        if at_root:
+            excess[v] -= amount if side == SOURCE else -amount
+            left = excess[v]
+        else:
+            used, back = (sister[p], p) if side == SOURCE else (p, sister[p])
+            residual[used] -= amount
+            residual[back] += amount
+            left = residual[used]
+        if left == 0.0:
+            highest = level[v]
+            parent[v] = ORPHAN
+            next_orphan[v] = orphan[side, highest]
+            orphan[side, highest] = v
+        if not at_root:
+            v = head[p]
+    return highest
+
+
+@inner
+def _adopt(
+    top, deepest, unseen, side, first, head, sister, residual,
+    sides, parent, level, current, orphan, next_orphan, nodes, count, queued,
+):  # fmt: skip
+    """Find a parent for every orphan of one side, or take it out of the tree; top levels first.
+
+    No node moves below the level ``deepest``; those that move to ``unseen`` or below wait for a
+    look once more.
+    """
+    while top <= deepest:
+        v = orphan[side, top]
+        if v < 0:
+            top += 1
+            continue
+        orphan[side, top] = next_orphan[v]
+        best, best_level = -1, deepest
+        for p in range(current[v], first[v + 1]):
+            u = head[p]
+            if sides[u] == side and level[u] == top - 1:
                 if residual[sister[p] if side == SOURCE else p] > 0.0:
                     best = p
                     break
         if best >= 0:
-            trees.parent[v] = trees.current[v] = best
+            parent[v] = current[v] = best
             continue
         for p in range(first[v], first[v + 1]):
             u = head[p]
-            if trees.side[u] == side and trees.level[u] < best_level:
-                if residual[sister[p] if side == SOURCE else p] > 0.0:
-                    best, best_level = p, trees.level[u]
-            if trees.parent[u] == sister[p]:
-                _cut_off(trees, front, u)
-        if best >= 0:
-            trees.level[v] = best_level + 1
-            trees.parent[v] = trees.current[v] = best
-            if best_level + 1 >= front.unseen[side]:
-                _enqueue(front, side, best_level + 1, v)
-        else:
-            trees.side[v] = FREE
-
-
-@njit
-def _grow(arcs, trees, front, side):
-    """Look at all arcs that leave the last level of one tree; returns the flow pushed."""
-    level = front.unseen[side]
-    front.deepest[side] = level + 1
-    row = level & 1
-    front.count[side, 1 - row] = 0
-    flow = 0.0
-    i = 0
-    while i < front.count[side, row]:
-        v = front.nodes[side, row, i]
-        i += 1
-        p = arcs.first[v]
-        while trees.side[v] == side and trees.level[v] == level and p < arcs.first[v + 1]:
-            q = arcs.sister[p]
-            out = p if side == SOURCE else q
-            if arcs.residual[out] > 0.0:
-                u = arcs.head[p]
-                if trees.side[u] == FREE:
-                    trees.side[u] = side
-                    trees.level[u] = level + 1
-                    trees.parent[u] = q
-                    trees.current[u] = arcs.first[u]
-                    _enqueue(front, side, level + 1, u)
-                elif trees.side[u] != side:
-                    ends = (v, u) if side == SOURCE else (u, v)
-                    flow += _augment(arcs, trees, front, ends[0], ends[1], out)
-                    for tree in range(2):
-                        _adopt(arcs, trees, front, tree)
-                    continue  # the same arc may have room left, or its head may be free now
-            p += 1
-    front.unseen[side] = level + 1
-    return flow
+            if sides[u] != side:
+                continue
+            if level[u] < best_level and residual[sister[p] if side == SOURCE else p] > 0.0:
+                best, best_level = p, level[u]
+            if parent[u] == sister[p]:
+                parent[u] = ORPHAN
+                next_orphan[u] = orphan[side, level[u]]
+                orphan[side, level[u]] = u
+        if best < 0:
+            sides[v] = FREE
+            continue
+        parent[v] = current[v] = best
+        level[v] = best_level + 1
+        if best_level + 1 >= unseen and queued[side, v] != best_level + 1:
+            queued[side, v] = best_level + 1
+            row = 2 * side + ((best_level + 1) & 1)
+            nodes[row, count[row]] = v
+            count[row] += 1
 
 
 @njit
@@ -210,31 +184,72 @@ def max_flow(arcs):
     """Push the largest possible flow from source to sink; returns its amount.
 
     ``arcs.residual`` and ``arcs.excess`` are overwritten by what is left of the capacities.
+
+    Of each node the side says its tree, ``level`` the number of arcs to the terminal, ``parent``
+    the arc to its parent, ROOT or ORPHAN, and arcs before ``current`` lead to no parent on the
+    level above. Roots hang on their excess and have level 1. Nodes whose arcs wait for a look are
+    in the rows ``2 * side + parity of the level`` of ``nodes``; ``queued`` is the last level that a
+    node was put there for, and ``unseen`` the level that is looked at next.
     """
-    n_nodes = arcs.excess.size
-    trees = Trees(
-        np.full(n_nodes, FREE),
-        np.ones(n_nodes, np.int64),
-        np.full(n_nodes, ROOT),
-        arcs.first[:-1].copy(),
-    )
-    front = Front(
-        np.empty((2, 2, n_nodes), np.int64),
-        np.zeros((2, 2), np.int64),
-        np.zeros((2, n_nodes), np.int64),
-        np.ones(2, np.int64),
-        np.ones(2, np.int64),
-        np.full((2, n_nodes + 2), -1),
-        np.empty(n_nodes, np.int64),
-    )
+    first, head, sister, residual, excess = arcs
+    n_nodes = excess.size
+    flow = _push_directly(first, head, sister, residual, excess)
+    sides, level = np.full(n_nodes, FREE, np.int8), np.ones(n_nodes, np.int32)
+    parent, current = np.full(n_nodes, ROOT, np.int32), first[:-1].astype(np.int32)
+    nodes, queued = np.empty((4, n_nodes), np.int32), np.zeros((2, n_nodes), np.int32)
+    orphan, next_orphan = np.full((2, n_nodes + 2), -1, np.int32), np.empty(n_nodes, np.int32)
+    count, unseen, deepest = np.zeros(4, np.int64), np.ones(2, np.int64), np.ones(2, np.int64)
     for v in range(n_nodes):
-        if arcs.excess[v] != 0.0:
-            trees.side[v] = SOURCE if arcs.excess[v] > 0.0 else SINK
-            _enqueue(front, trees.side[v], 1, v)
-    flow = 0.0
+        if excess[v] != 0.0:
+            sides[v] = SOURCE if excess[v] > 0.0 else SINK
+            row = 2 * sides[v] + 1
+            nodes[row, count[row]] = v
+            count[row] += 1
     side = SOURCE
-    while front.count[side, front.unseen[side] & 1] > 0:
-        flow += _grow(arcs, trees, front, side)
+    while count[2 * side + (unseen[side] & 1)] > 0:
+        # All arcs that leave the last level of one tree.
+        here = unseen[side]
+        row, below = 2 * side + (here & 1), 2 * side + 1 - (here & 1)
+        deepest[side] = here + 1
+        count[below] = 0
+        i = 0
+        while i < count[row]:
+            v = nodes[row, i]
+            i += 1
+            p = first[v]
+            while sides[v] == side and level[v] == here and p < first[v + 1]:
+                u = head[p]
+                out = p if side == SOURCE else sister[p]
+                if residual[out] <= 0.0 or sides[u] == side:
+                    p += 1
+                elif sides[u] == FREE:
+                    sides[u], level[u] = side, here + 1
+                    parent[u], current[u] = sister[p], first[u]
+                    if queued[side, u] != here + 1:
+                        queued[side, u] = here + 1
+                        nodes[below, count[below]] = u
+                        count[below] += 1
+                    p += 1
+                else:  # and then the same arc again: it may have room left, or lead to a free node
+                    amount = residual[out]
+                    for tree in range(2):
+                        end = v if tree == side else u
+                        room = _room(end, tree, head, sister, residual, excess, parent)
+                        amount = min(amount, room)
+                    flow += amount
+                    residual[out] -= amount
+                    residual[sister[out]] += amount
+                    for tree in range(2):
+                        end = v if tree == side else u
+                        top = _push(
+                            end, amount, tree, head, sister, residual, excess,
+                            parent, level, orphan, next_orphan,
+                        )  # fmt: skip
+                        _adopt(
+                            top, deepest[tree], unseen[tree], tree, first, head, sister, residual,
+                            sides, parent, level, current, orphan, next_orphan, nodes, count, queued,
+                        )  # fmt: skip
+        unseen[side] = here + 1
         side = SINK if side == SOURCE else SOURCE
     return flow
 
@@ -263,6 +278,100 @@ def reaches_sink(arcs):
                 stack[size] = u
                 size += 1
     return reached
+
+
+@inner
+def _save(array, at, number, journal):
+    """Keep what stands in ``array[at]`` before the flip of this number changes it first."""
+    changed, log, before, size = journal
+    if changed[at] != number:
+        changed[at], log[size[0]], before[size[0]] = number, at, array[at]
+        size[0] += 1
+
+
+@inner
+def _restore(array, journal):
+    _, log, before, size = journal
+    for k in range(size[0]):
+        array[log[k]] = before[k]
+    size[0] = 0
+
+
+@inner
+def _drain(v, side, number, arcs, seen, stamp, via, queue, journals):
+    """Push from one terminal to the node ``v``, all that fits along one tree of shortest paths.
+
+    The tree ends on the level of the nearest node with room to the terminal. Returns the amount.
+    """
+    first, head, sister, residual, excess = arcs
+    queue[0], seen[v] = v, stamp
+    n, at, last = 1, 0, excess.size
+    flow = 0.0
+    while at < n and at < last:
+        w = queue[at]
+        at += 1
+        for p in range(first[w], first[w + 1]):
+            u = head[p]
+            if seen[u] == stamp or residual[sister[p] if side == SOURCE else p] <= 0.0:
+                continue
+            seen[u], via[u] = stamp, sister[p]
+            queue[n] = u
+            n += 1
+            if (excess[u] <= 0.0) if side == SOURCE else (excess[u] >= 0.0):
+                continue
+            last = min(last, n)  # nodes behind it are as far away, or farther
+            amount, t = abs(excess[u]), u
+            while t != v:
+                q = via[t] if side == SOURCE else sister[via[t]]
+                amount = min(amount, residual[q])
+                t = head[via[t]]
+            flow += amount
+            if amount == 0.0 or amount == np.inf:
+                continue
+            _save(excess, u, number, journals[1])
+            excess[u] -= amount if side == SOURCE else -amount
+            t = u
+            while t != v:
+                q = via[t] if side == SOURCE else sister[via[t]]
+                _save(residual, q, number, journals[0])
+                _save(residual, sister[q], number, journals[0])
+                residual[q] -= amount
+                residual[sister[q]] += amount
+                t = head[via[t]]
+    return flow
+
+
+@njit
+def flip_losses(arcs, sink, nodes, fix, losses):
+    """How much the minimum cut rises when one node has to change its side, after `max_flow`.
+
+    ``losses[i]`` belongs to ``nodes[i]``, and ``sink`` holds the sides of `reaches_sink`. With
+    ``fix`` each node must stay where it is for all nodes after it. The loss is inf where arcs
+    without end join the node to one that is fixed. What a flip pushes, by shortest paths from the
+    node on, is taken back after it: nothing but the neighbourhood is touched.
+    """
+    excess = arcs.excess
+    n_nodes, n_arcs = excess.size, arcs.head.size
+    seen, stamp = np.zeros(n_nodes, np.int64), 0
+    via, queue = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    journals = (
+        (np.full(n_arcs, -1), np.empty(n_arcs, np.int64), np.empty(n_arcs), np.zeros(1, np.int64)),
+        (np.full(n_nodes, -1), queue.copy(), np.empty(n_nodes), np.zeros(1, np.int64)),
+    )
+    for i in range(nodes.size):
+        v = nodes[i]
+        side = SINK if sink[v] else SOURCE
+        loss = abs(excess[v])
+        pushed = 1.0
+        while pushed > 0.0 and loss < np.inf:
+            stamp += 1
+            pushed = _drain(v, side, i, arcs, seen, stamp, via, queue, journals)
+            loss += pushed
+        losses[i] = loss
+        _restore(arcs.residual, journals[0])
+        _restore(excess, journals[1])
+        if fix:
+            excess[v] = -np.inf if sink[v] else np.inf
 
 
 @njit

@@ -10,7 +10,7 @@ none if that is 0. ``-inf`` forbids, in ``unary`` a state and in ``tables`` a pa
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import inner, njit
 
 
 @njit
@@ -52,12 +52,68 @@ def total_size(unary, tables, edge_table, n_states, start, edge, other):
 
 
 @njit
+def equal_and_other(tables):
+    """The score of equal states and that of all other pairs of each table: (n_tables, 2).
+
+    NaN where a table has more than these two (Potts) numbers.
+    """
+    n_tables, width = tables.shape[:2]
+    two = np.empty((n_tables, 2))
+    for t in range(n_tables):
+        equal = tables[t, 0, 0]
+        different = tables[t, 0, 1] if width > 1 else equal
+        two[t, 0], two[t, 1] = equal, different
+        for j in range(width):
+            for k in range(width):
+                if tables[t, j, k] != (equal if j == k else different):
+                    two[t, 0] = two[t, 1] = np.nan
+    return two
+
+
+@inner
+def _send(guess, n, m, rows, which, equal, different, messages, e):
+    """``messages[e, k]``, k < m, receives the best ``guess[j] + rows[which, j, k]``, j < n.
+
+    In linear time where ``equal`` and ``different`` are all that the table holds, else they are
+    NaN.
+    """
+    if equal >= different:  # a state that is its own best neighbour does no harm to the maximum
+        best = guess[0]
+        for j in range(1, n):
+            best = guess[j] if guess[j] > best else best
+        best += different
+        for k in range(min(n, m)):
+            candidate = guess[k] + equal
+            messages[e, k] = candidate if candidate > best else best
+        for k in range(n, m):
+            messages[e, k] = best
+    elif equal < different:
+        best, second, state = -np.inf, -np.inf, -1
+        for j in range(n):
+            if guess[j] > best:
+                best, second, state = guess[j], best, j
+            elif guess[j] > second:
+                second = guess[j]
+        for k in range(m):
+            candidate = (second if k == state else best) + different
+            messages[e, k] = max(candidate, guess[k] + equal) if k < n else candidate
+    else:
+        for k in range(m):
+            messages[e, k] = guess[0] + rows[which, 0, k]
+        for j in range(1, n):
+            for k in range(m):
+                candidate = guess[j] + rows[which, j, k]
+                messages[e, k] = candidate if candidate > messages[e, k] else messages[e, k]
+
+
+@njit
 def trws_sweep(
-    unary, tables, edge_table, n_states, start, edge, other,
+    unary, tables, edge_table, n_states, start, edge, other, potts,
     messages, tops, bounds, labels, bound, cutoff, upwards,
 ):  # fmt: skip
     """One pass of sequential reweighted messages through all nodes: returns (bound, value).
 
+    ``potts`` holds the `equal_and_other` of the tables.
     ``messages`` (n_edges, width) holds for every edge the message to the end that this pass meets
     first and receives the message to the other end; the next pass has to go the other way.
     ``bound`` is what the pass before returned, and ``tops`` (n_nodes,) the parts of that sum.
@@ -89,10 +145,16 @@ def trws_sweep(
             own[k] = belief[k] = unary[i, k]
         for h in range(in_a, in_b):
             e = edge[h]
-            row = rows[edge_table[e], labels[other[h]]]
-            for k in range(n):
-                own[k] += row[k]
-                belief[k] += messages[e, k]
+            t, state = edge_table[e], labels[other[h]]
+            if potts[t, 0] == potts[t, 0]:  # tables are larger than what the cache holds
+                for k in range(n):
+                    own[k] += potts[t, 0] if k == state else potts[t, 1]
+                    belief[k] += messages[e, k]
+            else:
+                row = rows[t, state]
+                for k in range(n):
+                    own[k] += row[k]
+                    belief[k] += messages[e, k]
         for k in range(n):
             guess[k] = own[k]
         for h in range(out_a, out_b):
@@ -123,32 +185,34 @@ def trws_sweep(
 
         for h in range(out_a, out_b):
             e = edge[h]
-            m = n_states[other[h]]
-            table = rows[edge_table[e]]
-            message = messages[e]
+            which = edge_table[e]
             for j in range(n):
                 # The message into a forbidden state is -inf, too: the difference would be NaN.
-                guess[j] = belief[j] - message[j] if belief[j] > -np.inf else -np.inf
-            for k in range(m):
-                message[k] = guess[0] + table[0, k]
-            for j in range(1, n):
-                for k in range(m):
-                    candidate = guess[j] + table[j, k]
-                    message[k] = candidate if candidate > message[k] else message[k]
+                guess[j] = belief[j] - messages[e, j] if belief[j] > -np.inf else -np.inf
+            _send(
+                guess, n, n_states[other[h]], rows, which, potts[which, 0], potts[which, 1],
+                messages, e,
+            )  # fmt: skip
     return total, value
 
 
 @njit
-def icm_sweep(unary, tables, edge_table, n_states, start, edge, other, labels):
-    """Give every node in turn its best state given the others; returns the number of changes.
+def icm_sweep(
+    unary, tables, edge_table, n_states, start, edge, other, potts, labels, waiting
+):  # fmt: skip
+    """Give every node that waits its best state given the others; returns the number of changes.
 
     Better means fewer forbidden parts, then a larger sum of the others. A node without states
-    keeps its label.
+    keeps its label. After a change the neighbours in ``waiting`` (n_nodes,) wait for their turn, in
+    this pass or in the next one. ``potts`` holds the `equal_and_other` of the tables.
     """
     n_nodes, width = unary.shape
     n_forbidden, total = np.empty(width, np.int64), np.empty(width)
     n_changes = 0
     for i in range(n_nodes):
+        if not waiting[i]:
+            continue
+        waiting[i] = False
         a, b, c = start[2 * i], start[2 * i + 1], start[2 * i + 2]
         n = n_states[i]
         for k in range(n):
@@ -157,13 +221,16 @@ def icm_sweep(unary, tables, edge_table, n_states, start, edge, other, labels):
                 # Counts more than all edges: else a state that does not exist could be a way out.
                 n_forbidden[k], total[k] = 1 + c - a, 0.0
         for h in range(a, c):
-            side = 0 if h < b else 1
-            row = tables[side, edge_table[edge[h]], labels[other[h]]]
+            side, t, state = 0 if h < b else 1, edge_table[edge[h]], labels[other[h]]
+            if potts[t, 0] > -np.inf and potts[t, 1] > -np.inf:
+                for k in range(n):
+                    total[k] += potts[t, 0] if k == state else potts[t, 1]
+                continue
             for k in range(n):
-                if row[k] == -np.inf:
+                if tables[side, t, state, k] == -np.inf:
                     n_forbidden[k] += 1
                 else:
-                    total[k] += row[k]
+                    total[k] += tables[side, t, state, k]
         best = labels[i] if labels[i] < n else 0
         for k in range(n):
             if n_forbidden[k] < n_forbidden[best] or (
@@ -173,4 +240,6 @@ def icm_sweep(unary, tables, edge_table, n_states, start, edge, other, labels):
         if n > 0 and best != labels[i]:
             labels[i] = best
             n_changes += 1
+            for h in range(a, c):
+                waiting[other[h]] = True
     return n_changes

@@ -129,7 +129,7 @@ class BranchAndBound(Oracle):
 
     def _search(self, scores, start, end, max_nodes, max_iter, node_iter):
         search = _Search(scores, self._plan(scores), start)
-        search.explore(Relaxation(search.incumbent.problem), max_iter)
+        search.explore(Relaxation(search.incumbent.problem, search.incumbent.potts), max_iter)
         while search.open and search.n_nodes < max_nodes and perf_counter() < end:
             search.explore(search.open.pop().restricted(), node_iter)
         logger.debug("branch and bound: %d subproblems, %d left", search.n_nodes, len(search.open))

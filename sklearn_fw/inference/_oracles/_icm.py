@@ -73,9 +73,11 @@ class ICM(Oracle):
         return labels, scores.value(labels), np.inf
 
 
-def climb(problem, labels, max_iter=1000):
+def climb(problem, labels, max_iter=1000, potts=None):
     """Change ``labels`` by iterated conditional modes."""
-    sweep = kernels().icm_sweep
+    if potts is None:
+        potts = kernels().equal_and_other(problem.tables[0])
+    waiting = np.ones(len(labels), bool)
     for _ in range(max_iter):
-        if not sweep(*problem, labels):
+        if not kernels().icm_sweep(*problem, potts, labels, waiting):
             break

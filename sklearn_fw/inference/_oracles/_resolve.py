@@ -13,6 +13,7 @@ from ._graph_cut import GraphCut
 from ._icm import ICM
 from ._linear_programs import MILP, LPRelaxation
 from ._local_search import IteratedLocalSearch
+from ._moves import AlphaBetaSwap, AlphaExpansion
 from ._qpbo import QPBO
 from ._toulbar2 import Toulbar2
 from ._tree import TreeMaxProduct
@@ -20,6 +21,8 @@ from ._trws import TRWS
 
 # The one list of names; a new oracle adds its name here.
 ORACLES = {
+    "alpha_beta_swap": AlphaBetaSwap,
+    "alpha_expansion": AlphaExpansion,
     "approx": BestOf,
     "branch_and_bound": BranchAndBound,
     "elimination": Elimination,
@@ -43,11 +46,11 @@ def resolve_oracle(oracle, *, default=None):
     Parameters
     ----------
     oracle : str, object or callable
-        "auto" for ``default``; a name: "approx" (`BestOf`), "branch_and_bound", "elimination",
-        "enumeration", "graph_cut", "icm", "ils", "lp", "milp", "qpbo", "toulbar2", "tree", "trws"
-        or "viterbi"; an object with a method ``argmax(scores, start=None) -> (labels, value,
-        upper_bound)``, which is cloned if it has parameters, so that the estimator's own parameter
-        stays as it was; or a function ``scores -> labels``, which becomes a `CallableOracle`.
+        "auto" for ``default``; a name: "alpha_beta_swap", "alpha_expansion", "approx" (`BestOf`),
+        "branch_and_bound", "elimination", "enumeration", "graph_cut", "icm", "ils", "lp", "milp",
+        "qpbo", "toulbar2", "tree", "trws" or "viterbi"; an object with a method
+        ``argmax(scores, start=None) -> (labels, value, upper_bound)``, which is cloned if it has
+        parameters, so that the estimator's own parameter stays as it was; or a function ``scores -> labels``, which becomes a `CallableOracle`.
     default : str, object or callable, default=None
         What "auto" stands for, in any of the other forms.
 

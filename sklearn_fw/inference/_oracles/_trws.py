@@ -45,7 +45,8 @@ class TRWS(Oracle):
 
     Notes
     -----
-    An iteration takes time 2 * n_edges * n_states^2, and the bound never rises from one to the
+    An iteration takes time 2 * n_edges * n_states^2, or 2 * n_edges * n_states where a table has one
+    score for equal states and one for all others (Potts), and the bound never rises from one to the
     next. It converges to the value of the linear relaxation for two states; in general it may
     stop above it, as coordinate descent does.
 
@@ -109,7 +110,7 @@ class TRWS(Oracle):
 
     def _pass(self, scores, start, max_iter, tol):
         incumbent = Incumbent(scores, self._plan(scores), start)
-        relaxation = Relaxation(incumbent.problem)
+        relaxation = Relaxation(incumbent.problem, incumbent.potts)
         for _ in range(max_iter):
             before = relaxation.bound
             for labels, value in relaxation.iterate():
@@ -126,6 +127,7 @@ class Incumbent:
 
     def __init__(self, scores, plan, start=None):
         self.problem = prepare(scores, plan)
+        self.potts = kernels().equal_and_other(self.problem.tables[0])
         # A few errors for each number, and those of adding up all nodes.
         error = (32 + scores.n_nodes) * float(np.finfo(np.float64).eps)
         self.rounding = error * kernels().total_size(*self.problem)
@@ -143,7 +145,7 @@ class Incumbent:
 
     def _climb(self, labels):
         labels = labels.copy()
-        climb(self.problem, labels)
+        climb(self.problem, labels, potts=self.potts)
         value = self._scores.value(labels)
         if value > self.value:
             self.labels, self.value = labels, value
@@ -164,10 +166,11 @@ class Relaxation:
     i. States that cannot be part of a labelling of interest become forbidden in ``unary``.
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem, potts=None):
         n_nodes, width = problem.unary.shape
         self.unary = problem.unary.copy()
-        self._fixed = problem[1:]
+        potts = kernels().equal_and_other(problem.tables[0]) if potts is None else potts
+        self._fixed = (*problem[1:], potts)
         self._messages = np.zeros((len(problem.edge_table), width))
         self._tops = np.zeros(n_nodes)
         self.bounds = np.empty((n_nodes, width))

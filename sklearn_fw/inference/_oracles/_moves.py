@@ -1,0 +1,256 @@
+"""Local search whose moves are minimum cuts: alpha-expansion and alpha-beta swap."""
+
+import functools
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._budget import time_left
+from ..._validation import check_integer
+from .._scores import arrays_of, expect_scores
+from ._adjacency import first_labels
+from ._base import Oracle
+from ._graph_cut import SwitchForm, flow_kernels
+from ._plans import PlanCache
+from ._qpbo import roof_dual
+from ._settle import ROUNDING
+
+
+@functools.cache
+def move_kernels():
+    """The compiled loops; numba is loaded at the first question, not at import."""
+    from ..._kernels.graphs import moves
+
+    return moves
+
+
+class Arcs(NamedTuple):
+    """The arcs of a graph, see `sklearn_fw._kernels.graphs.max_flow`."""
+
+    edges: np.ndarray
+    first: np.ndarray
+    head: np.ndarray
+    sister: np.ndarray
+    arc: np.ndarray
+
+    @classmethod
+    def of_graph(cls, edges, n_nodes, n_states):
+        """The plan of a graph, for `PlanCache`."""
+        return cls(edges, *flow_kernels().sort_arcs(edges, n_nodes))
+
+
+class CutMoves(Oracle):
+    """What the searches by cuts have in common: moves in turn, until none of them helps."""
+
+    _plan = PlanCache(Arcs.of_graph)
+
+    def __init__(self, max_iter=100):
+        self.max_iter = max_iter
+
+    def argmax(self, scores, start=None):
+        expect_scores(scores)
+        max_iter = check_integer(self.max_iter, "max_iter", 1)
+        labels = first_labels(scores, start)
+        search = Fusions(scores, self._plan(scores), labels)
+        moves = self._moves(scores.n_states)
+        # A move that has been tried helps again only after another one.
+        left = len(moves)
+        for turn in range(max_iter * len(moves)):
+            if left == 0 or time_left() <= 0.0:
+                break
+            changed = search.fuse(*self._pair(moves[turn % len(moves)], search.labels))
+            left = len(moves) - 1 if changed else left - 1
+        # Penalties and sums are rounded in the search: a worse answer is none.
+        value, first = scores.value(search.labels), scores.value(labels)
+        if value < first:
+            return labels, first, np.inf
+        return search.labels, value, np.inf
+
+    @abstractmethod
+    def _moves(self, n_states):
+        """All moves, in order."""
+
+    @abstractmethod
+    def _pair(self, move, labels):
+        """Two labellings, of which one move of these labels takes the best mixture."""
+
+
+class AlphaExpansion(CutMoves):
+    """Good labelling of any graph by cuts that let one state at a time grow.
+
+    Increases the score of `PairwiseScores`: an expansion lets any set of nodes change to the state
+    alpha at once, and the best such set is a minimum cut. Choose it for large grids and graphs
+    with more than two states whose edges want equal or similar states, as in stereo, denoising and
+    segmentation. It has no bound of its own: `BestOf` asks `TRWS`, too.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of rounds through all states. Mostly three to six are enough.
+
+    Attributes
+    ----------
+    exact : bool
+        False: ``upper_bound`` is always inf.
+
+    See Also
+    --------
+    AlphaBetaSwap : Moves between two states; for edges that are no metric.
+    GraphCut : Exact, for two states.
+    TRWS : Labels and a bound, by messages.
+
+    Notes
+    -----
+    A move is a minimum cut if, for the table ``t`` of every edge, the labels ``y`` and ``z`` of its
+    ends and the state alpha, ``t[y, z] + t[alpha, alpha] >= t[y, alpha] + t[alpha, z]``: for all
+    states at once this says that ``-t`` is a metric, as of Potts and truncated linear scores. A
+    local optimum then loses at most twice what the best labelling loses on its edges, in Potts
+    scores [1]_. This is looked at edge by edge in every move. Where it does not hold, the
+    move is made by roof duality [2]_ (see `QPBO`): nodes that remain undecided keep their state,
+    so that no move makes the answer worse, whatever the tables are.
+
+    Begins with ``start``, by default the best state of each node by itself; the answer is never
+    worse. A round takes n_states cuts; the arcs of the last graph are kept for the next call. The
+    clock is looked at between cuts. Forbidden states and pairs count as more than all scores
+    together, so that a forbidden ``start`` is left where a move can. Calls may come from several
+    threads.
+
+    References
+    ----------
+    .. [1] Y. Boykov, O. Veksler and R. Zabih, "Fast approximate energy minimization via graph
+       cuts", IEEE Transactions on Pattern Analysis and Machine Intelligence 23, 1222-1239, 2001:
+       sections 5 and 6. doi:10.1109/34.969114
+    .. [2] V. Lempitsky, C. Rother, S. Roth and A. Blake, "Fusion moves for Markov random field
+       optimization", IEEE Transactions on Pattern Analysis and Machine Intelligence 32, 1392-1405,
+       2010. doi:10.1109/TPAMI.2009.143
+
+    Examples
+    --------
+    Nine nodes in a row; the one in the middle is an outlier.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import AlphaExpansion, PairwiseScores
+    >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
+    >>> row = [(t, t + 1) for t in range(8)]
+    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], np.eye(3), row)
+    >>> AlphaExpansion().argmax(scores)
+    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 15.0, inf)
+    """
+
+    def _moves(self, n_states):
+        return range(n_states)
+
+    def _pair(self, move, labels):
+        return labels, np.full_like(labels, move)
+
+
+class AlphaBetaSwap(CutMoves):
+    """Good labelling of any graph by cuts that exchange two states.
+
+    Increases the score of `PairwiseScores`: a swap gives each node that has one of two states the
+    better of both, all at once, by a minimum cut. Choose it where `AlphaExpansion` is not sure to
+    find best moves: tables that prefer equal states but are no metric, as truncated squares.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of rounds through all pairs of states.
+
+    Attributes
+    ----------
+    exact : bool
+        False: ``upper_bound`` is always inf.
+
+    See Also
+    --------
+    AlphaExpansion : Larger moves, of which a round has fewer.
+    TRWS : Labels and a bound, by messages.
+
+    Notes
+    -----
+    A move is a minimum cut if ``t[a, a] + t[b, b] >= t[a, b] + t[b, a]`` for the table of every
+    edge (a semi-metric has no more than this) [1]_, and else made by roof duality, which leaves
+    undecided nodes as they are. A round takes n_states * (n_states - 1) / 2 cuts. All else is as in
+    `AlphaExpansion`.
+
+    References
+    ----------
+    .. [1] Y. Boykov, O. Veksler and R. Zabih, "Fast approximate energy minimization via graph
+       cuts", IEEE Transactions on Pattern Analysis and Machine Intelligence 23, 1222-1239, 2001:
+       section 4. doi:10.1109/34.969114
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import AlphaBetaSwap, PairwiseScores
+    >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
+    >>> row = [(t, t + 1) for t in range(8)]
+    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], np.eye(3), row)
+    >>> AlphaBetaSwap().argmax(scores)
+    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 15.0, inf)
+    """
+
+    def _moves(self, n_states):
+        return [(a, b) for a in range(n_states) for b in range(a)]
+
+    def _pair(self, move, labels):
+        taken = (labels == move[0]) | (labels == move[1])
+        return tuple(np.where(taken, np.int32(state), labels) for state in move)
+
+
+class Fusions:
+    """Labels that become better by mixtures with others."""
+
+    def __init__(self, scores, plan, labels):
+        unary, tables, edge_table = arrays_of(scores)
+        # More than all other scores together, so that what is forbidden is left first.
+        worst = -2.0 * (
+            1.0 + _size(unary) + _size(tables, np.bincount(edge_table, minlength=len(tables)))
+        )
+        self._allowed = unary > -np.inf
+        self._scores = np.maximum(unary, worst), np.maximum(tables, worst), edge_table, plan.edges
+        self._plan = plan
+        self.labels = labels
+        self.value = move_kernels().score_of(*self._scores, labels)
+
+    def fuse(self, zero, one):
+        """Take the best mixture of two labellings if it is better; returns whether it is.
+
+        Each node has one of its two states already.
+        """
+        nodes = np.arange(len(zero))
+        one = np.where(self._allowed[nodes, one], one, self.labels)
+        zero = np.where(self._allowed[nodes, zero], zero, self.labels)
+        if np.array_equal(zero, one):
+            return False
+        _, first, head, sister, arc = self._plan
+        residual, excess = np.empty(len(head)), np.empty(len(zero))
+        crossed = np.empty(len(arc), bool)
+        n_crossed = move_kernels().fusion(
+            *self._scores, zero, one, ROUNDING, arc, sister, residual, excess, crossed
+        )
+        if n_crossed:
+            side = self._relaxed(-excess, residual[arc], crossed)
+            side = np.where(side < 0, self.labels == one, side)
+        else:
+            arcs = flow_kernels().Arcs(first, head, sister, residual, excess)
+            flow_kernels().max_flow(arcs)
+            side = flow_kernels().reaches_sink(arcs)
+        labels = np.where(side, one, zero)
+        value = move_kernels().score_of(*self._scores, labels)
+        better = value > self.value and not np.array_equal(labels, self.labels)
+        if better:
+            self.labels, self.value = labels, value
+        return better
+
+    def _relaxed(self, gain, loss, crossed):
+        fixed = np.full(len(gain), -1)
+        form = SwitchForm(0.0, gain, loss, loss, crossed, fixed, 0.0)
+        return roof_dual(form, self._plan.edges)[0]
+
+
+def _size(parts, times=1):
+    """Sum of the largest absolute scores of parts, those that forbid left out."""
+    sizes = np.abs(np.where(parts == -np.inf, 0.0, parts))
+    return float((times * sizes.max(axis=tuple(range(1, parts.ndim)), initial=0.0)).sum())
