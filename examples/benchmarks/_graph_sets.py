@@ -103,7 +103,9 @@ def citations(n_train=2, n_test=4, seed=0):
     for _ in range(n_train + n_test):
         edges = random_edges(rng, 800, 900)
         labels = gibbs_labels(rng, edges, 800, 4, 1.2)
-        counts = np.stack([rng.multinomial(4, 0.5 * words[k] + 0.5 * words.mean(0)) for k in labels])
+        counts = np.stack(
+            [rng.multinomial(4, 0.5 * words[k] + 0.5 * words.mean(0)) for k in labels]
+        )
         X.append((sp.csr_array(counts.astype(float)), edges))
         y.append(np.array(["ai", "db", "ir", "ml"])[labels])
     return split(X, y, n_train)

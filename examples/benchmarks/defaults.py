@@ -16,7 +16,7 @@ loses on test data; the mean without gains counts these as zero.
 
 Seconds are CPU seconds of the default fit on one thread, after compilation.
 """
-FAMILIES = ("structured", "linear", "density", "fields")
+FAMILIES = ("structured", "graphs", "linear", "density", "fields")
 GOALS = {"mean": 0.5, "mean without gains": 0.5, "worst": 1.5}
 FIRST = ("set", "metric", "default", "best", "regret")
 LAST = ("seconds", "chosen", "best_setting")

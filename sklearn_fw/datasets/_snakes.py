@@ -3,7 +3,13 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_flag, check_integer, check_random_state
+from .._validation import (
+    check_array_of_numbers,
+    check_flag,
+    check_integer,
+    check_list,
+    check_random_state,
+)
 from ..inference._scores import as_array
 
 STEPS = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])  # up, down, left, right: colours 0 to 3
@@ -62,6 +68,9 @@ def make_snakes(
     >>> from sklearn_fw.datasets import make_snakes
     >>> data = make_snakes(n_samples=1, length=4, n_test=0, random_state=0)
     >>> data.y[0]
+    array([[4, 0],
+           [3, 2],
+           [0, 1]])
     """
     n_samples = check_integer(n_samples, "n_samples", 1)
     n_test = check_integer(n_test, "n_test", 0)
@@ -135,13 +144,16 @@ def snake_graphs(X, edge_features=True):
     >>> X = make_snakes(n_samples=1, length=4, n_test=0, random_state=0).X
     >>> features, edges, edge_features = snake_graphs(X)[0]
     >>> features.shape, len(edges), edge_features[0].shape
+    ((6, 45), 2, (3, 90))
     """
     check_flag(edge_features, "edge_features")
+    X = check_list(X, "X", "pictures")
     return [_graph(as_array(x, f"X[{i}]"), edge_features, f"X[{i}]") for i, x in enumerate(X)]
 
 
 def _graph(x, edge_features, name):
-    if x.ndim != 3:
+    check_array_of_numbers(x, name)
+    if x.ndim != 3 or not x.size:
         raise ValueError(f"{name} must have shape (n_rows, n_columns, n_colors), got {x.shape}")
     n_rows, n_columns = x.shape[:2]
     wide = np.pad(x, ((1, 1), (1, 1), (0, 0)))

@@ -222,6 +222,17 @@ def entries():
                 "random_state": 0,
             },
         ),
+        *function(
+            datasets.make_snakes,
+            lambda: {
+                "n_samples": 2, "length": 3, "n_test": 1, "margin": 1, "random_state": 0,
+                "return_X_y": False,
+            },
+        ),
+        *function(
+            datasets.snake_graphs, lambda: {"X": [np.eye(6)[:4].reshape(2, 2, 6)]},
+            variants={"edge_features": [False]},
+        ),
         *function(random_fields.load_bif, lambda: {"path": folder() / "net.bif"}),
         *function(random_fields.load_uai, lambda: {"path": folder() / "field.uai"}),
         *function(random_fields.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),

@@ -38,6 +38,27 @@ def label_sets():
     return (table() > 0).astype(int)
 
 
+def graphs():
+    rng = generator(16)
+    edges = [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]]
+    return [
+        (rng.normal(size=(2 + (k > 0), 2)), np.array(own), rng.normal(size=(len(own), 1)))
+        for k, own in enumerate(edges)
+    ]
+
+
+def labels_of_graphs():
+    return [np.array([0, 1]), np.array([1, 0, 1]), np.array([0, 0, 1])]
+
+
+def grids():
+    return [generator(i).normal(size=(2, 2, 1)) for i in range(4)]
+
+
+def labels_of_grids():
+    return [(x[..., 0] > 0).astype(int) for x in grids()]
+
+
 def pairs():
     return [generator(i).normal(size=(2, 3, 2)) for i in range(5)]
 
@@ -91,6 +112,8 @@ def best_tags(scores):
 
 DATA = {
     "chain": (words, tags, structured.ChainModel),
+    "graph": (graphs, labels_of_graphs, structured.GraphModel),
+    "grid": (grids, labels_of_grids, structured.GridModel),
     "multiclass": (table, classes, structured.MulticlassModel),
     "multilabel": (table, label_sets, structured.MultilabelModel),
     "matching": (pairs, matchings, structured.MatchingModel),
@@ -99,6 +122,7 @@ DATA = {
     "box": (images, boxes, structured.BoxModel),
     "own": (candidates, chosen, Ranking),
 }
+LABELLED = ("chain", "graph", "grid")
 SETTINGS = {
     "C": 1.0, "tol": 0.05, "max_iter": 50, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
     "random_state": 0, "verbose": 0,
@@ -187,6 +211,7 @@ def svm_of(kind, **more):
             **({"X": ("sample",), "y": ("sample",)} if kind == "own" else {}),
         },
         allows={
+            **({("y", "half"): "a label as any other"} if kind == "graph" else {}),
             ("model", "user_spoils_arguments"): (
                 "inputs are the user's own, to be changed: the fit says that the oracle is wrong"
             ),
@@ -216,8 +241,8 @@ def of_svm():
     return [
         *svm_of("chain", X=[lambda: words(sp.csr_array), lambda: Packed.from_list(words())]),
         *svm_of("multiclass", X=[lambda: sp.csr_array(table())]),
-        *svm_of("multilabel"), *svm_of("matching"), *svm_of("enumerated"), *svm_of("own"),
-        *svm_of("pose"), *svm_of("box"),
+        *svm_of("graph"), *svm_of("grid"), *svm_of("multilabel"), *svm_of("matching"),
+        *svm_of("enumerated"), *svm_of("own"), *svm_of("pose"), *svm_of("box"),
         *methods(
             StructuredSVM, lambda: fitted("chain"), given,
             variants={"X": [lambda: words(sp.csr_array)[:3]]},
@@ -354,6 +379,14 @@ def of_models():
                 "task_loss": "hamming", "class_weight": {0: 1.0, 1: 2.0, 2: 1.0},
                 "start_end": True,
             },
+            "graph": {
+                "task_loss": "hamming", "edge_symmetry": "symmetric", "class_weight": "balanced",
+                "fit_intercept": True, "node_attributes": "features", "edge_attributes": None,
+            },
+            "grid": {
+                "task_loss": "hamming", "neighborhood": 4, "directional": True, "contrast": True,
+                "class_weight": "balanced", "fit_intercept": True,
+            },
             "multiclass": {
                 "task_loss": "zero_one", "class_weight": "balanced", "fit_intercept": True,
             },
@@ -370,7 +403,7 @@ def of_models():
         found += fitting(
             model, functools.partial(copy.deepcopy, settings),
             functools.partial(lambda X, y: {"X": X(), "y": y()}, X, y), method="initialize",
-            allows={("y", "half"): "a label as any other"} if kind == "chain" else {},
+            allows={("y", "half"): "a label as any other"} if kind in LABELLED else {},
         )  # fmt: skip
         made = model(**settings).initialize(X(), y())
         size = getattr(made, "size_joint_feature", None) or len(made.joint_feature(X()[0], y()[0]))
@@ -393,6 +426,11 @@ def of_models():
             arguments["output_key"] = {"y": truth}
         if hasattr(model, "unpack"):
             arguments["unpack"] = {"w": w}
+        if hasattr(model, "parts"):
+            arguments |= {
+                "parts": {"x": x}, "node_weights": {"x": x}, "encode": {"y": truth},
+                "decode": {"states": made.encode(truth), "x": x},
+            }  # fmt: skip
         if hasattr(model, "decision_function"):
             arguments["decision_function"] = {"X": X(), "w": w}
         if kind == "matching":
@@ -418,6 +456,7 @@ def of_models():
                     for z in ("z", "s", "p", "theta")
                 },
                 "pose": {("edges", "nothing_inside"): "joints without springs"},
+                "graph": {("x.1", "none"): "None stands for no edges"},
             }.get(kind, {}),
         )  # fmt: skip
     return found

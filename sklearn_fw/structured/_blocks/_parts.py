@@ -304,9 +304,7 @@ class PartBlocks(Blocks):
         from ..._kernels.structured.kept_corners import best_corners
 
         slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
-        best_corners(
-            self._parts, self._dual, self._corners, self._scratch, slots, values, current
-        )
+        best_corners(self._parts, self._dual, self._corners, self._scratch, slots, values, current)
         return slots, values, current
 
     def kept(self, slots):

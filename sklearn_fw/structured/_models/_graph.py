@@ -3,7 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._validation import check_array_of_numbers, check_choice
+from ..._validation import check_array_of_numbers, check_choice, check_list
+from ...inference._scores import as_array
 from ._graph_items import (
     Numbered,
     edges_of_kinds,
@@ -14,7 +15,7 @@ from ._graph_items import (
 )
 from ._labelled import LabelledParts
 from ._parts import MIRRORS, Sample
-from ._ragged import as_labels, labels_in
+from ._ragged import labels_in
 
 __all__ = ["GraphModel"]
 
@@ -135,6 +136,11 @@ class GraphModel(LabelledParts):
     # ---- what a training set looks like ----------------------------------------------------------
 
     def _look_at(self, X, y):
+        if not isinstance(self.node_attributes, str | list | tuple):
+            raise TypeError(
+                f"node_attributes must be a name or a list of names, got {self.node_attributes!r}"
+            )
+        X, y = check_list(X, "X", "graphs"), check_list(y, "y", "labels of graphs")
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
             return
@@ -170,6 +176,8 @@ class GraphModel(LabelledParts):
                     f"{list(names)}"
                 )
             names = [names[kind] for kind in self._edge_kinds]
+        if not isinstance(names, str | list | tuple):
+            raise TypeError(f"edge_symmetry must be a name, a list or a dict, got {names!r}")
         of_kinds = [names] * n_kinds if isinstance(names, str) else list(names)
         for name in of_kinds:
             check_choice(name, "edge_symmetry", {"auto", *MIRRORS})
@@ -180,21 +188,7 @@ class GraphModel(LabelledParts):
 
     # ---- inputs ----------------------------------------------------------------------------------
 
-    def parts(self, x):
-        """Nodes and edges of an input, see `PartModel`.
-
-        Parameters
-        ----------
-        x : tuple or networkx graph
-            Input.
-
-        Returns
-        -------
-        nodes : list of array or CSR of shape (n_nodes, n_features)
-            Features of each kind of node.
-        edges : list of tuple (pairs, features)
-            Nodes joined by each kind of edge, and features with a constant, or None.
-        """
+    def _said(self, x):
         if is_graph(x):
             nodes, pairs, z = read_networkx(
                 x, self._nodes_of(x), self.node_attributes, self._edge_names
@@ -259,15 +253,15 @@ class GraphModel(LabelledParts):
                     f"{name} is a dict with the keys {list(output)[:5]}, which must be kinds of "
                     f"nodes of X, or nodes of networkx graphs"
                 )
-            return [as_labels(output.get(kind, ())) for kind in self._node_kinds]
+            return [_labels(output.get(kind, ()), name) for kind in self._node_kinds]
         if self._n_kinds == 1:
-            return [as_labels(output)]
+            return [_labels(output, name)]
         if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
             raise ValueError(
                 f"{name} must be a list with the labels of each of the {self._n_kinds} kinds of "
                 f"nodes, or a dict"
             )
-        return [as_labels(own) for own in output]
+        return [_labels(own, name) for own in output]
 
     def _join(self, rows, x):
         if self._keyed:
@@ -281,7 +275,19 @@ class GraphModel(LabelledParts):
 
 
 def _array(features):
-    return features if sp.issparse(features) else np.asarray(features)
+    features = features if sp.issparse(features) else as_array(features, "features")
+    if features.ndim != 2 and features.shape[:1] != (0,):
+        raise ValueError(
+            f"features must have shape (n_nodes, n_features), got shape {features.shape}"
+        )
+    return features
+
+
+def _labels(output, name):
+    labels = output if isinstance(output, np.ma.MaskedArray) else as_array(output, name)
+    if labels.ndim == 0:
+        raise ValueError(f"{name} must hold a label for each node, got {output!r}")
+    return labels
 
 
 def _described(x):

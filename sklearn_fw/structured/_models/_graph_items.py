@@ -1,6 +1,5 @@
 """What users give as graphs: networkx objects, and nodes and edges of several kinds."""
 
-from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -125,8 +124,6 @@ def read_networkx(graph, nodes, node_attributes, edge_attributes):
 def _attributes(data, names, what, keys):
     """Numbers that nodes or edges have as attributes, a row for each."""
     names = [names] if isinstance(names, str) else names
-    if not isinstance(names, list | tuple) or not all(isinstance(n, Hashable) for n in names):
-        raise TypeError(f"{what}_attributes must be a name or a list of names, got {names!r}")
     if not data:
         return np.empty((0, len(names)))
     columns = []

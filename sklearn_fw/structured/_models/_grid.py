@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_flag
+from ..._validation import check_array_of_numbers, check_flag, check_list
 from ...inference._scores import as_array
 from ._labelled import LabelledParts
 from ._parts import Sample
@@ -87,6 +87,10 @@ class GridModel(LabelledParts):
     >>> svm.model_
     GridModel()
     >>> svm.predict(X[:1])[0]
+    array([[1, 1, 1, 1, 1],
+           [1, 1, 1, 1, 1],
+           [1, 1, 1, 1, 1],
+           [0, 0, 0, 0, 0]])
     """
 
     def __init__(
@@ -109,6 +113,7 @@ class GridModel(LabelledParts):
     # ---- what a training set looks like ----------------------------------------------------------
 
     def _look_at(self, X, y):
+        X, y = check_list(X, "X", "grids"), check_list(y, "y", "grids of labels")
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
             return
@@ -126,8 +131,10 @@ class GridModel(LabelledParts):
 
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
-        size = min(known) if self.neighborhood == "auto" else self.neighborhood
-        if size not in known:
+        size = self.neighborhood
+        if isinstance(size, str) and size == "auto":
+            size = min(known)
+        if not isinstance(size, int) or size not in known:
             raise ValueError(
                 f"neighborhood must be 'auto' or one of {sorted(known)} for grids with {n_axes} "
                 f"axes, got {self.neighborhood!r}"
@@ -149,7 +156,7 @@ class GridModel(LabelledParts):
 
     def _find_states(self, samples, y):
         for i, (sample, labels) in enumerate(zip(samples, y)):
-            shape, wanted = np.shape(labels), self._shape(sample.x)
+            shape, wanted = as_array(labels, f"y[{i}]").shape, self._shape(sample.x)
             if shape != wanted:
                 raise ValueError(
                     f"y[{i}] must have a label for each cell of X[{i}], shape {wanted}, got {shape}"
@@ -161,21 +168,7 @@ class GridModel(LabelledParts):
 
     # ---- inputs ----------------------------------------------------------------------------------
 
-    def parts(self, x):
-        """Cells and pairs of neighbours of an input, see `PartModel`.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_rows, n_columns[, depth][, n_features])
-            Input.
-
-        Returns
-        -------
-        nodes : ndarray of shape (n_cells, n_features)
-            Features of cells, row by row.
-        edges : list of ndarray of shape (n_edges, 2), or of tuples (pairs, features)
-            Pairs in each direction, or all in one array.
-        """
+    def _said(self, x):
         cells, shape = self._cells(x, "an input")
         kinds = self._pairs(shape)
         if not self.directional:

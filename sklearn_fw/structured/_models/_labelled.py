@@ -4,9 +4,10 @@ import numpy as np
 
 from ..._packed import starts_of
 from ..._validation import check_flag, check_list
+from ...inference._scores import integers
 from ...task_losses import Truth
 from ._parts import PartModel, Sample
-from ._ragged import class_weights, encode_labels, find_classes, stack_labels
+from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
 
 
 class LabelledParts(PartModel):
@@ -31,6 +32,14 @@ class LabelledParts(PartModel):
     @property
     def _n_kinds(self):
         return len(self.node_features_)
+
+    def _read(self, x, name):
+        try:
+            return super()._read(x, name)
+        except (TypeError, ValueError) as error:
+            if name in str(error):
+                raise
+            raise type(error)(f"{name}: {error}") from None
 
     # ---- labels --------------------------------------------------------------------------------
 
@@ -102,6 +111,47 @@ class LabelledParts(PartModel):
         ordered = np.empty_like(states)
         ordered[np.argsort(_kind_of_nodes(counts), kind="stable")] = states
         return ordered
+
+    def encode(self, y):
+        output = np.empty(1, object)
+        output[0] = y
+        return self._encode(output, self._node_start_of(output))
+
+    def decode(self, states, x):
+        states, kind = integers(states, "states", None), _kind_of_nodes(self._counts_of(x))
+        if states.shape != kind.shape:
+            raise ValueError(f"states must have shape {kind.shape}, got {states.shape}")
+        if np.any(states < 0) or np.any(states >= np.array(self.states_)[kind]):
+            raise ValueError(
+                f"states must be numbers of labels, from 0 to less than {self.states_}"
+            )
+        return self._decode(states, np.array([0, len(states)]), [x])[0]
+
+    def parts(self, x):
+        """Nodes and edges of an input, see `PartModel`, with constant features of edges.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+
+        Returns
+        -------
+        nodes : list of array or CSR of shape (n_nodes, n_features)
+            Features of each kind of node.
+        edges : list of tuple (pairs, features)
+            Nodes joined by each kind of edge, of shape (n_edges, 2), and features of shape
+            (n_edges, n_edge_features) or None.
+        """
+        sample = self._read(x, "X[0]")
+        self._check_kinds([sample])
+        for rows, n_features in zip(sample.nodes, self.node_features_):
+            stack_rows([rows], n_features)
+        return sample.nodes, sample.edges
+
+    def _counts_of(self, x):
+        """Number of nodes of each kind of an input."""
+        return np.array([[rows.shape[0] for rows in self._read(x, "X[0]").nodes]])
 
     def _node_start_of(self, y):
         return starts_of(self._counts_in(y).sum(axis=1))
