@@ -47,6 +47,10 @@ def graphs():
     ]
 
 
+def superpixels():
+    return [(x, edges, np.abs(z), np.arange(1.0, 1.0 + len(x))) for x, edges, z in graphs()]
+
+
 def labels_of_graphs():
     return [np.array([0, 1]), np.array([1, 0, 1]), np.array([0, 0, 1])]
 
@@ -101,6 +105,7 @@ def best_tags(scores):
 DATA = {
     "chain": (words, tags, structured.ChainModel),
     "graph": (graphs, labels_of_graphs, structured.GraphModel),
+    "graph_cut": (superpixels, labels_of_graphs, structured.GraphCutModel),
     "grid": (grids, labels_of_grids, structured.GridModel),
     "multiclass": (table, classes, structured.MulticlassModel),
     "multilabel": (table, label_sets, structured.MultilabelModel),
@@ -108,7 +113,7 @@ DATA = {
     "enumerated": (candidates, chosen, structured.EnumeratedModel),
     "own": (candidates, chosen, Ranking),
 }
-LABELLED = ("chain", "graph", "grid")
+LABELLED = ("chain", "graph", "graph_cut", "grid")
 SETTINGS = {
     "C": 1.0, "tol": 0.05, "max_iter": 50, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
     "random_state": 0, "verbose": 0,
@@ -359,6 +364,10 @@ def of_models():
                 "task_loss": "hamming", "edge_symmetry": "symmetric", "class_weight": "balanced",
                 "fit_intercept": True, "node_attributes": "features", "edge_attributes": None,
             },
+            "graph_cut": {
+                "task_loss": "hamming", "class_weight": "balanced", "fit_intercept": True,
+                "node_attributes": "features", "edge_attributes": None,
+            },
             "grid": {
                 "task_loss": "hamming", "neighborhood": 4, "directional": True, "contrast": True,
                 "class_weight": "balanced", "fit_intercept": True,
@@ -382,6 +391,8 @@ def of_models():
         made = model(**settings).initialize(X(), y())
         size = getattr(made, "size_joint_feature", None) or len(made.joint_feature(X()[0], y()[0]))
         x, truth, w = X()[0], y()[0], 0.1 * generator(15).normal(size=size)
+        if hasattr(model, "bounds"):
+            w = np.minimum(w, made.bounds()[1])
         arguments = {
             "joint_feature": {"x": x, "y": truth}, "loss": {"y_true": truth, "y": truth},
             "inference": {"x": x, "w": w},
@@ -390,6 +401,7 @@ def of_models():
         if hasattr(model, "scores"):
             arguments |= {
                 "scores": {"x": x, "w": w},
+                "bounds": {},
                 "default_oracle": {},
                 "augment": {"scores": made.scores(x, w), "y_true": truth},
             }
@@ -425,6 +437,10 @@ def of_models():
                     for z in ("z", "s", "p", "theta")
                 },
                 "graph": {("x.1", "none"): "None stands for no edges"},
+                "graph_cut": {
+                    ("x.1", "none"): "None stands for no edges",
+                    ("x.3", "none"): "None stands for weights of one",
+                },
             }.get(kind, {}),
         )  # fmt: skip
     return found
