@@ -95,6 +95,11 @@ def test_coming_from_pgmpy():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_graph_cuts():
+    names = run_page("graph_cuts.rst")
+    assert names["svm"].score(names["X"][8:], names["y"][8:]) > 0.75
+
+
 def test_from_sentences_to_a_tagger(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

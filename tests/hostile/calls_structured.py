@@ -47,6 +47,10 @@ def graphs():
     ]
 
 
+def superpixels():
+    return [(x, edges, np.abs(z), np.arange(1.0, 1.0 + len(x))) for x, edges, z in graphs()]
+
+
 def labels_of_graphs():
     return [np.array([0, 1]), np.array([1, 0, 1]), np.array([0, 0, 1])]
 
@@ -113,6 +117,7 @@ def best_tags(scores):
 DATA = {
     "chain": (words, tags, structured.ChainModel),
     "graph": (graphs, labels_of_graphs, structured.GraphModel),
+    "graph_cut": (superpixels, labels_of_graphs, structured.GraphCutModel),
     "grid": (grids, labels_of_grids, structured.GridModel),
     "multiclass": (table, classes, structured.MulticlassModel),
     "multilabel": (table, label_sets, structured.MultilabelModel),
@@ -122,7 +127,7 @@ DATA = {
     "box": (images, boxes, structured.BoxModel),
     "own": (candidates, chosen, Ranking),
 }
-LABELLED = ("chain", "graph", "grid")
+LABELLED = ("chain", "graph", "graph_cut", "grid")
 SETTINGS = {
     "C": 1.0, "tol": 0.05, "max_iter": 50, "time_limit": 10.0, "n_jobs": 1, "warm_start": False,
     "random_state": 0, "verbose": 0,
@@ -383,6 +388,10 @@ def of_models():
                 "task_loss": "hamming", "edge_symmetry": "symmetric", "class_weight": "balanced",
                 "fit_intercept": True, "node_attributes": "features", "edge_attributes": None,
             },
+            "graph_cut": {
+                "task_loss": "hamming", "class_weight": "balanced", "fit_intercept": True,
+                "node_attributes": "features", "edge_attributes": None,
+            },
             "grid": {
                 "task_loss": "hamming", "neighborhood": 4, "directional": True, "contrast": True,
                 "class_weight": "balanced", "fit_intercept": True,
@@ -408,6 +417,8 @@ def of_models():
         made = model(**settings).initialize(X(), y())
         size = getattr(made, "size_joint_feature", None) or len(made.joint_feature(X()[0], y()[0]))
         x, truth, w = X()[0], y()[0], 0.1 * generator(15).normal(size=size)
+        if hasattr(model, "bounds"):
+            w = np.minimum(w, made.bounds()[1])
         arguments = {
             "joint_feature": {"x": x, "y": truth}, "loss": {"y_true": truth, "y": truth},
             "inference": {"x": x, "w": w},
@@ -419,6 +430,7 @@ def of_models():
         if hasattr(model, "scores"):
             arguments |= {
                 "scores": {"x": x, "w": w},
+                "bounds": {},
                 "default_oracle": {},
                 "augment": {"scores": made.scores(x, w), "y_true": truth},
             }
@@ -457,6 +469,10 @@ def of_models():
                 },
                 "pose": {("edges", "nothing_inside"): "joints without springs"},
                 "graph": {("x.1", "none"): "None stands for no edges"},
+                "graph_cut": {
+                    ("x.1", "none"): "None stands for no edges",
+                    ("x.3", "none"): "None stands for weights of one",
+                },
             }.get(kind, {}),
         )  # fmt: skip
     return found

@@ -240,7 +240,9 @@ def test_weights_that_reward_differences(rng):
     svm = StructuredSVM(GraphCutModel(), C=1.0).fit(X, y)
     svm.coef_ = svm.coef_.copy()
     svm.coef_[svm.model_._cut + 1] = 0.5
-    with pytest.raises(ValueError, match="must not reward different states, but entry"):
+    with pytest.raises(
+        ValueError, match="must not reward different labels of neighbours, but entry"
+    ):
         svm.predict(X)
     solver = BlockFrankWolfe(lower_bounds=-1.0, upper_bounds=1.0)
     with pytest.raises(ValueError, match="exceed the bounds of GraphCutModel"):

@@ -181,9 +181,10 @@ class GraphCutModel(GraphModel):
         w = super()._check_weights(w)
         tables = w[self._cut :]
         if np.any(tables > 0.0):
+            j = int(np.argmax(tables))
             raise ValueError(
-                f"weights of edges must not reward different states, but entry "
-                f"{self._cut + int(np.argmax(tables))} of the weights is {tables.max()} > 0: "
-                f"weights from {self._cut} on must be <= 0 for GraphCutModel"
+                f"w must not reward different labels of neighbours, but entry {self._cut + j} is "
+                f"{tables[j]} > 0: weights from {self._cut} on must be <= 0 for GraphCutModel; "
+                f"GraphModel takes any"
             )
         return w

@@ -376,7 +376,8 @@ class PairwiseModel(StructuredModel):
         Returns
         -------
         augmented : PairwiseScores
-            Scores whose maximiser is the loss-augmented prediction.
+            Scores whose maximiser is the loss-augmented prediction. Weights of nodes, which only
+            inputs tell, are not in them.
 
         Raises
         ------
