@@ -77,17 +77,7 @@ def _send(guess, n, m, rows, which, equal, different, messages, e):
     In linear time where ``equal`` and ``different`` are all that the table holds, else they are
     NaN.
     """
-    if equal >= different:  # a state that is its own best neighbour does no harm to the maximum
-        best = guess[0]
-        for j in range(1, n):
-            best = guess[j] if guess[j] > best else best
-        best += different
-        for k in range(min(n, m)):
-            candidate = guess[k] + equal
-            messages[e, k] = candidate if candidate > best else best
-        for k in range(n, m):
-            messages[e, k] = best
-    elif equal < different:
+    if equal == equal:
         best, second, state = -np.inf, -np.inf, -1
         for j in range(n):
             if guess[j] > best:
@@ -146,15 +136,18 @@ def trws_sweep(
         for h in range(in_a, in_b):
             e = edge[h]
             t, state = edge_table[e], labels[other[h]]
+            for k in range(n):
+                belief[k] += messages[e, k]
             if potts[t, 0] == potts[t, 0]:  # tables are larger than what the cache holds
+                different = potts[t, 1]
+                equal = own[state] + potts[t, 0] if state < n else 0.0
                 for k in range(n):
-                    own[k] += potts[t, 0] if k == state else potts[t, 1]
-                    belief[k] += messages[e, k]
+                    own[k] += different
+                if state < n:
+                    own[state] = equal
             else:
-                row = rows[t, state]
                 for k in range(n):
-                    own[k] += row[k]
-                    belief[k] += messages[e, k]
+                    own[k] += rows[t, state, k]
         for k in range(n):
             guess[k] = own[k]
         for h in range(out_a, out_b):
@@ -162,11 +155,13 @@ def trws_sweep(
             for k in range(n):
                 guess[k] += messages[e, k]
                 belief[k] += messages[e, k]
-        state, top = 0, -np.inf
+        best, top = -np.inf, -np.inf
         for k in range(n):
-            if guess[k] > guess[state]:
-                state = k
-            top = max(top, belief[k])
+            best = guess[k] if guess[k] > best else best
+            top = belief[k] if belief[k] > top else top
+        state = 0
+        while state < n - 1 and guess[state] < best:
+            state += 1
         if top == -np.inf:
             return -np.inf, -np.inf
         labels[i] = state
@@ -179,20 +174,30 @@ def trws_sweep(
         for k in range(n):
             belief[k] -= top
             bounds[i, k] = bound + belief[k]
-            if bounds[i, k] <= cutoff:
-                unary[i, k] = belief[k] = -np.inf
             belief[k] *= share
+        if cutoff > -np.inf:
+            for k in range(n):
+                if bounds[i, k] <= cutoff:
+                    unary[i, k] = belief[k] = -np.inf
 
         for h in range(out_a, out_b):
             e = edge[h]
-            which = edge_table[e]
+            which, m = edge_table[e], n_states[other[h]]
+            equal, different = potts[which, 0], potts[which, 1]
+            best = -np.inf
             for j in range(n):
                 # The message into a forbidden state is -inf, too: the difference would be NaN.
-                guess[j] = belief[j] - messages[e, j] if belief[j] > -np.inf else -np.inf
-            _send(
-                guess, n, n_states[other[h]], rows, which, potts[which, 0], potts[which, 1],
-                messages, e,
-            )  # fmt: skip
+                difference = belief[j] - messages[e, j]
+                guess[j] = difference if belief[j] > -np.inf else -np.inf
+                best = guess[j] if guess[j] > best else best
+            if equal >= different and n == m:
+                # A state that is its own best neighbour does no harm to the maximum.
+                best += different
+                for k in range(n):
+                    candidate = guess[k] + equal
+                    messages[e, k] = candidate if candidate > best else best
+            else:
+                _send(guess, n, m, rows, which, equal, different, messages, e)
     return total, value
 
 

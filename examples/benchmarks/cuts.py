@@ -1,0 +1,174 @@
+"""Minimum cuts and messages on grids: seconds of single answers, and how good they are."""
+
+import functools
+
+from _report import Clock, Repeats, in_child, main, shown
+
+ABOUT = """
+How long do graph cuts, alpha-expansion and message passing take on grids of 100 x 100 pixels, and
+how far are their labels from the bound of message passing? All problems are made here, from
+standard normal scores of pixels with ``numpy.random.default_rng(0)``.
+"""
+SIDE, STATES, MANY = 100, 8, 9
+CUT_MS, EXPANSION_S, SHARE, PASS_MS = 10.0, 0.3, 0.01, 3.0  # goals
+COUPLINGS = (0.1, 0.5, 1.0, 2.0)
+KINDS = {
+    "equal": "one coupling for all edges",
+    "random": "couplings are absolute values of normal numbers, times this one",
+    "segments": "a picture of two smooth regions with noise of the size of the contrast",
+}
+POTTS = {"equal": (0.5, 1.0, 2.0), "random": (0.5, 1.0), "mixed": (0.5, 1.0)}
+FEW, PASSES = 1, 21
+
+
+# ---- problems ------------------------------------------------------------------------------------
+
+
+def edges_of(side):
+    """Edges of a square grid."""
+    import numpy as np
+
+    number = np.arange(side**2).reshape(side, side)
+    across, down = (number[:, :-1], number[:, 1:]), (number[:-1], number[1:])
+    return np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in (across, down)])
+
+
+def potts(kind, coupling, n_states, side=SIDE):
+    """Scores of a grid whose edges gain by equal states; "mixed" ones in part by different ones."""
+    import numpy as np
+    from scipy.ndimage import gaussian_filter
+
+    from sklearn_fw.inference import PairwiseScores
+
+    rng, edges = np.random.default_rng(0), edges_of(side)
+    unary = rng.normal(size=(side**2, n_states))
+    if kind == "segments":
+        truth = gaussian_filter(rng.normal(size=(side, side)), side / 16) > 0
+        unary[np.arange(side**2), truth.ravel().astype(int)] += 1.0
+    if kind in ("equal", "segments"):
+        table = coupling * np.eye(n_states)
+        tables = np.broadcast_to(table, (len(edges), *table.shape))
+    else:
+        strength = rng.normal(size=(len(edges), 1, 1))
+        strength = strength if kind == "mixed" else np.abs(strength)
+        tables = coupling * strength * np.eye(n_states)
+    return PairwiseScores(unary, tables, edges)
+
+
+def timed(call):
+    """CPU seconds of repeated calls, and the answer; the first call compiles."""
+    answer, seconds = call(), []
+    for _ in range(MANY):
+        with Clock() as clock:
+            call()
+        seconds.append(clock.cpu)
+    return Repeats(seconds), answer
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def measure_cuts(side):
+    """By problem: milliseconds of a graph cut, and the share of pixels in state 1."""
+    from sklearn_fw.inference import GraphCut
+
+    found = {}
+    for kind in KINDS:
+        for coupling in COUPLINGS:
+            scores = potts(kind, coupling, 2, side)
+            seconds, answer = timed(functools.partial(GraphCut().argmax, scores))
+            ones = float(answer[0].mean())
+            found[f"{kind}, {coupling:g}"] = {"ms": 1e3 * seconds, "ones": ones}
+    return found
+
+
+def cut(report, options):
+    """Graph cuts on grids."""
+    side = 20 if options.quick else SIDE
+    report.section("Graph cuts")
+    report.text(
+        f"CPU milliseconds of one call of ``GraphCut`` on a grid of {side} x {side} pixels, and "
+        "the share of pixels in the second state."
+    )
+    report.bullets(*(f"{name}: {text}." for name, text in KINDS.items()))
+    found = in_child(measure_cuts, side)
+    report.table(
+        ["problem, coupling", "ms", "in state 1"],
+        [[name, shown(row["ms"], ".2f"), shown(row["ones"], ".2f")] for name, row in found.items()],
+    )
+    report.goals(*((f"{name}, ms", row["ms"], CUT_MS, "<=") for name, row in found.items()))
+
+
+def measure_moves(side):
+    """By problem and oracle: seconds, and by what share of the bound the labels are below it."""
+    from sklearn_fw.inference import TRWS, AlphaBetaSwap, AlphaExpansion
+
+    found = {}
+    for kind, couplings in POTTS.items():
+        for coupling in couplings:
+            scores = potts(kind, coupling, STATES, side)
+            bound = TRWS(max_iter=300).argmax(scores)[2]
+            rows = found[f"{kind}, {coupling:g}"] = {}
+            for oracle in (AlphaExpansion(), AlphaBetaSwap(), TRWS(max_iter=10), TRWS()):
+                seconds, (_, value, _) = timed(functools.partial(oracle.argmax, scores))
+                rows[repr(oracle)] = {"s": seconds, "below": (bound - value) / abs(bound)}
+    return found
+
+
+def moves(report, options):
+    """Alpha-expansion and alpha-beta swap on grids."""
+    side = 20 if options.quick else SIDE
+    report.section("Moves by cuts, and messages")
+    report.text(
+        f"CPU seconds of one call on a grid of {side} x {side} pixels with {STATES} states, and by "
+        "how many per cent of it the labels are below the bound of 300 iterations of TRWS. Half of "
+        "the edges of mixed problems prefer different states."
+    )
+    rows, goals = [], []
+    for name, found in in_child(measure_moves, side).items():
+        rows += [
+            [f"{name}, {oracle}", shown(row["s"], ".3f"), shown(100 * row["below"], ".2f")]
+            for oracle, row in found.items()
+        ]
+        ours = found["AlphaExpansion()"]
+        goals += [
+            (f"alpha-expansion, {name}, s", ours["s"], EXPANSION_S, "<="),
+            (f"alpha-expansion, {name}, below the bound", ours["below"], SHARE, "<="),
+        ]
+    report.table(["problem, oracle", "s", "% below"], rows)
+    report.goals(*goals)
+
+
+def measure_passes(side):
+    """By kind of couplings: milliseconds of an iteration of TRWS."""
+    return {kind: measure_pass(potts(kind, 1.0, STATES, side)) for kind in POTTS}
+
+
+def measure_pass(scores):
+    """Milliseconds of an iteration of TRWS."""
+    from sklearn_fw.inference import TRWS
+
+    few, _ = timed(functools.partial(TRWS(max_iter=FEW, tol=0.0).argmax, scores))
+    many, _ = timed(functools.partial(TRWS(max_iter=PASSES, tol=0.0).argmax, scores))
+    return Repeats(
+        [1e3 * (b - a) / (PASSES - FEW) for a, b in zip(few.values, many.values, strict=True)]
+    )
+
+
+def passes(report, options):
+    """One iteration of message passing on Potts tables."""
+    side = 20 if options.quick else SIDE
+    report.section("One iteration of TRWS")
+    report.text(
+        f"CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states, a pass "
+        "up and a pass down with the labels that they find: the difference between calls of "
+        f"{PASSES} and of {FEW} iterations."
+    )
+    found = in_child(measure_passes, side)
+    report.table(["couplings", "ms"], [[kind, shown(ms, ".2f")] for kind, ms in found.items()])
+    report.goals(*((f"{kind} couplings, ms", ms, PASS_MS, "<=") for kind, ms in found.items()))
+
+
+if __name__ == "__main__":
+    parts = {"cut": cut, "moves": moves, "passes": passes}
+    raise SystemExit(main("cuts", "Cuts and messages on grids", ABOUT, parts))
