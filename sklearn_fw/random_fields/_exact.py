@@ -44,7 +44,9 @@ class ExactMarginals(MarginalsEstimator):
         Probability of each pair of states, in the order of ``mrf_.edges``.
     log_partition_, log_partition_upper_, log_partition_lower_ : float
         Log Z, three times.
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",
