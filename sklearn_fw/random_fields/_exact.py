@@ -21,6 +21,8 @@ class ExactMarginals(MarginalsEstimator):
 
         log Z = log sum_x exp(constant + sum_i theta_i(x_i) + sum_ij theta_ij(x_i, x_j))
 
+    and, for a `FactorGraph`, its tables on any number of variables.
+
     The choice wherever the graph is narrow enough: trees and chains of any length, grids up to
     about 20 variables wide, any graph of up to about 20 variables. The other estimators of this
     family are for the rest, and this one says how good they are.
@@ -70,7 +72,8 @@ class ExactMarginals(MarginalsEstimator):
     Notes
     -----
     Time is a few times the size of all tables of the elimination order, memory 8 bytes for each
-    number in them. Potentials of ``-inf`` are exact. Nothing is random but `sample`.
+    number in them. Potentials of ``-inf`` are exact; of factor graphs, states that they exclude are
+    left out before the elimination, and many orders are tried where tables are large. Nothing is random but `sample`.
 
     Potentials learned from a table maximise the tree-reweighted likelihood, not the exact one: the
     marginals of the learned field are those of the table only for trees.
