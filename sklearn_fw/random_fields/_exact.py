@@ -72,8 +72,9 @@ class ExactMarginals(MarginalsEstimator):
     Notes
     -----
     Time is a few times the size of all tables of the elimination order, memory 8 bytes for each
-    number in them. Potentials of ``-inf`` are exact; of factor graphs, states that they exclude are
-    left out before the elimination, and many orders are tried where tables are large. Nothing is random but `sample`.
+    number in them. Potentials of ``-inf`` are exact. Of factor graphs, states that they exclude are
+    left out first, and many orders are tried where tables are large. Nothing is random but
+    `sample`.
 
     Potentials learned from a table maximise the tree-reweighted likelihood, not the exact one: the
     marginals of the learned field are those of the table only for trees.
