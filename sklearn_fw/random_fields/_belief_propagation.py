@@ -123,7 +123,9 @@ class TRBPMarginals(MessagePassing):
         Edge appearance probabilities that the marginals belong to.
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order.
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",
@@ -299,7 +301,9 @@ class LoopyBPMarginals(MessagePassing):
         On graphs without cycles it meets the upper bound.
     rho_ : ndarray of shape (n_edges,)
         Edge weights: ones.
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",

@@ -21,6 +21,8 @@ class ExactMarginals(MarginalsEstimator):
 
         log Z = log sum_x exp(constant + sum_i theta_i(x_i) + sum_ij theta_ij(x_i, x_j))
 
+    and, for a `FactorGraph`, its tables on any number of variables.
+
     The choice wherever the graph is narrow enough: trees and chains of any length, grids up to
     about 20 variables wide, any graph of up to about 20 variables. The other estimators of this
     family are for the rest, and this one says how good they are.
@@ -44,7 +46,9 @@ class ExactMarginals(MarginalsEstimator):
         Probability of each pair of states, in the order of ``mrf_.edges``.
     log_partition_, log_partition_upper_, log_partition_lower_ : float
         Log Z, three times.
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",
@@ -68,7 +72,9 @@ class ExactMarginals(MarginalsEstimator):
     Notes
     -----
     Time is a few times the size of all tables of the elimination order, memory 8 bytes for each
-    number in them. Potentials of ``-inf`` are exact. Nothing is random but `sample`.
+    number in them. Potentials of ``-inf`` are exact. Of factor graphs, states that they exclude are
+    left out first, and many orders are tried where tables are large. Nothing is random but
+    `sample`.
 
     Potentials learned from a table maximise the tree-reweighted likelihood, not the exact one: the
     marginals of the learned field are those of the table only for trees.

@@ -90,8 +90,9 @@ class FactorGraph(Conditioning, Naming, Networks):
     >>> graph
     FactorGraph(n_variables=3, n_factors=1, n_states=2, largest_scope=3)
     >>> seen = graph.condition({"wet": 1})
-    >>> ExactMarginals().fit(seen).named_marginals()["rain"]
-    {'0': 0.67..., '1': 0.32...}
+    >>> named = ExactMarginals().fit(seen).named_marginals()
+    >>> round(named["rain"][1], 4)
+    0.3297
     """
 
     def __init__(self, n_states, factors=(), *, constant=0.0, names=None, state_names=None):

@@ -58,7 +58,9 @@ class MeanFieldMarginals(MarginalsEstimator):
         distribution that allows what is forbidden.
     log_partition_upper_ : float
         inf: nothing is known.
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",

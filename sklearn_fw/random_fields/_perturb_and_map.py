@@ -73,7 +73,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         The oracle used.
     history_ : dict of str to ndarray
         One entry per draw: "n_iter", "n_oracle_calls", "objective" (mean of the maxima so far).
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",

@@ -114,7 +114,9 @@ class TRWMarginals(MarginalsEstimator):
     weights_ : ndarray of shape (n_vertices + 1,) or None
         Weights of the uniform point and of each labelling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
-    mrf_ : PairwiseMRF
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
         The random field, given or learned.
     learning_history_ : dict of str to ndarray
         Of learning from a table with missing entries, one entry per round: "n_iter", "time",

@@ -106,8 +106,8 @@ def save_uai_evidence(observed, path):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "two.uai.evid")
     ...     save_uai_evidence({0: 1, 3: 0}, file)
-    ...     file.read_text()
-    '2 0 1 3 0\n'
+    ...     file.read_text().split()
+    ['2', '0', '1', '3', '0']
     """
     if not isinstance(observed, dict):
         raise TypeError(f"observed must be a dict, got {type(observed).__name__}")

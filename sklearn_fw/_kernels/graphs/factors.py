@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
-from .belief_propagation import settle
+from .belief_propagation import log_sum
 
 
 class FactorLayout(NamedTuple):
@@ -68,7 +68,16 @@ def mean_field(layout, theta, order, q):
                     else:
                         forbidden[turn[axis]] += share
                 _next(turn, layout, first)
-        change = max(change, settle(mean[:n], forbidden[:n], q[begin : begin + n]))
+        # As in the pass over pairs, which loses half of its speed by a function for this.
+        least = forbidden[:n].min()
+        for a in range(n):
+            if forbidden[a] > least:
+                mean[a] = -np.inf
+        log_mass = log_sum(mean[:n])
+        for a in range(n):
+            share = np.exp(mean[a] - log_mass)
+            change = max(change, abs(share - q[begin + a]))
+            q[begin + a] = share
     return change
 
 
