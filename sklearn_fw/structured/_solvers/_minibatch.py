@@ -188,6 +188,4 @@ class _Method(IterativeMethod):
     def solution(self):
         """The point last certified."""
         point = self.last
-        return Solution(
-            point.w.copy(), point.primal, point.dual, point.gap, self.blocks.gaps.value
-        )
+        return Solution(point.w.copy(), point.primal, point.dual, point.gap, self.blocks.gaps.value)
