@@ -1,4 +1,4 @@
-"""What blocks of parts ask oracles that are called from Python, and what they make of the answers."""
+"""What blocks of parts ask oracles that are called from Python, and how they take the answers."""
 
 import numpy as np
 
