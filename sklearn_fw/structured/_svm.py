@@ -66,9 +66,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",
-        "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "extragradient", "subgradient",
-        "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of w instead of
-        the penalty; an object for other settings, which are then grid keys ``solver__sampling``.
+        "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "minibatch", "one_slack",
+        "n_slack", "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw"
+        (`SaddlePointFrankWolfe`) bound the norm of w instead of the penalty; an object for other
+        settings, which are then grid keys ``solver__sampling``.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
@@ -82,7 +83,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     time_limit : float or None, default=None
         Seconds after which no new pass starts; the choice of C takes half of them at most.
     n_jobs : int or None, default=None
-        Workers for gap passes: threads where the oracle is compiled, joblib workers otherwise.
+        Workers for gap passes, and for all calls of the oracle with the solvers "minibatch",
+        "one_slack" and "n_slack": threads where the oracle is compiled or has ``releases_gil``,
+        joblib workers otherwise.
     warm_start : bool, default=False
         Start from the dual variables of the previous fit on the same outputs.
     random_state : int, RandomState instance or None, default=None

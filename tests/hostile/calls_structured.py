@@ -134,7 +134,7 @@ SETTINGS = {
 }  # fmt: skip
 SOLVERS = [
     "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "fw", "subgradient", "perceptron",
-    "extragradient", "auto",
+    "extragradient", "auto", "one_slack", "n_slack", "minibatch",
 ]  # fmt: skip
 PARAMS = {
     structured.BlockFrankWolfe: {
@@ -149,6 +149,15 @@ PARAMS = {
         "memory_efficient": True, "gap_check": 5, "lower_bounds": None, "upper_bounds": None,
     },
     structured.FrankWolfe: {"step_size": "line_search", "lower_bounds": -5.0, "upper_bounds": 5.0},
+    structured.MinibatchFrankWolfe: {
+        "batch_size": 4, "sampling": "gap", "cache_size": 50, "gap_check": 5, "early_exit": 0.8,
+        "lower_bounds": -5.0, "upper_bounds": 5.0,
+    },
+    structured.NSlack: {"cache_size": 50, "lower_bounds": -5.0, "upper_bounds": 5.0},
+    structured.OneSlack: {
+        "step_size": 0.3, "cache": True, "cache_f": 0.1, "cache_size": 50, "max_idle": 20,
+        "lower_bounds": -5.0, "upper_bounds": 5.0,
+    },
     structured.Perceptron: {"averaging": True},
     structured.SaddlePointFrankWolfe: {
         "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,

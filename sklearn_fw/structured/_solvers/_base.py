@@ -60,6 +60,8 @@ class Solver(BaseEstimator):
     - ``answer(i, w, loss_weight=1.0)``: one call of the oracle; an object with ``value`` (the
       largest ``loss_weight L_i(y) - <w, psi_i(y)>``), ``slack`` (what it may lack), ``loss`` and
       the output,
+    - ``answers(order, w)``: a list of such answers for several samples, whose calls are made by all
+      workers at once,
     - ``smoothed_answer(i, w, temperature)``: outputs in proportion to ``exp(H_i(y; w) /
       temperature)``, for oracles with marginals; its ``value`` is the smoothed maximum,
     - ``add_to(i, answer, factor, out)``: ``out += factor psi_i``,
@@ -263,7 +265,7 @@ def with_bounds_of(solver, model):
         raise ValueError(
             f"{type(model).__name__} has bounds on the weights, which solver "
             f"{type(solver).__name__} cannot keep: use BlockFrankWolfe ('bcfw'), FrankWolfe ('fw') "
-            f"or Extragradient ('extragradient'), or a model without bounds()"
+            f"or another one with lower_bounds, or a model without bounds()"
         )
     if solver.lower_bounds is not None or solver.upper_bounds is not None:
         _check_within(solver, lower, upper, model)

@@ -53,8 +53,9 @@ class Extragradient(Solver):
     z_geometry : {"auto", "entropy", "euclidean"}, default="auto"
         How outputs are measured. "entropy" needs marginals: models on forests have them, and
         classes are a tree of one node. "euclidean" needs projections: those of the model, of the
-        simplex, or by the oracle on models with part scores, which is slow. "auto" takes entropy
-        for forests, else what the model has.
+        simplex, of cuts (two states and bounds that reward no difference, as `GraphCutModel` has),
+        or by the oracle on models with part scores, which is slow. "auto" takes entropy for
+        forests, else what the model has.
     step_size : {"backtrack", "auto"} or float, default="backtrack"
         "auto" takes steps of one over a bound on the Lipschitz constant. "backtrack" starts from
         these and takes the longest steps that satisfy the inequality of the proof, at no cost but

@@ -10,10 +10,9 @@ from ._kept_outputs import revisit_rules
 
 __all__ = ["NSlack"]
 
-# The quadratic program is solved until its gap is a share of the last certified one, the larger
-# share where oracles are compiled and cheap, by so many rounds at most; a round visits the samples
-# that hold most of its gap so many times.
-SHARE_IF_CHEAP, SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.5, 0.2, 100, 2, 0.9
+# The quadratic program is solved until its gap is this share of the last certified one, by so many
+# rounds at most; a round visits the samples that hold most of its gap so many times.
+SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 
 
 class NSlack(Solver):
@@ -78,14 +77,13 @@ class _Method(IterativeMethod):
 
     def __init__(self, blocks, rng):
         self.blocks, self.rng, self.rules = blocks, rng, revisit_rules(blocks.lam)
-        self.share = SHARE_IF_CHEAP if blocks.is_compiled else SHARE
         self.last = None
 
     def step(self):
         """The quadratic program over what is kept, and n oracle calls."""
         if self.last is not None:
             self.blocks.keep(self.last.sweep.answers)
-            self._solve(self.share * self.last.gap)
+            self._solve(SHARE * self.last.gap)
         return self.certify()
 
     def _solve(self, enough):
