@@ -148,9 +148,9 @@ def _read_member(path, content, member):
 
 
 def read_text(path, *, name="path", encoding="utf-8"):
-    """Text of a file; ValueError with the line where it is not in the encoding."""
+    """Text of a file, unpacked if need be; ValueError with the line that is not in the encoding."""
     path = check_path(path, name)
-    return to_text(path.read_bytes(), path, encoding)
+    return to_text(read_bytes(path, name=name), path, encoding)
 
 
 def to_text(content, file, encoding="utf-8"):

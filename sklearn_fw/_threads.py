@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel
 
-__all__ = ["chunks", "count_workers", "n_threads", "n_workers", "parallel"]
+__all__ = ["chunks", "count_workers", "n_threads", "n_workers", "parallel", "shares_memory"]
 
 # No machine has more; larger numbers are mistakes, and joblib cannot count to them.
 MOST_WORKERS = 2**20
@@ -48,15 +48,19 @@ def parallel(n_jobs, prefer=None, require=None):
 
     Where joblib uses processes or machines, their number is the user's and joblib's affair.
     """
-    backend, _ = get_active_backend(prefer=prefer, require=require)
-    shared = getattr(backend, "supports_sharedmem", False)
-    n_jobs = n_threads(n_jobs) if shared else _checked(n_jobs)
+    n_jobs = n_threads(n_jobs) if shares_memory(prefer, require) else _checked(n_jobs)
     return Parallel(n_jobs=n_jobs, prefer=prefer, require=require)
 
 
-def chunks(starts, n_jobs):
-    """Ranges of samples with about equal numbers of nodes, one per worker."""
-    n_ranges = min(n_workers(n_jobs), len(starts) - 1)
+def shares_memory(prefer=None, require=None):
+    """Whether joblib would use threads."""
+    backend, _ = get_active_backend(prefer=prefer, require=require)
+    return getattr(backend, "supports_sharedmem", False)
+
+
+def chunks(starts, n_jobs, pieces=1):
+    """Ranges of samples with about equal numbers of nodes, so many ``pieces`` per worker."""
+    n_ranges = min(pieces * n_workers(n_jobs), len(starts) - 1)
     targets = np.linspace(0, starts[-1], n_ranges + 1)
     cuts = np.unique(np.searchsorted(starts, targets))
     return list(pairwise(cuts.tolist()))

@@ -4,6 +4,15 @@ import itertools
 
 import numpy as np
 
+KINDS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "positive": lambda rng, shape: rng.uniform(size=shape),
+    "ties": lambda rng, shape: rng.integers(-1, 2, size=shape).astype(float),
+    "forbidden": lambda rng, shape: np.where(
+        rng.random(shape) < 0.4, -np.inf, rng.normal(size=shape)
+    ),
+}
+
 
 def all_matchings(n_rows, n_columns, perfect=False):
     """Every 0/1 matrix with at most (or exactly) one 1 in each row and column."""

@@ -20,7 +20,7 @@ from sklearn_fw.optim._incremental._solvers import SOLVERS as LINEAR
 from sklearn_fw.optim.experimental import simulate_async
 from sklearn_fw.penalties import GroupLasso, GroupSeparable
 from sklearn_fw.random_fields import matrix_tree_edge_probabilities, sampled_edge_probabilities
-from sklearn_fw.structured import BlockFrankWolfe, MatchingModel
+from sklearn_fw.structured import BlockFrankWolfe, BoxModel, MatchingModel, TreePoseModel
 from sklearn_fw.structured._solvers import SOLVERS as STRUCTURED
 
 LOSSES = sorted(set(losses.__all__) - {"Loss", "resolve_loss"})
@@ -79,6 +79,18 @@ def matchings():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(3, 3, 2)) for _ in range(6)]
     return X, [Assignment().argmax(x @ [1.0, -1.0])[0] for x in X]
+
+
+def poses():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(6, 7, 2)) for _ in range(5)]
+    return X, [rng.integers(6, size=(3, 2)) for _ in X]
+
+
+def boxes():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(6, 7, 2)) for _ in range(5)]
+    return X, [(i % 3, 1, 5, 3 + i) for i in range(5)]
 
 
 def binary():
@@ -152,6 +164,8 @@ def structured_fits():
     yield "zero-one", StructuredSVM("chain", task_loss="zero_one", C=1.0), sequences()
     yield "matching", StructuredSVM(MatchingModel(), solver="extragradient", C=1.0), matchings()
     yield "matching, bcfw", StructuredSVM(MatchingModel(), C=1.0), matchings()
+    yield "poses", StructuredSVM(TreePoseModel(), solver="bcpfw", C=1.0), poses()
+    yield "boxes", StructuredSVM(BoxModel(), C=1.0), boxes()
 
 
 def oracle_answers(name):

@@ -145,7 +145,8 @@ def fit(p, solver="bcfw", *, relative=False, value=None, **params):
     if value is not None and not relative:
         # The objective reached is a little above its minimum.
         params["tol"] = min(params["tol"] / (1.05 * value), 0.1)
-    return StructuredSVM(clone(p.model), solver=solver, **params).fit(p.X, p.y, p.sample_weight)
+    params = {"model": clone(p.model), "solver": solver} | params
+    return StructuredSVM(**params).fit(p.X, p.y, p.sample_weight)
 
 
 def part_blocks(p, oracle=None):

@@ -45,7 +45,7 @@ def solve_structured_svm(psi, losses, weight, lam, lower=None, upper=None):
     """Optimal weights and objective by SLSQP on the primal with one slack per sample.
 
     ``psi[i]`` (m_i, d) and ``losses[i]`` (m_i,) list all outputs of sample i; constraints are
-    added until none is violated.
+    added until none is violated. Bounds are numbers or (d,).
     """
     n, d = len(psi), psi[0].shape[1]
     p = np.asarray(weight)
@@ -57,13 +57,11 @@ def solve_structured_svm(psi, losses, weight, lam, lower=None, upper=None):
     def gradient(z):
         return np.concatenate([z[:d], p])
 
-    box = [(None if lower is None else lower * scale, None if upper is None else upper * scale)]
-    bounds = box * d + [(0, None)] * n
+    low = np.broadcast_to(-np.inf if lower is None else lower, d) * scale
+    high = np.broadcast_to(np.inf if upper is None else upper, d) * scale
+    bounds = [*zip(low, high), *[(0, None)] * n]
     chosen = [set() for _ in range(n)]
-    start = np.zeros(d)
-    start = (
-        np.clip(start, box[0][0], box[0][1]) if lower is not None or upper is not None else start
-    )
+    start = np.clip(np.zeros(d), low, high)
     z = np.concatenate([start, np.zeros(n)])
     for _ in range(200):
         added = 0

@@ -76,6 +76,24 @@ def test_task_losses():
     assert careful < plain
 
 
+def test_factor_graphs():
+    names = run_page("factor_graphs.rst")
+    assert names["best"].exact or names["best"].bound >= names["best"].value
+    exact = names["exact"]
+    assert names["upper"] >= np.log(1.0) - 1e-9  # a Bayesian network: log Z is zero
+    joint = np.exp(exact.log_partition_)
+    dry, rainy = 0.7 * 0.01 + 0.3 * 0.9, 0.7 * 0.8 + 0.3 * 0.99
+    assert joint == pytest.approx(0.8 * dry + 0.2 * rainy)
+    assert names["marginals"][2].tolist() == [0.0, 1.0]
+
+
+def test_coming_from_pgmpy():
+    names = run_page("coming_from_pgmpy.rst")
+    assert names["posterior"]["yes"] == pytest.approx(0.18 / 0.26)
+    assert names["evidence"] == pytest.approx(0.26)
+    assert names["explanation"] == {"rain": "yes", "wet": "yes"}
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_from_sentences_to_a_tagger(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

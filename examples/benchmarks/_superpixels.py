@@ -28,9 +28,8 @@ def to_lab(image):
     )
     xyz = linear @ (matrix / matrix.sum(axis=1, keepdims=True)).T
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.stack(
-        [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])], axis=-1
-    )
+    x, y, z = np.moveaxis(f, -1, 0)
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
 def superpixels(lab, n_segments=250, compactness=12.0, n_rounds=8):

@@ -6,6 +6,7 @@ variable ``SKLEARN_FW_DATA``, and never downloads; `fetch_conll2000` does, when 
 
 from ._conll import fetch_conll2000, load_conll, load_conll2000
 from ._digit_words import make_digit_words
+from ._label_grids import make_label_grids
 from ._markov_random_fields import (
     make_digit_inpainting,
     make_ising_clique,
@@ -14,6 +15,8 @@ from ._markov_random_fields import (
 )
 from ._mrf_instances import load_mrf_instances
 from ._ocr_letters import load_ocr_letters
+from ._snakes import make_snakes, snake_graphs
+from ._stick_figures import make_stick_figures
 from ._word_alignment import load_word_alignment
 
 __all__ = [
@@ -28,4 +31,8 @@ __all__ = [
     "make_ising_clique",
     "make_ising_grid",
     "make_ising_rbm",
+    "make_label_grids",
+    "make_snakes",
+    "make_stick_figures",
+    "snake_graphs",
 ]

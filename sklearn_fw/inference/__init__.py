@@ -16,18 +16,22 @@ from ._oracles._branch_and_bound import BranchAndBound
 from ._oracles._callable import CallableOracle
 from ._oracles._chain import Viterbi
 from ._oracles._checked import CheckedOracle
+from ._oracles._distance_transform import DistanceTransform
 from ._oracles._elimination import Elimination
 from ._oracles._enumeration import Enumeration
 from ._oracles._graph_cut import GraphCut
 from ._oracles._icm import ICM
 from ._oracles._linear_programs import MILP, LPRelaxation
 from ._oracles._local_search import IteratedLocalSearch
+from ._oracles._max_product import MaxProduct
 from ._oracles._moves import AlphaBetaSwap, AlphaExpansion
 from ._oracles._qpbo import QPBO
 from ._oracles._resolve import resolve_oracle
+from ._oracles._subwindow_search import BoxScores, SubwindowSearch
 from ._oracles._toulbar2 import Toulbar2
 from ._oracles._tree import TreeMaxProduct
 from ._oracles._trws import TRWS
+from ._pose_scores import PoseScores
 from ._scores import PairwiseScores
 
 __all__ = [
@@ -39,16 +43,21 @@ __all__ = [
     "AlphaExpansion",
     "Assignment",
     "BestOf",
+    "BoxScores",
     "BranchAndBound",
     "CallableOracle",
     "CheckedOracle",
+    "DistanceTransform",
     "Elimination",
     "Enumeration",
     "GraphCut",
     "IteratedLocalSearch",
     "LPRelaxation",
+    "MaxProduct",
     "Oracle",
     "PairwiseScores",
+    "PoseScores",
+    "SubwindowSearch",
     "Toulbar2",
     "TreeMaxProduct",
     "Viterbi",

@@ -2,8 +2,10 @@
 
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
+from ._bif import load_bif
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
+from ._factor_graph import FactorGraph
 from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
@@ -15,11 +17,13 @@ from ._spanning_trees import (
     sampled_edge_probabilities,
 )
 from ._trw import TRWMarginals
-from ._uai import load_uai, read_uai_evidence, read_uai_solution, save_uai
+from ._uai import load_uai, read_uai_evidence, read_uai_solution
+from ._uai_writers import save_uai, save_uai_evidence, save_uai_solution
 
 __all__ = [
     "BarrierFrankWolfe",
     "ExactMarginals",
+    "FactorGraph",
     "LearnedMRF",
     "LoopyBPMarginals",
     "MAPResult",
@@ -31,12 +35,15 @@ __all__ = [
     "TRBPMarginals",
     "TRWMarginals",
     "edge_mutual_information",
+    "load_bif",
     "load_uai",
     "matrix_tree_edge_probabilities",
     "read_uai_evidence",
     "read_uai_solution",
     "sampled_edge_probabilities",
     "save_uai",
+    "save_uai_evidence",
+    "save_uai_solution",
     "trw_gradient",
     "trw_objective",
 ]

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
 from .._loop import IterativeMethod, drive
-from .._packed import starts_of
 from .._result import History, Status
 from .._validation import (
     check_choice,
@@ -23,9 +22,10 @@ from ..inference._scores import is_forest
 from ._choice import NOTHING_ALLOWED, require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import uniform_marginals
+from ._products import make_layout
 from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
-__all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels", "make_layout"]
+__all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels"]
 
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
 
@@ -465,21 +465,6 @@ class Propagation(IterativeMethod):
             self.order = np.ascontiguousarray(self.order[::-1])
         slack = float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))
         return {"slack": slack}
-
-
-def make_layout(mrf):
-    """The random field as the kernels take it."""
-    end = mrf.edges.ravel()
-    sizes = np.bincount(end, minlength=mrf.n_variables)
-    return kernels().Layout(
-        n_states=mrf.n_states,
-        node_start=mrf.node_start,
-        edge_start=mrf.edge_start,
-        end=end,
-        message_start=starts_of(mrf.n_states[end]),
-        half_start=starts_of(sizes),
-        half=np.argsort(end, kind="stable"),
-    )
 
 
 def away_from_zero(mrf, rho):

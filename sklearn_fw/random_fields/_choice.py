@@ -10,7 +10,7 @@ from .._budget import time_budget
 from ..inference import BestOf, TreeMaxProduct
 from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
-from ._estimator import Inference
+from ._estimator import Inference, pairs_of
 
 __all__ = ["Choice", "choose", "choose_oracle", "exact_inference", "require_allowed"]
 
@@ -69,6 +69,7 @@ def require_allowed(mrf, oracle=None):
     """
     if not np.any(mrf.theta == -np.inf):
         return
+    mrf = pairs_of(mrf)
     try:
         if oracle is None:
             with time_budget(CHECK_SECONDS, ends_oracles=True):

@@ -4,28 +4,35 @@ from numbers import Integral
 
 import numpy as np
 
+from .._validation import check_array_of_numbers
 from ..inference._scores import as_array
 
 __all__ = ["Conditioning"]
 
 
 class Conditioning:
-    """The part of `PairwiseMRF` that fixes variables and puts them back."""
+    """The part of `FactorGraph` that fixes variables and puts them back."""
+
+    _before = None  # (n_states, names, state_names) of all variables, where some were fixed
+
+    @property
+    def _all(self):
+        return self._before or (self.n_states, self.names, self.state_names)
 
     def condition(self, observed):
         """The random field of the other variables, given the states of some.
 
         Parameters
         ----------
-        observed : dict of int or str to int
-            State of each observed variable, which is given by its number or its name.
+        observed : dict of int or str to int or str
+            State of each observed variable; both are given by number or by name.
 
         Returns
         -------
-        mrf : PairwiseMRF
-            Variables that are not observed, in their order; ``variables`` are their numbers before
-            all conditioning, ``evidence`` what is known, and `complete` goes back. Its log Z is
-            that of all labellings that agree with the observation.
+        field : FactorGraph or PairwiseMRF
+            Of the same kind. Variables that are not observed, in their order; ``variables`` are
+            their numbers before all conditioning, ``evidence`` what is known, and `complete` goes
+            back. Its log Z is that of all labellings that agree with the observation.
 
         Raises
         ------
@@ -40,25 +47,28 @@ class Conditioning:
         unary = [block.copy() for block in self.unary]
         fixed = np.flatnonzero(states >= 0)
         constant = self.constant + sum(unary[i][states[i]] for i in fixed)
-        edges, tables = [], []
-        number = np.cumsum(states < 0) - 1
-        for (i, j), table in zip(self.edges, self.pairwise):
-            if states[i] < 0 and states[j] < 0:
-                edges.append((number[i], number[j]))
-                tables.append(table)
-            elif states[i] < 0:
-                unary[i] += table[:, states[j]]
-            elif states[j] < 0:
-                unary[j] += table[states[i]]
+        number = (np.cumsum(states < 0) - 1).tolist()
+        given, factors = states.tolist(), []
+        for scope, table in zip(self.scopes, self.tables):
+            left = [i for i in scope if given[i] < 0]
+            if len(left) < len(scope):
+                table = table[tuple(slice(None) if given[i] < 0 else given[i] for i in scope)]
+            if len(left) > 1:
+                factors.append((tuple(number[i] for i in left), table))
+            elif left:
+                unary[left[0]] += table
             else:
-                constant += table[states[i], states[j]]
+                constant += table
         if constant == -np.inf or any(np.all(unary[i] == -np.inf) for i in free):
             raise ValueError("observed is forbidden by a potential of -inf")
-        names = None if self.names is None else [self.names[i] for i in free]
-        rest = type(self)(
-            [unary[i] for i in free], edges, tables or None, constant=constant, names=names
+        rest = type(self)._of(
+            [unary[i] for i in free],
+            factors,
+            constant=float(constant),
+            names=None if self.names is None else [self.names[i] for i in free],
+            state_names=None if self.state_names is None else [self.state_names[i] for i in free],
         )
-        rest.variables = self.variables[free]
+        rest.variables, rest._before = self.variables[free], self._all
         known = dict(zip(self.variables[fixed].tolist(), states[fixed].tolist()))
         rest.evidence = {**self.evidence, **known}
         return rest
@@ -73,8 +83,10 @@ class Conditioning:
         states = np.full(self.n_variables, -1)
         for key, state in observed.items():
             i = self._number(key) if isinstance(key, str) else key
-            whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in (i, state))
-            if not whole or not 0 <= i < self.n_variables or not 0 <= state < self.n_states[i]:
+            exists = _is_whole(i) and 0 <= i < self.n_variables
+            if exists and isinstance(state, str):
+                state = self._state(i, state)
+            if not (exists and _is_whole(state) and 0 <= state < self.n_states[i]):
                 raise ValueError(
                     f"observed[{key!r:.60}] = {state!r:.60} is no state of any variable"
                 )
@@ -82,14 +94,6 @@ class Conditioning:
                 raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
             states[i] = state
         return states
-
-    def _number(self, name):
-        if self.names is None:
-            raise ValueError(f"observed names {name!r}, but the variables have no names")
-        if self.names.count(name) != 1:
-            found = "several" if name in self.names else "no"
-            raise ValueError(f"observed names {name!r}, and {found} variables have this name")
-        return self.names.index(name)
 
     def complete(self, X):
         """Labellings of all variables there were before conditioning.
@@ -111,3 +115,43 @@ class Conditioning:
         for i, state in self.evidence.items():
             full[:, i] = state
         return full if X.ndim == 2 else full[0]
+
+    def complete_marginals(self, marginals):
+        """Marginals of all variables there were before conditioning.
+
+        Parameters
+        ----------
+        marginals : array-like of shape (n_variables, n_states)
+            Such as ``marginals_`` of an estimator of this field.
+
+        Returns
+        -------
+        marginals : list of n_all arrays of shape (n_states_i,)
+            The same, with probability one for what is observed, in the order of the first field:
+            what `save_uai_solution` writes.
+        """
+        blocks, n_states = self._blocks_of(marginals), self._all[0]
+        full = [np.zeros(k) for k in n_states]
+        for i, block in zip(self.variables, blocks):
+            full[i] = block.copy()
+        for i, state in self.evidence.items():
+            full[i][state] = 1.0
+        return full
+
+    def _blocks_of(self, marginals):
+        """Padded marginals of the user as one block for each variable."""
+        marginals = check_array_of_numbers(marginals, "marginals")
+        if marginals.ndim != 2 or marginals.shape[0] != self.n_variables:
+            raise ValueError(
+                f"marginals must have shape ({self.n_variables}, {self.n_states.max()}), got "
+                f"{marginals.shape}"
+            )
+        if marginals.shape[1] < self.n_states.max():
+            raise ValueError(
+                f"marginals must have {self.n_states.max()} columns, got {marginals.shape[1]}"
+            )
+        return [row[:k] for row, k in zip(marginals, self.n_states)]
+
+
+def _is_whole(value):
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -17,9 +17,11 @@ from .._validation import (
 )
 from .._warnings import warn
 from ..inference._scores import is_forest
+from ._factor_graph import FactorGraph
 from ._forest_rows import ForestRows
 from ._learning import MRFLearner, check_learned
 from ._mrf import SOFT, PairwiseMRF
+from ._products import Products
 
 __all__ = ["Inference", "MarginalsEstimator"]
 
@@ -44,6 +46,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
     _sums_forests = False  # whether answers on forests are the sums over all labellings
+    _takes_factors = False  # whether `_infer` takes factors on more than two variables as they are
 
     def _infer(self, mrf, learned=None, tasks=None):
         """The `Inference` of a random field; parameters are checked here.
@@ -53,13 +56,26 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         """
         raise NotImplementedError
 
+    def _infer_any(self, field, learned=None, tasks=None):
+        """`_infer`, by way of a field of pairs where it takes nothing else."""
+        if self._takes_factors or isinstance(field, PairwiseMRF):
+            return self._infer(field, learned, tasks)
+        merged = field.merge()
+        pairwise = merged.to_pairwise()
+        inference = self._infer(pairwise, learned, tasks)
+        marginals = from_pairwise(field, merged, pairwise, inference.marginals)
+        # Of independent variables without those that stand for factors and depend on them.
+        lower = Products(field).bound(marginals[: field.node_start[-1]])
+        inference.marginals, inference.lower = marginals, max(inference.lower, lower)
+        return inference
+
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Infer the marginals of a random field, given or learned.
 
         Parameters
         ----------
-        X : PairwiseMRF, path or array-like of shape (n_samples, n_variables)
+        X : FactorGraph, PairwiseMRF, path or array-like of shape (n_samples, n_variables)
             A random field (of a subclass, its numbers); the path of a UAI file; or a table of
             states 0, 1, ... whose rows are observations, from which potentials are learned. NaN
             marks missing entries.
@@ -79,7 +95,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         with self._budget():
             mrf, learned = self._field(X, sample_weight)
             tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
-            inference = self._infer(mrf, learned, tasks)
+            inference = self._infer_any(mrf, learned, tasks)
         for note in inference.notes:
             warn(note)
         self._store(mrf, inference)
@@ -120,8 +136,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def _field(self, X, sample_weight):
         """The random field that X is or from which it is learned, and what is known of it then."""
         if isinstance(X, str | os.PathLike):
-            X = PairwiseMRF.from_uai(X)
-        if isinstance(X, PairwiseMRF):
+            X = FactorGraph.from_uai(X)
+        if isinstance(X, FactorGraph):
             if sample_weight is not None:
                 raise ValueError("sample_weight weighs the rows of a table; X is a random field")
             self.n_features_in_ = X.n_variables
@@ -135,14 +151,40 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     def _store(self, mrf, inference):
         self.mrf_ = mrf
-        self.marginals_, self.edge_marginals_ = padded(mrf, inference.marginals)
+        self.marginals_, edge_marginals = padded(mrf, inference.marginals)
+        if isinstance(mrf, PairwiseMRF):
+            self.edge_marginals_ = edge_marginals
+            vars(self).pop("_factor_marginals", None)
+        else:
+            self._factor_marginals = mrf.factor_blocks(inference.marginals)
+            vars(self).pop("edge_marginals_", None)
         self.log_partition_ = float(inference.log_partition)
         self.log_partition_upper_ = float(inference.upper)
         self.log_partition_lower_ = float(inference.lower)
         for name, value in inference.attributes.items():
             setattr(self, name, value)
 
+    @property
+    def factor_marginals_(self):
+        """Probabilities of joint states: an array for each of ``mrf_.scopes``."""
+        check_is_fitted(self)
+        if not isinstance(self.mrf_, PairwiseMRF):
+            return self._factor_marginals
+        shapes = self.mrf_.n_states[self.mrf_.edges]
+        return [table[:a, :b] for table, (a, b) in zip(self.edge_marginals_, shapes)]
+
     # ---- use -----------------------------------------------------------------------------------
+
+    def named_marginals(self):
+        """Marginals by the names of variables and states, see `FactorGraph.name_marginals`.
+
+        Returns
+        -------
+        probabilities : dict of dicts of float
+            Of each state of each variable.
+        """
+        check_is_fitted(self)
+        return self.mrf_.name_marginals(self.marginals_)
 
     def predict(self, X=None):
         """Most probable state of each variable by itself, or completed rows.
@@ -184,7 +226,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
         # Equal observations have equal answers; the order of rows must not matter.
         rows, source = np.unique(X, axis=0, return_inverse=True)
         answers = np.zeros((len(rows), *self.marginals_.shape))
-        if self._sums_forests and is_forest(self.mrf_.edges, self.mrf_.n_variables):
+        pairs = self._sums_forests and isinstance(self.mrf_, PairwiseMRF)
+        if pairs and is_forest(self.mrf_.edges, self.mrf_.n_variables):
             forest = ForestRows(self.mrf_)
             for batch in forest.batches(rows):
                 answers[batch] = forest.marginals(rows[batch])[0]
@@ -199,7 +242,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
             elif len(free):
                 mrf = self.mrf_.condition(dict(zip(observed.tolist(), row[observed].tolist())))
                 with self._budget():
-                    inference = self._infer(mrf)
+                    inference = self._infer_any(mrf)
                 notes += inference.notes[-1:]
                 node, _ = padded(mrf, inference.marginals)
                 answer[free, : node.shape[1]] = node
@@ -287,10 +330,46 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
 
 def padded(mrf, marginals):
-    """Node and edge marginals as arrays with zeros where a variable has no such state."""
+    """Node and edge marginals as arrays with zeros where a variable has no such state.
+
+    Those of edges are None for factor graphs.
+    """
+    if not isinstance(mrf, PairwiseMRF):
+        node = np.zeros((mrf.n_variables, mrf.n_states.max()))
+        exists = np.arange(node.shape[1]) < mrf.n_states[:, None]
+        node[exists] = marginals[: mrf.node_start[-1]]
+        return node, None
     scores = mrf._scores_of(marginals)
     node, edge = np.maximum(scores.unary, 0.0), scores.pairwise.copy()
     return node, edge
+
+
+def pairs_of(field):
+    """The field of pairs that methods see which take nothing else."""
+    return field if isinstance(field, PairwiseMRF) else field.merge().to_pairwise()
+
+
+def from_pairwise(field, merged, pairwise, marginals):
+    """Marginals of a factor graph from those of the field of pairs that `merge` of it became."""
+    nodes = iter(pairwise.node_blocks(marginals)[field.n_variables :])
+    edges, found, holders = iter(pairwise.edge_blocks(marginals)), {}, {}
+    for scope, table in zip(merged.scopes, merged.tables):
+        if len(scope) == 2:
+            found[scope] = next(edges)
+        else:
+            found[scope] = np.zeros(table.shape)
+            found[scope][table > -np.inf] = next(nodes)
+            for _ in scope:
+                next(edges)
+        for i in scope:
+            holders.setdefault(i, []).append(scope)
+    flat = np.zeros(len(field.theta))
+    flat[: field.node_start[-1]] = marginals[: field.node_start[-1]]
+    for block, scope in zip(field.factor_blocks(flat), field.scopes):
+        within = next(s for s in holders[scope[0]] if set(scope) <= set(s))
+        others = tuple(axis for axis, i in enumerate(within) if i not in scope)
+        block[:] = found[within].sum(axis=others)
+    return flat
 
 
 def soften(mrf, notes):

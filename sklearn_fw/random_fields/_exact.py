@@ -2,12 +2,14 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_integer
+from .._validation import check_integer, check_random_state
 from ..inference import TreeMaxProduct
 from ..inference._oracles._elimination import Elimination
 from ..inference._scores import is_forest
 from ._choice import exact_inference
-from ._estimator import MarginalsEstimator
+from ._estimator import Inference, MarginalsEstimator
+from ._mrf import PairwiseMRF
+from ._reduced import Reduced
 
 __all__ = ["ExactMarginals"]
 
@@ -96,9 +98,16 @@ class ExactMarginals(MarginalsEstimator):
         self.learner = learner
 
     _sums_forests = True
+    _takes_factors = True
 
     def _infer(self, mrf, learned=None, tasks=None):
-        return exact_inference(mrf, self._oracle(mrf))
+        if isinstance(mrf, PairwiseMRF):
+            return exact_inference(mrf, self._oracle(mrf))
+        marginals, value = self._reduced(mrf).sums()
+        return Inference(marginals, value, value, value)
+
+    def _reduced(self, graph):
+        return Reduced(graph, check_integer(self.max_table_size, "max_table_size", 1))
 
     def _oracle(self, mrf):
         limit = check_integer(self.max_table_size, "max_table_size", 1)
@@ -121,5 +130,8 @@ class ExactMarginals(MarginalsEstimator):
             Independent exact draws.
         """
         check_is_fitted(self)
+        if not isinstance(self.mrf_, PairwiseMRF):
+            n_samples = check_integer(n_samples, "n_samples", 1)
+            return self._reduced(self.mrf_).draws(n_samples, check_random_state(random_state))
         X = self._oracle(self.mrf_).sample(self.mrf_.scores(), n_samples, random_state)
         return X.astype("int64")

@@ -1,8 +1,7 @@
-"""Random fields in the forms of others: spins, graphs of networkx, files."""
+"""Random fields of pairs in the forms of others: spins and graphs of networkx."""
 
 import numpy as np
 
-from .._files import check_path
 from .._validation import check_array_of_numbers
 from ..inference._scores import integers
 
@@ -155,50 +154,3 @@ class OtherForms:
             for (i, j), table in zip(self.edges, self.pairwise)
         )
         return graph
-
-    @classmethod
-    def from_uai(cls, path, evidence=None):
-        """Read a file of the UAI inference competitions.
-
-        Parameters
-        ----------
-        path : str or path
-            File with the preamble MARKOV or BAYES and factors on at most two variables.
-        evidence : str, path or dict of int to int, default=None
-            Evidence file or observed states: the result is `condition` on them.
-
-        Returns
-        -------
-        mrf : PairwiseMRF
-            The random field.
-
-        Raises
-        ------
-        ValueError
-            When the file is malformed: the message names the line.
-        """
-        from ._uai import load_uai, read_uai_evidence
-
-        mrf = load_uai(path)
-        if evidence is None:
-            return mrf
-        if not isinstance(evidence, dict):
-            evidence = read_uai_evidence(check_path(evidence, "evidence"))
-            if not isinstance(evidence, dict):
-                raise ValueError(
-                    "evidence holds several samples: read them with read_uai_evidence and call "
-                    "condition for each"
-                )
-        return mrf.condition(evidence) if evidence else mrf
-
-    def to_uai(self, path):
-        """Write a file of the UAI format, from which `from_uai` reads the same numbers.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write.
-        """
-        from ._uai import save_uai
-
-        save_uai(self, path)

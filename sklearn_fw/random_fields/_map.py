@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._budget import time_budget
+from .._budget import time_budget, time_left
 from .._loop import get_logger
 from .._validation import check_time_limit
-from ..inference import BestOf, IteratedLocalSearch
+from ..inference import MILP, TRWS, BestOf, IteratedLocalSearch
 from ..inference._oracles._resolve import trusted_oracle
 from ._choice import NOTHING_ALLOWED, Choice, choose
+from ._mrf import PairwiseMRF
+from ._reduced import Reduced
+from ._regions import RegionSearch
 
 __all__ = ["MAPResult", "find_map"]
 
@@ -17,8 +20,17 @@ __all__ = ["MAPResult", "find_map"]
 ROUNDS_PER_VARIABLE, FEWEST_ROUNDS, MOST_ROUNDS = 200, 10_000, 1_000_000
 
 
+NOTHING_FOUND = (
+    "no labelling was found that the potentials of -inf allow: pass an exact oracle, such as "
+    "'milp' or 'branch_and_bound', or one with more time"
+)
+# On factor graphs: regions in vain that end a search, its share of the seconds that there are,
+# and the seconds of the mixed-integer program where there is no limit.
+PATIENCE, SEARCH_SHARE, MILP_SECONDS = 300, 0.4, 30.0
+
+
 class MAPResult(NamedTuple):
-    """Answer of `PairwiseMRF.map`.
+    """Answer of `FactorGraph.map` and `PairwiseMRF.map`.
 
     Parameters
     ----------
@@ -44,10 +56,12 @@ class MAPResult(NamedTuple):
 
 
 def find_map(mrf, oracle, start, time_limit):
-    """The `MAPResult` of a random field, see `PairwiseMRF.map`."""
+    """The `MAPResult` of a random field, see `FactorGraph.map`."""
     seconds = check_time_limit(time_limit)
     if start is not None:
         start = mrf.check_labelling(start, "start")
+    if not isinstance(mrf, PairwiseMRF):
+        return _find_in_factors(mrf, oracle, start, time_limit, seconds)
     choice = _choice(mrf, oracle, seconds)
     scores = mrf.scores()
     with time_budget(time_limit, ends_oracles=True):
@@ -63,10 +77,7 @@ def find_map(mrf, oracle, start, time_limit):
     if bound == -np.inf:
         raise ValueError(NOTHING_ALLOWED)
     if value == -np.inf:
-        raise ValueError(
-            "no labelling was found that the potentials of -inf allow: pass an exact oracle, such "
-            "as 'milp' or 'branch_and_bound', or one with more time"
-        )
+        raise ValueError(NOTHING_FOUND)
     labels = mrf.check_labels(np.asarray(labels)[None])[0]
     # The labels say what they are worth; oracles may sum up in another order.
     found = float(mrf.score(labels[None])[0])
@@ -85,3 +96,59 @@ def _choice(mrf, oracle, seconds):
     search = IteratedLocalSearch(int(n_rounds))
     first = ["qpbo", "trws"] if mrf.n_states.max() <= 2 else ["trws"]
     return choice._replace(oracle=BestOf([*first, search]))
+
+
+def _find_in_factors(graph, oracle, start, time_limit, seconds):
+    """The `MAPResult` of a factor graph: by elimination, or by way of a field of pairs."""
+    reduced, auto = Reduced(graph), isinstance(oracle, str) and oracle == "auto"
+    cost, size = reduced.cost(), f"tables of up to {reduced.largest_table():,} numbers"
+    labels, bound = None, np.inf
+    reason = (
+        "the oracle that was given" if auto is False else f"approximate: elimination needs {size}"
+    )
+    with time_budget(time_limit, ends_oracles=True):
+        if not len(reduced.free) or (auto and cost <= 3.0 * seconds and np.isfinite(cost)):
+            try:
+                labels, reason = reduced.best(), f"exact by elimination: {size}"
+                bound = -np.inf  # its value
+            except TimeoutError:
+                reason = (
+                    f"approximate: time_limit ended what was to be exact by elimination: {size}"
+                )
+        if labels is None:
+            oracle = None if auto else trusted_oracle(oracle)
+            labels, bound = _by_pairs(reduced, oracle, seconds)
+    if start is not None and graph.score(start[None])[0] >= graph.score(labels[None])[0]:
+        labels = start
+    found = float(graph.score(labels[None])[0])
+    if found == -np.inf:
+        raise ValueError(NOTHING_FOUND)
+    get_logger().info("map: %s", reason)
+    return MAPResult(labels, found, max(found, bound), reason)
+
+
+def _by_pairs(reduced, oracle, seconds):
+    """Labels and a bound, from an oracle on fields of pairs or from all that "auto" stands for."""
+    graph = reduced.graph()
+    pairs = graph.merge().to_pairwise()
+    scores, n = pairs.scores(), graph.n_variables
+    if oracle is not None:
+        found, _, bound = oracle.argmax(scores)
+        if bound == -np.inf:
+            raise ValueError(NOTHING_ALLOWED)
+        return reduced.labels(found[:n]), float(bound + pairs.constant)
+    found, value, bound = TRWS().argmax(scores)
+    labels = np.asarray(found[:n], dtype=np.int64)
+    if bound > value > -np.inf:
+        with time_budget(SEARCH_SHARE * min(seconds, time_left()), ends_oracles=True):
+            labels = RegionSearch(graph, np.random.default_rng(0)).improve(labels, PATIENCE)
+    value = float(graph.score(labels[None])[0]) - pairs.constant
+    if bound > value and time_left() > 0.0:
+        with time_budget(min(MILP_SECONDS, time_left()), ends_oracles=True):
+            found, other, better = MILP().argmax(scores)
+        bound = min(bound, better)
+        if other > value:
+            labels = np.asarray(found[:n], dtype=np.int64)
+    if bound == -np.inf:
+        raise ValueError(NOTHING_ALLOWED)
+    return reduced.labels(labels), float(bound + pairs.constant)

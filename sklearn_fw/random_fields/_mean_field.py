@@ -9,9 +9,9 @@ from .._budget import budget_now
 from .._loop import IterativeMethod, drive
 from .._result import History, Status
 from .._validation import check_integer, check_positive, check_random_state
-from ._belief_propagation import kernels, make_layout
 from ._choice import require_allowed
 from ._estimator import Inference, MarginalsEstimator
+from ._products import Products
 
 __all__ = ["MeanFieldMarginals"]
 
@@ -139,6 +139,8 @@ class MeanFieldMarginals(MarginalsEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    _takes_factors = True
+
     def _infer(self, mrf, learned=None, tasks=None):
         n_init = check_integer(self.n_init, "n_init", 1)
         options = {
@@ -176,11 +178,12 @@ class MeanFieldMarginals(MarginalsEstimator):
                 f"{outcome.n_iter} passes: increase max_iter or time_limit, or loosen tol"
             )
             notes.append(ConvergenceWarning(text))
-        node = mrf.node_blocks(best)
-        pairs = [np.outer(node[i], node[j]).ravel() for i, j in mrf.edges]
-        marginals = np.concatenate([best, *pairs])
         return Inference(
-            marginals, best_bound, lower=best_bound, attributes=outcome.attributes(), notes=notes
+            run.products.marginals(best),
+            best_bound,
+            lower=best_bound,
+            attributes=outcome.attributes(),
+            notes=notes,
         )
 
     def sample(self, n_samples=1, random_state=None):
@@ -212,7 +215,7 @@ class Ascent(IterativeMethod):
     certificate = "change"
 
     def __init__(self, mrf):
-        self.mrf, self.layout = mrf, make_layout(mrf)
+        self.mrf, self.products = mrf, Products(mrf)
         self.order = np.arange(mrf.n_variables)
 
     def start(self, rng):
@@ -227,10 +230,8 @@ class Ascent(IterativeMethod):
 
     def step(self):
         """Update every distribution once."""
-        change = kernels().mean_field(self.layout, self.mrf.theta, self.order, self.q)
-        return {"change": change}
+        return {"change": self.products.ascend(self.order, self.q)}
 
     def solution(self):
         """The distributions, and what they prove about log Z."""
-        bound = kernels().product_bound(self.layout, self.mrf.theta, self.q)
-        return self.q, self.mrf.constant + bound
+        return self.q, self.products.bound(self.q)

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._validation import check_array_of_numbers, check_list, check_number
 from ..inference._layout import FlatParts, check_edges
-from ..inference._scores import as_array, floats
-from ._conditioning import Conditioning
+from ..inference._scores import floats
+from ._factor_graph import FactorGraph
 from ._forms import OtherForms
 
 __all__ = ["SOFT", "PairwiseMRF"]
@@ -16,7 +16,7 @@ __all__ = ["SOFT", "PairwiseMRF"]
 SOFT = 30.0
 
 
-class PairwiseMRF(Conditioning, OtherForms):
+class PairwiseMRF(OtherForms, FactorGraph):
     """Markov random field with log-potentials on variables and on edges: what estimators infer.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and edges ``(i, j)``::
@@ -37,6 +37,8 @@ class PairwiseMRF(Conditioning, OtherForms):
         Added to the score of every labelling and to log Z.
     names : list of str, default=None
         Names of the variables.
+    state_names : list of lists of str, default=None
+        Names of the states of each variable.
 
     Attributes
     ----------
@@ -52,8 +54,10 @@ class PairwiseMRF(Conditioning, OtherForms):
         Where the blocks begin.
     constant : float
         As given.
-    names : list of str or None
+    names, state_names : list or None
         As given.
+    scopes : list of n_edges tuples of int
+        ``edges``, in the words of `FactorGraph`.
     variables : ndarray of shape (n_variables,), int64
         Number that each variable had before `condition`; without it 0, 1, ...
     evidence : dict of int to int
@@ -67,6 +71,7 @@ class PairwiseMRF(Conditioning, OtherForms):
 
     See Also
     --------
+    FactorGraph : Fields with tables on three and more variables.
     sklearn_fw.inference.PairwiseScores : The same numbers as an oracle wants them.
     sklearn_fw.random_fields.TRWMarginals : Marginals and a bound on log Z.
 
@@ -82,7 +87,9 @@ class PairwiseMRF(Conditioning, OtherForms):
     array([3.2, 1. ])
     """
 
-    def __init__(self, unary, edges=None, pairwise=None, *, constant=0.0, names=None):
+    def __init__(
+        self, unary, edges=None, pairwise=None, *, constant=0.0, names=None, state_names=None
+    ):
         unary = check_list(unary, "unary", "log-potentials, one row for each variable")
         blocks = [_potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
         if not blocks:
@@ -96,12 +103,7 @@ class PairwiseMRF(Conditioning, OtherForms):
         edges, tables = _canonical(edges, tables)
         self.n_states, self.edges = n_states, edges
         self.constant = check_number(constant, "constant")
-        self.names = None if names is None else check_list(names, "names", "text")
-        wrong = [name for name in self.names or () if not isinstance(name, str)]
-        if wrong:
-            raise TypeError(f"names must be a list of text, got {wrong[0]!r:.60} in it")
-        if names is not None and len(self.names) != len(blocks):
-            raise ValueError(f"names must name {len(blocks)} variables, got {len(self.names)}")
+        self._set_names(names, state_names)
         self.variables, self.evidence = np.arange(len(blocks)), {}
         self._flat_parts = FlatParts(n_states, edges)
         self.node_start, self.edge_start = self._flat_parts.node_start, self._flat_parts.edge_start
@@ -109,10 +111,19 @@ class PairwiseMRF(Conditioning, OtherForms):
 
     # ---- shape ---------------------------------------------------------------------------------
 
-    @property
-    def n_variables(self):
-        """Number of variables."""
-        return len(self.n_states)
+    @classmethod
+    def _of(cls, unary, factors, **options):
+        if any(len(scope) != 2 for scope, _ in factors):
+            graph = FactorGraph._of(unary, factors, **options)
+            most = max(map(len, graph.scopes), default=0)
+            if most > 2:
+                raise ValueError(
+                    f"a factor is on {most} variables, and PairwiseMRF takes pairs: use FactorGraph"
+                )
+            unary, factors = graph.unary, list(zip(graph.scopes, graph.tables))
+            options["constant"] = graph.constant
+        edges, tables = [scope for scope, _ in factors], [table for _, table in factors]
+        return cls(unary, edges, tables or None, **options)
 
     @property
     def n_edges(self):
@@ -120,31 +131,9 @@ class PairwiseMRF(Conditioning, OtherForms):
         return len(self.edges)
 
     @property
-    def unary(self):
-        """Log-potentials of the variables: a list of views of ``theta``."""
-        return self.node_blocks(self.theta)
-
-    @property
     def pairwise(self):
         """Log-potentials of the edges: a list of views of ``theta``."""
         return self.edge_blocks(self.theta)
-
-    def node_blocks(self, flat):
-        """Parts of a vector like ``theta`` that belong to the variables.
-
-        Parameters
-        ----------
-        flat : ndarray of shape (size,)
-            Potentials, marginals or any other numbers in the order of ``theta``; those of edges
-            may be left out.
-
-        Returns
-        -------
-        blocks : list of n_variables views of shape (n_states_i,)
-            One for each variable.
-        """
-        flat = self._flat(flat, "flat", self.node_start[-1])
-        return [flat[a:b] for a, b in neighbours(self.node_start)]
 
     def edge_blocks(self, flat):
         """Parts of a vector like ``theta`` that belong to the edges.
@@ -164,16 +153,18 @@ class PairwiseMRF(Conditioning, OtherForms):
         shapes = self.n_states[self.edges]
         return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
 
-    def _flat(self, flat, name, size=None):
-        """A vector like ``theta``, of any kind of numbers; what it holds is not looked at."""
-        flat = as_array(flat, name)
-        fits = flat.shape in (self.theta.shape, (size,))
-        if not fits or flat.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{name} must hold {len(self.theta)} numbers in the order of theta, got dtype "
-                f"{flat.dtype} and shape {flat.shape}"
-            )
-        return flat
+    @property
+    def scopes(self):
+        """Variables of each edge, as tuples."""
+        return list(map(tuple, self.edges.tolist()))
+
+    @property
+    def factor_start(self):
+        """Where the blocks of the edges begin."""
+        return self.edge_start
+
+    def factor_blocks(self, flat):
+        return self.edge_blocks(flat)
 
     def __repr__(self):
         low, high = self.n_states.min(), self.n_states.max()
@@ -183,127 +174,11 @@ class PairwiseMRF(Conditioning, OtherForms):
             f"n_states={states})"
         )
 
-    def _plain(self):
-        """This field without the methods that a subclass overrides."""
-        if type(self) is PairwiseMRF:
-            return self
-        plain = object.__new__(PairwiseMRF)
-        vars(plain).update(vars(self))
-        return plain
-
     # ---- labellings ----------------------------------------------------------------------------
-
-    def parts(self, X):
-        """Places in ``theta`` of the parts that labellings switch on.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_variables), integer
-            Labellings.
-
-        Returns
-        -------
-        places : ndarray of shape (n_samples, n_variables + n_edges), int64
-            One place for each variable and each edge.
-        """
-        return self._places(self.check_labels(X))
 
     def _places(self, X):
         """`parts` of labellings that were checked, int64."""
         return self._flat_parts.places(X)
-
-    def vertex(self, labels):
-        """Indicator vector of a labelling: a vertex of the marginal polytope.
-
-        Parameters
-        ----------
-        labels : array-like of shape (n_variables,), integer
-            State of each variable.
-
-        Returns
-        -------
-        vertex : ndarray of shape (size,)
-            One at the parts of the labelling, else zero, in the order of ``theta``.
-        """
-        vertex = np.zeros(len(self.theta))
-        vertex[self.parts(self.check_labelling(labels, "labels")[None])[0]] = 1.0
-        return vertex
-
-    def score(self, X):
-        """Log-probability of labellings up to log Z.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_variables), integer
-            Labellings.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,)
-            ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
-        """
-        return self.constant + self.theta[self.parts(X)].sum(axis=1)
-
-    def check_labels(self, X):
-        """Labellings as integers, refused when a state does not exist.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_variables)
-            States as whole numbers.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_variables), int64
-            The same.
-
-        Raises
-        ------
-        ValueError
-            When the shape is wrong or a state is missing, fractional or out of range.
-        """
-        X = as_array(X, "X")
-        if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
-            X = check_array_of_numbers(X, "X", finite=None)
-        if X.ndim != 2 or X.shape[1] != self.n_variables:
-            raise ValueError(
-                f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
-            )
-        with np.errstate(invalid="ignore"):  # NaN is found below
-            states = X.astype(np.int64)
-        wrong = (states != X) | (states < 0) | (states >= self.n_states)
-        if wrong.any():
-            row, column = np.argwhere(wrong)[0]
-            raise ValueError(
-                f"X[{row}, {column}] is {X[row, column]}, but variable {column} has the states "
-                f"0 to {self.n_states[column] - 1}"
-            )
-        return states
-
-    def check_labelling(self, labels, name):
-        """One labelling as integers, called by a name in errors; see `check_labels`.
-
-        Parameters
-        ----------
-        labels : array-like of shape (n_variables,)
-            States as whole numbers.
-        name : str
-            Name of the parameter.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_variables,), int64
-            The same.
-
-        Raises
-        ------
-        ValueError
-            When the shape is wrong or a state is missing, fractional or out of range.
-        """
-        try:
-            return self.check_labels(as_array(labels, name)[None])[0]
-        except ValueError as error:
-            raise ValueError(f"{name} must be one state for each variable: {error}") from None
 
     # ---- other fields ---------------------------------------------------------------------------
 
@@ -358,45 +233,8 @@ class PairwiseMRF(Conditioning, OtherForms):
             )
         return self._flat_parts.flatten(node, edge)
 
-    # ---- questions -----------------------------------------------------------------------------
 
-    def map(self, oracle="auto", *, start=None, time_limit=None):
-        """Most probable labelling, its value and a bound on what any labelling can have.
-
-        Parameters
-        ----------
-        oracle : str, object or callable, default="auto"
-            Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
-            without cycles, elimination where its tables are small enough and there is time, and
-            else "approx" with some hundred rounds of local search for each variable.
-        start : array-like of shape (n_variables,), integer, default=None
-            A labelling to begin with; the answer is not worse.
-        time_limit : float, default=None
-            Seconds; an exact oracle that needs more is left for the approximate one.
-
-        Returns
-        -------
-        result : MAPResult
-            ``labels``, ``value`` (the score with ``constant``), ``bound``, ``exact`` and
-            ``choice``, which says what was asked and why.
-
-        Raises
-        ------
-        ValueError
-            When potentials of -inf forbid every labelling, or no allowed one was found.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn_fw.random_fields import PairwiseMRF
-        >>> mrf = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], 2 * np.eye(2))
-        >>> result = mrf.map()
-        >>> result.labels, result.value, result.bound
-        (array([1, 1]), 3.0, 3.0)
-        """
-        from ._map import find_map
-
-        return find_map(self, oracle, start, time_limit)
+PairwiseMRF._base = PairwiseMRF
 
 
 def _potentials(block, name, n_dims):

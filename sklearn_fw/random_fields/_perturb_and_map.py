@@ -9,7 +9,7 @@ from .._threads import parallel
 from .._validation import check_choice, check_integer, check_random_state
 from ..inference._scores import PairwiseScores
 from ._choice import choose_oracle, require_allowed
-from ._estimator import Inference, MarginalsEstimator
+from ._estimator import Inference, MarginalsEstimator, pairs_of
 from ._mrf import PairwiseMRF
 
 __all__ = ["PerturbAndMAPMarginals"]
@@ -192,8 +192,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             Independent draws, one perturbation for each state whatever ``n_copies`` is.
         """
         n_samples, rng = self._sampling(n_samples, random_state)
-        _, draws = self._solve(self.mrf_, n_samples, rng, 1, conditioning=False)
-        return np.array([draw.labels for draw in draws], dtype=np.int64)
+        _, draws = self._solve(pairs_of(self.mrf_), n_samples, rng, 1, conditioning=False)
+        labels = np.array([draw.labels for draw in draws], dtype=np.int64)
+        return labels[:, : self.n_features_in_]
 
     def _solve(self, field, n_samples, rng, n_copies, conditioning):
         """The oracle and a `Draw` for each perturbation; noise is made here, whatever n_jobs is."""

@@ -18,7 +18,7 @@ from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
 from ._choice import Choice, choose, exact_inference, require_allowed
-from ._estimator import Inference, MarginalsEstimator, soften
+from ._estimator import Inference, MarginalsEstimator, pairs_of, soften
 from ._frank_wolfe import TRWRun, tighten
 from ._spanning_trees import starting_rho, tree_gap
 
@@ -341,12 +341,12 @@ class TRWMarginals(MarginalsEstimator):
         """
         n_samples, rng = self._sampling(n_samples, random_state)
         if self.method_ == "exact":
-            draws = self.oracle_.sample(self.mrf_.scores(), n_samples, rng)
-            return draws.astype(np.int64)
+            draws = self.oracle_.sample(pairs_of(self.mrf_).scores(), n_samples, rng)
+            return draws[:, : self.n_features_in_].astype(np.int64)
         X = (rng.random_sample((n_samples, self.mrf_.n_variables)) * self.mrf_.n_states).astype(int)
         atom = rng.choice(len(self.weights_), n_samples, p=self.weights_)
         kept = (atom > 0) & (rng.random_sample(n_samples) >= self.delta_)
-        X[kept] = self.vertices_[atom[kept] - 1]
+        X[kept] = self.vertices_[atom[kept] - 1, : self.n_features_in_]
         return X
 
     # ---- parameters ----------------------------------------------------------------------------
@@ -386,7 +386,7 @@ class TRWMarginals(MarginalsEstimator):
         return (
             before is not None
             and self.vertices_ is not None
-            and np.array_equal(before.n_states, mrf.n_states)
+            and np.array_equal(pairs_of(before).n_states, mrf.n_states)
         )
 
 

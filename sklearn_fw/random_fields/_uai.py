@@ -1,16 +1,15 @@
-"""Files of the UAI inference competitions: random fields, evidence and solutions."""
+"""Reading files of the UAI inference competitions: random fields, evidence and solutions."""
 
 import math
 
 import numpy as np
 
-from .._files import check_path, damage, read_text
+from .._files import damage, read_text
+from ._factor_graph import MOST_AXES, FactorGraph
 from ._mrf import PairwiseMRF
 
-__all__ = ["load_uai", "read_uai_evidence", "read_uai_solution", "save_uai"]
+__all__ = ["load_uai", "read_uai_evidence", "read_uai_solution"]
 
-LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
-MOST_PARTS = 10_000  # factors written for one table
 LARGEST_INTEGER = 10**15  # far more than memory holds of anything that files count
 # States that variables may have besides those that the words of the file could describe.
 FREE_STATES = 10**7
@@ -24,25 +23,26 @@ def load_uai(path):
     Parameters
     ----------
     path : str or path
-        Text file with the preamble MARKOV or BAYES and factors on at most two variables.
+        Text file with the preamble MARKOV or BAYES, or such a file packed by gzip (``.gz``).
 
     Returns
     -------
-    mrf : PairwiseMRF
-        The product of all factors, as logarithms: those on the same variables are multiplied,
-        those on no variable go to ``constant``, and zeros become ``-inf`` (hard constraints).
+    field : PairwiseMRF or FactorGraph
+        A `PairwiseMRF` where no factor is on more than two variables. The product of all factors,
+        as logarithms: those on the same variables are multiplied, those on no variable go to
+        ``constant``, and zeros become ``-inf`` (hard constraints).
 
     Raises
     ------
     ValueError
-        When the file is malformed, has a factor on three or more variables, or no labelling is
-        allowed by the factors of one variable. The message names the file and the line.
+        When the file is malformed, or no labelling is allowed by the factors of one variable. The
+        message names the file and the line.
 
     See Also
     --------
     save_uai : Write such a file.
     read_uai_evidence : Read the observed states that go with it.
-    sklearn_fw.random_fields.PairwiseMRF.from_uai : Reads a random field and conditions it.
+    sklearn_fw.random_fields.FactorGraph.from_uai : Reads a random field and conditions it.
 
     Notes
     -----
@@ -82,89 +82,18 @@ def load_uai(path):
         )
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
-    edges, tables, constant = [], [], np.zeros(1)
+    factors, constant = [], np.zeros(1)
     for scope, table, place in _read_tables(tokens, scopes, n_states):
-        if len(scope) == 2:
-            edges.append(scope)
-            tables.append(table.reshape([n_states[i] for i in scope]))
+        if len(scope) > 1:
+            factors.append((scope, table.reshape([n_states[i] for i in scope])))
             continue
         total = unary[scope[0]] if scope else constant
         total += table
         if total.max() == -np.inf:
             what = f"variable {scope[0]}" if scope else "no variable"
             tokens.fail(f"the factors on {what} are zero everywhere: nothing is allowed", place)
-    return PairwiseMRF(unary, edges or None, tables or None, constant=constant[0])
-
-
-def save_uai(mrf, path):
-    """Write a random field to a file of the UAI format.
-
-    Parameters
-    ----------
-    mrf : PairwiseMRF
-        Random field. Names of variables have no place in the format and are left out.
-    path : str or path
-        Text file to write; an existing one is overwritten.
-
-    Raises
-    ------
-    ValueError
-        When a potential is larger than 7 million nats.
-
-    See Also
-    --------
-    load_uai : Reads the same potentials, up to rounding of 1e-13.
-
-    Notes
-    -----
-    Each variable and each edge gets a factor, and ``constant`` one without variables if it is not
-    zero. Where ``exp`` of a potential would leave the range of floating point numbers, equal parts
-    of it go to several factors on the same variables, which readers multiply.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn_fw.random_fields import PairwiseMRF, save_uai
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.uai")
-    ...     save_uai(PairwiseMRF([[0.0, float("-inf")]]), file)
-    ...     print(file.read_text())
-    MARKOV
-    1
-    2
-    1
-    1 0
-    <BLANKLINE>
-    2
-    1.0 0.0
-    <BLANKLINE>
-    """
-    if not isinstance(mrf, PairwiseMRF):
-        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
-    path = check_path(path)
-    # As the class has them, whatever a subclass says.
-    unary = PairwiseMRF.node_blocks(mrf, mrf.theta)
-    pairwise = PairwiseMRF.edge_blocks(mrf, mrf.theta)
-    blocks = [(f"1 {i}", block) for i, block in enumerate(unary)]
-    blocks += [(f"2 {i} {j}", block) for (i, j), block in zip(mrf.edges.tolist(), pairwise)]
-    if mrf.constant:
-        blocks.append(("0", np.array([mrf.constant])))
-    scopes, tables = [], []
-    for scope, block in blocks:
-        finite = block[block > -np.inf]
-        n_parts = max(1, int(np.ceil(np.abs(finite).max(initial=0.0) / LARGEST_EXPONENT)))
-        if n_parts > MOST_PARTS:
-            raise ValueError(
-                f"mrf has a log-potential of {np.abs(finite).max():.6g}, beyond what files of "
-                f"exponentials can hold, {MOST_PARTS * LARGEST_EXPONENT:g}: scale it"
-            )
-        rows = np.exp(np.atleast_2d(block) / n_parts).tolist()
-        table = "\n".join(" ".join(map(repr, row)) for row in rows)
-        scopes += [scope] * n_parts
-        tables += [f"\n{block.size}\n{table}"] * n_parts
-    n_states = " ".join(map(str, mrf.n_states))
-    lines = ["MARKOV", str(mrf.n_variables), n_states, str(len(scopes)), *scopes, *tables, ""]
-    path.write_text("\n".join(lines), encoding="ascii")
+    kind = PairwiseMRF if max(map(len, scopes), default=0) <= 2 else FactorGraph
+    return kind._of(unary, factors, constant=constant[0])
 
 
 def read_uai_evidence(path):
@@ -190,7 +119,7 @@ def read_uai_evidence(path):
 
     See Also
     --------
-    sklearn_fw.random_fields.PairwiseMRF.condition : What to do with the result.
+    sklearn_fw.random_fields.FactorGraph.condition : What to do with the result.
 
     Examples
     --------
@@ -339,12 +268,14 @@ def _read_scopes(tokens, n_variables):
     scopes = []
     for number in range(tokens.integer("the number of factors", 0)):
         n_scope = tokens.integer(f"the number of variables of factor {number}", 0)
-        if n_scope > 2:
-            tokens.fail(f"factor {number} is on {n_scope} variables, but at most 2 are supported")
+        if n_scope > MOST_AXES:
+            tokens.fail(f"factor {number} is on {n_scope} variables, at most {MOST_AXES} can be")
         what = f"a variable of factor {number}"
-        scopes.append([tokens.integer(what, 0, n_variables - 1) for _ in range(n_scope)])
-        if n_scope == 2 and scopes[-1][0] == scopes[-1][1]:
-            tokens.fail(f"factor {number} names variable {tokens.last} twice")
+        scopes.append([])
+        for _ in range(n_scope):
+            scopes[-1].append(tokens.integer(what, 0, n_variables - 1))
+            if scopes[-1].count(scopes[-1][-1]) > 1:
+                tokens.fail(f"factor {number} names variable {tokens.last} twice")
     return scopes
 
 

@@ -2,6 +2,7 @@
 
 from ._latent_svm import LatentStructuredSVM
 from ._models import (
+    BoxModel,
     ChainModel,
     EnumeratedModel,
     GraphCutModel,
@@ -13,6 +14,7 @@ from ._models import (
     PartModel,
     ScoredModel,
     StructuredModel,
+    TreePoseModel,
 )
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
@@ -20,6 +22,9 @@ from ._solvers import (
     BlockFrankWolfe,
     Extragradient,
     FrankWolfe,
+    MinibatchFrankWolfe,
+    NSlack,
+    OneSlack,
     Perceptron,
     SaddlePointFrankWolfe,
     Solver,
@@ -30,6 +35,7 @@ from ._svm_cv import StructuredSVMCV
 
 __all__ = [
     "BlockFrankWolfe",
+    "BoxModel",
     "ChainModel",
     "EnumeratedModel",
     "Extragradient",
@@ -39,8 +45,11 @@ __all__ = [
     "GridModel",
     "LatentStructuredSVM",
     "MatchingModel",
+    "MinibatchFrankWolfe",
     "MulticlassModel",
     "MultilabelModel",
+    "NSlack",
+    "OneSlack",
     "PartModel",
     "Perceptron",
     "RadiusPath",
@@ -52,4 +61,5 @@ __all__ = [
     "StructuredSVM",
     "StructuredSVMCV",
     "Subgradient",
+    "TreePoseModel",
 ]

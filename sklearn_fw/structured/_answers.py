@@ -9,10 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import check_integer, check_sample_weight
 from .._warnings import warn
 from ..inference._oracles._checked import checked
+from ._blocks._checked_model import CheckedModel
 from ._items import length_of
 from ._models import MulticlassModel
 from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
+from ._models._scored import is_scored
 from ._suboptimality import suboptimality
 
 # Temperatures are looked for within this factor around that at which scores differ by one.
@@ -20,10 +22,12 @@ WIDEST = 1e4
 SMALLEST = 1e-300  # chances below it count as this
 
 
-def _has_parts(name):
+def _has_parts(name, or_scores=False):
     def check(estimator):
         model = getattr(estimator, "model_", estimator.model)
         if isinstance(model, str | MulticlassModel) or has_parts(model):  # names: known after fit
+            return True
+        if or_scores and is_scored(model):
             return True
         raise AttributeError(
             f"{name} needs a model with part scores, which {type(model).__name__} lacks"
@@ -40,7 +44,7 @@ class Answers:
 
     # ---- n-best lists ------------------------------------------------------------------------
 
-    @available_if(_has_parts("n_best"))
+    @available_if(_has_parts("n_best", or_scores=True))
     def n_best(self, X, k):
         """The k outputs of highest score, best first.
 
@@ -59,7 +63,8 @@ class Answers:
         outputs : list of n_samples ndarrays of shape (m, ...)
             The outputs of each sample, all different; the first is that of `predict`, or another
             one of the same score. Arrays of shape (m, T) for sequences, (m, n_labels) for sets of
-            labels, (m,) for classes, with m < k where fewer outputs exist.
+            labels, (m,) for classes and candidates, (m, n_rows, n_columns) for matchings, (m, 4)
+            for boxes, with m < k where fewer outputs exist.
         scores : list of n_samples ndarrays of shape (m,)
             Their scores ``<coef_, phi(x, y)>``, in descending order.
 
@@ -72,6 +77,11 @@ class Answers:
         """
         X, k = self._check_X(X), check_integer(k, "k", 1)
         self._need("n_best", "top_k")
+        if is_scored(self.model_):
+            model = CheckedModel(self.model_, self.oracle_)
+            coef = self._dense_coef()
+            found = [model.k_best(i, x, coef, k) for i, x in enumerate(X)]
+            return [outputs for outputs, _ in found], [scores for _, scores in found]
         return self.model_._n_best(X, self.coef_, checked(self.oracle_), k)
 
     # ---- probabilities -----------------------------------------------------------------------
@@ -102,6 +112,36 @@ class Answers:
         X = self._check_X(X)
         self._need("predict_marginals", "marginals")
         return self.model_._predict_marginals(X, self.coef_, self._sums(), self._temperature)
+
+    @available_if(_has_parts("predict_relaxed"))
+    def predict_relaxed(self, X):
+        """States of nodes by the linear relaxation, fractions included.
+
+        Choose it to see where the relaxation leaves open what `predict` has to decide: rows with a
+        single one are settled, others are shares of states that no labelling has.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs.
+
+        Returns
+        -------
+        marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
+            Shares of the states of each node, summing to one, in the order of ``classes_``; for
+            sequences and graphs an object array of arrays of shape (n_nodes, n_classes).
+
+        Raises
+        ------
+        TypeError
+            When the oracle has no method ``vertex``, as `LPRelaxation` has.
+        """
+        X = self._check_X(X)
+        self._need("predict_relaxed", "vertex")
+        parts, oracle = self.model_._part_scores(X, self.coef_), checked(self.oracle_)
+        shares = [np.empty((0, self.model_.n_states_))]
+        shares += [oracle.vertex(scores)[0] for scores in parts.each()]
+        return self.model_._arrange(np.concatenate(shares), parts.node_start, X)
 
     @available_if(_has_parts("calibrate"))
     def calibrate(self, X, y, sample_weight=None):
@@ -210,7 +250,8 @@ class Answers:
 
     def _need(self, method, ability):
         single_nodes = ability == "marginals" and isinstance(self.model_, MulticlassModel)
-        if not single_nodes and not callable(getattr(self.oracle_, ability, None)):
+        oracle = self.oracle_ if is_scored(self.model_) else checked(self.oracle_)
+        if not single_nodes and not callable(getattr(oracle, ability, None)):
             raise TypeError(
                 f"{method} needs an oracle with the method {ability}, which "
                 f"{type(self.oracle_).__name__} lacks: fit with another oracle"

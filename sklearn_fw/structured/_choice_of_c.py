@@ -37,6 +37,8 @@ DOUBT = 0.5  # standard errors within which a smaller C is as good
 CLEARLY = 1.0  # standard errors from which a larger C is worse
 FEWEST_SAMPLES = 20
 USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
+# Averages of iterates predict well long before the gap of a few large graphs is small.
+SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 MOST_COPIES = 0.3  # share of rows held out that are among the rows to learn from
 
 
@@ -50,7 +52,9 @@ def natural_C(blocks):
 def most_passes(blocks):
     """The passes that a person waits for."""
     if not blocks.is_compiled:
-        return USUAL_PASSES
+        if not hasattr(blocks, "seconds_of_pass") or np.isinf(blocks.seconds_of_pass()):
+            return USUAL_PASSES
+        return int(np.clip(SECONDS_OF_FIT / blocks.seconds_of_pass(), *SLOW_PASSES))
     return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
 
 

@@ -49,10 +49,10 @@ def _blocks_of(svm, X, y, sample_weight):
     X, y, weight = weighted_samples(X, y, sample_weight, isinstance(svm.model_, ChainModel))
     total = weight.sum()
     if has_parts(svm.model_):
-        from ._blocks._parts import PartBlocks
+        from ._blocks._relaxed import part_blocks
 
         parts = svm.model_._build_parts(X, y, weight / total)
-        return PartBlocks(parts, checked(svm.oracle_), svm.n_jobs), total
+        return part_blocks(parts, checked(svm.oracle_), svm.n_jobs), total
     from ._blocks._black_box import BlackBoxBlocks
 
     return BlackBoxBlocks(svm.model_, X, y, weight / total, svm.n_jobs, svm.oracle_), total

@@ -345,11 +345,12 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):
-            from ._blocks._parts import COMPILED, PartBlocks
+            from ._blocks._parts import COMPILED
+            from ._blocks._relaxed import part_blocks
 
             oracle = resolve_oracle(self.oracle, default=self.model_.default_oracle())
             parts = self.model_._build_parts(X, y, weight)
-            blocks = PartBlocks(parts, checked(oracle), self.n_jobs)
+            blocks = part_blocks(parts, checked(oracle), self.n_jobs)
             self.oracle_ = oracle
             self._compiled = type(oracle) in COMPILED
             return blocks

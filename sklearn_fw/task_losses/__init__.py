@@ -4,10 +4,13 @@ from ._base import FunctionLoss, TaskLoss
 from ._costs import NodeCosts, Truth
 from ._links import LinkLoss
 from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss
+from ._places import BoxLoss, DistanceLoss
 from ._resolve import resolve_task_loss
 
 __all__ = [
     "BlockLoss",
+    "BoxLoss",
+    "DistanceLoss",
     "FunctionLoss",
     "HammingLoss",
     "LinkLoss",

@@ -14,6 +14,16 @@ from . import files
 from .calls import function
 
 COLUMNS = "He PRP B-NP\nruns VBZ B-VP\n\nStop VB B-VP\n. . O\n\n" * 3
+NETWORK = """network n { }
+variable a { type discrete [ 2 ] { x, y }; }
+variable b { type discrete [ 2 ] { x, y }; }
+probability ( a ) { table 0.5, 0.5; }
+probability ( b | a ) { (x) 0.1, 0.9; (y) 0.6, 0.4; }
+"""
+WRITTEN = {
+    ("path", "text"): "a file of that name is written",
+    ("path", "code"): "a file of that name is written",
+}
 FIELD = """MARKOV
 3
 2 2 2
@@ -59,6 +69,7 @@ def folder():
     with zipfile.ZipFile(home / "columns.zip", "w") as archive:
         archive.writestr("columns.txt", COLUMNS)
     (home / "field.uai").write_text(FIELD)
+    (home / "net.bif").write_text(NETWORK)
     (home / "field.uai.evid").write_text("1 1 1\n")
     (home / "field.uai.MAR").write_text("MAR\n3 2 0.5 0.5 2 0.25 0.75 2 0.5 0.5\n")
     (home / "conll").mkdir()
@@ -197,13 +208,41 @@ def entries():
                 "n_visible": 2, "n_hidden": 2, "coupling": 1.0, "field": 1.0, "random_state": 0,
             },
         ),
+        *function(
+            datasets.make_label_grids,
+            lambda: {
+                "pattern": "boxes", "n_samples": 2, "shape": (4, 5), "noise": 0.3,
+                "random_state": 0,
+            },
+        ),
+        *function(
+            datasets.make_stick_figures,
+            lambda: {
+                "n_samples": 2, "n_rows": 32, "n_columns": 33, "noise": 0.3, "n_distractors": 1,
+                "random_state": 0,
+            },
+        ),
+        *function(random_fields.load_bif, lambda: {"path": folder() / "net.bif"}),
         *function(random_fields.load_uai, lambda: {"path": folder() / "field.uai"}),
         *function(random_fields.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),
         *function(random_fields.read_uai_solution, lambda: {"path": folder() / "field.uai.MAR"}),
         *function(
             random_fields.save_uai,
             lambda: {"mrf": field(), "path": str(files.fresh_folder() / "out.uai")},
-            allows={("path", "text"): "a file of that name is written",
-                    ("path", "code"): "a file of that name is written"},
+            allows=WRITTEN,
+        ),
+        *function(
+            random_fields.save_uai_evidence,
+            lambda: {"observed": {0: 1}, "path": str(files.fresh_folder() / "out.evid")},
+            allows=WRITTEN,
+        ),
+        *function(
+            random_fields.save_uai_solution,
+            lambda: {
+                "solution": np.array([[0.5, 0.5], [0.25, 0.75]]),
+                "path": str(files.fresh_folder() / "out.MAR"), "kind": "auto",
+            },
+            variants={"kind": ["MAR"], "solution": [1.5, np.array([0, 1])]},
+            allows={**WRITTEN, ("solution", "no_axis"): "a number is log Z"},
         ),
     ]  # fmt: skip

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_fw import inference, random_fields
-from sklearn_fw.inference import PairwiseScores
-from sklearn_fw.random_fields import PairwiseMRF
+from sklearn_fw.inference import PairwiseScores, PoseScores
+from sklearn_fw.random_fields import FactorGraph, PairwiseMRF
 
 from .calls import build, fitting, function, generator, methods
 from .calls_files import folder
@@ -35,6 +35,12 @@ def attractive_scores():
 
 def matrix():
     return generator(9).normal(size=(2, 3))
+
+
+def pose_scores():
+    return PoseScores.from_arrays(
+        generator(9).normal(size=(2, 3, 4)), [(0, 1)], np.ones((1, 4)), [[0.5, 1.0]], [[0.1]]
+    )
 
 
 def states():
@@ -92,7 +98,10 @@ ORACLES = {
     inference.IteratedLocalSearch: (
         {"n_rounds": 5, "time_limit": 10.0, "random_state": 0}, cycle_scores,
     ),
-    inference.LPRelaxation: ({}, cycle_scores),
+    inference.LPRelaxation: ({"relaxed": True}, cycle_scores),
+    inference.MaxProduct: ({"damping": 0.5, "max_iter": 20, "tol": 1e-5}, cycle_scores),
+    inference.SubwindowSearch: ({"max_nodes": 1000, "time_limit": 10.0}, matrix),
+    inference.DistanceTransform: ({}, pose_scores),
     inference.TreeMaxProduct: ({}, tree_scores),
     inference.Viterbi: ({}, tree_scores),
 }  # fmt: skip
@@ -118,12 +127,15 @@ def of_oracle(cls, params, scores):
         rest = {name: given.pop(name) for name in ("scores", "start")}
         return cls(**given).argmax(**rest)
 
-    is_matrix = scores is matrix
-    start = None if is_matrix else START.copy()
+    takes_start = scores not in (matrix, pose_scores)
+    start = None if not takes_start else START.copy()
     (entry,) = build(
         cls, lambda: {**copy.deepcopy(params), "scores": scores(), "start": copy.copy(start)}
     )
-    aliases = {"scores": ("unary", "pairwise", "edges", "nodes"), "function": ("labels", "oracle")}
+    aliases = {
+        "scores": ("unary", "pairwise", "edges", "nodes", "weights"),
+        "function": ("labels", "oracle"),
+    }
     aliases["oracles"] = ("oracle",)
     found = [
         dataclasses.replace(
@@ -148,10 +160,20 @@ def of_oracle(cls, params, scores):
         for name, more in others.items()
         if hasattr(cls, name)
     }
-    return found + methods(
+    rest = methods(
         cls, functools.partial(cls, **params), arguments, aliases=aliases, infinite=True,
         allows={("start", "*"): "oracles that need no start ignore it"},
     )  # fmt: skip
+    return found + [_without_seconds(entry) for entry in rest]
+
+
+def _without_seconds(entry):
+    """What `BestOf.compare` measures is never the same twice."""
+    import dataclasses
+
+    if not entry.name.endswith(".compare"):
+        return entry
+    return dataclasses.replace(entry, run=lambda a: [tried[:3] for tried in entry.run(a)])
 
 
 def _with_scores(scores, more):
@@ -221,7 +243,7 @@ def of_estimator(cls, params):
     arguments = {
         "predict": {"X": states()[:3]}, "predict_marginals": {"X": states()[:3]},
         "score": {"X": states()[:3]}, "score_samples": {"X": states()[:3]},
-        "sample": {"n_samples": 2, "random_state": 0},
+        "sample": {"n_samples": 2, "random_state": 0}, "named_marginals": {},
     }  # fmt: skip
     arguments = {n: a for n, a in arguments.items() if hasattr(cls, n)}
     found += methods(cls, fitted, arguments, allows=MISSING)
@@ -246,23 +268,105 @@ def of_parts_of_estimators():
     ]  # fmt: skip
 
 
+def factor_graph():
+    rng = generator()
+    return FactorGraph(
+        [2, 3, 2], [([0, 1, 2], rng.normal(size=(2, 3, 2))), ([2, 0], rng.normal(size=(2, 2)))],
+        names=["a", "b", "c"], state_names=[["x", "y"], ["x", "y", "z"], ["x", "y"]],
+    )  # fmt: skip
+
+
+def shared_arguments(graph):
+    """Calls of the methods that fields of pairs have from factor graphs."""
+    theta, labels = np.asarray(graph.theta), np.array([0, 1, 1])
+    rows, width = np.array([[0, 1, 1], [1, 0, 0]]), graph.n_states.max()
+    marginals = np.full((3, width), 1.0 / width)
+    return {
+        "check_labels": {"X": rows}, "complete": {"X": rows},
+        "check_labelling": {"labels": labels, "name": "start"},
+        "complete_marginals": {"marginals": marginals},
+        "condition": {"observed": {0: 1}}, "factor_blocks": {"flat": theta},
+        "from_pgmpy": lambda: {"model": pgmpy_model()},
+        "from_pyagrum": lambda: {"model": pyagrum_model()},
+        "from_uai": lambda: {
+            "path": folder() / "field.uai", "evidence": folder() / "field.uai.evid",
+        },
+        "map": {"oracle": inference.Elimination(), "start": labels, "time_limit": 10.0},
+        "merge": {}, "name_marginals": {"marginals": marginals},
+        "name_states": {"labels": labels}, "node_blocks": {"flat": theta},
+        "parts": {"X": rows}, "score": {"X": rows}, "to_pairwise": {},
+        "to_uai": lambda: {"path": str(folder() / "out.uai")}, "vertex": {"labels": labels},
+    }  # fmt: skip
+
+
+class Answer:
+    """An object of which methods give what they are told."""
+
+    def __init__(self, **answers):
+        for name, answer in answers.items():
+            setattr(self, name, answer)
+
+
+def pgmpy_model():
+    table = Answer(
+        variables=["a", "b"], values=np.ones((2, 2)), state_names={"a": [0, 1], "b": ["x", "y"]}
+    )
+    return Answer(get_factors=lambda: [table])
+
+
+def pyagrum_model():
+    variable = Answer(name=lambda: "a", labels=lambda: ("x", "y"))
+    table = Answer(names=("a",), toarray=lambda: np.array([0.2, 0.8]))
+    return Answer(nodes=lambda: [0], variable=lambda node: variable, cpt=lambda node: table)
+
+
+FIELD_ALLOWS = {
+    ("path", "text"): "a file of that name is written",
+    ("path", "code"): "a file of that name is written",
+    **{
+        (argument, damage): "any numbers in the order of theta"
+        for argument in ("flat", "node", "edge")
+        for damage in ("nan", "all_nan", "inf", "minus_inf")
+    },
+    ("name", "*"): "a word for messages",
+    ("marginals", "*"): "any finite numbers, blocks of which are given back",
+}
+
+
+def of_factor_graph():
+    graph = factor_graph()
+    table = np.asarray(graph.tables[0])
+    return [
+        *build(
+            FactorGraph,
+            lambda: {
+                "n_states": np.array([2, 3, 2]), "factors": [([0, 1, 2], table)], "constant": 0.5,
+                "names": ["a", "b", "c"],
+                "state_names": [["x", "y"], ["x", "y", "z"], ["x", "y"]],
+            },
+            infinite=True,
+        ),
+        *methods(
+            FactorGraph, factor_graph, shared_arguments(graph), infinite=True,
+            variants={"oracle": ["auto", "trws", "milp"]}, allows=FIELD_ALLOWS,
+            aliases={
+                "labels": ("start", "state"), "path": ("graph",), "evidence": ("observed",),
+                "model": ("table", "the table"),
+            },
+        ),
+    ]  # fmt: skip
+
+
 def of_field():
     mrf = field()
     theta = np.asarray(mrf.theta)
     node, edge = np.full((3, 2), 0.5), np.full((3, 2, 2), 0.25)
-    labels = np.array([0, 1, 1])
     arguments = {
+        **shared_arguments(mrf),
         "check_labels": {"X": states()}, "complete": {"X": states()},
-        "condition": {"observed": {0: 1}}, "edge_blocks": {"flat": theta},
-        "flatten": {"node": node, "edge": edge}, "node_blocks": {"flat": theta},
-        "map": {"oracle": inference.Elimination(), "start": labels, "time_limit": 10.0},
+        "edge_blocks": {"flat": theta}, "flatten": {"node": node, "edge": edge},
         "parts": {"X": states()}, "score": {"X": states()}, "scores": {"theta": theta},
-        "check_labelling": {"labels": labels, "name": "start"},
-        "to_ising": {}, "to_networkx": {}, "vertex": {"labels": labels},
-        "to_uai": lambda: {"path": str(folder() / "out.uai")},
-        "from_uai": lambda: {
-            "path": folder() / "field.uai", "evidence": folder() / "field.uai.evid",
-        },
+        "to_ising": {}, "to_networkx": {},
         "from_ising": {
             "h": np.ones(3), "J": np.array([0.5, -0.5]), "edges": np.array([[0, 1], [1, 2]]),
             "constant": 0.5, "names": ["a", "b", "c"],
@@ -278,6 +382,7 @@ def of_field():
                 "unary": generator(1).normal(size=(3, 2)), "edges": np.array([[0, 1], [1, 2]]),
                 "pairwise": generator(2).normal(size=(2, 2, 2)), "constant": 0.5,
                 "names": ["a", "b", "c"],
+                "state_names": [["x", "y"], ["x", "y"], ["x", "y"]],
             },
             infinite=True,
         ),
@@ -285,14 +390,7 @@ def of_field():
             PairwiseMRF, field, arguments, infinite=True,
             variants={"oracle": ["auto", "trws", "milp", lambda: best_states]},
             allows={
-                ("path", "text"): "a file of that name is written",
-                ("path", "code"): "a file of that name is written",
-                **{
-                    (argument, damage): "any numbers in the order of theta"
-                    for argument in ("flat", "node", "edge")
-                    for damage in ("nan", "all_nan", "inf", "minus_inf")
-                },
-                ("name", "*"): "a word for messages",
+                **FIELD_ALLOWS,
                 **{(a, d): "the same numbers in another order" for a in ("node", "edge")
                    for d in ("nan", "object_nan", "all_nan")},
                 ("flat", "nan"): "a view of any numbers",
@@ -302,7 +400,31 @@ def of_field():
                 "labels": ("start", "state"), "path": ("graph",), "J": ("h",),
                 "graph": ("unary", "pairwise", "node"),
                 "unary": ("node",), "pairwise": ("edge",), "evidence": ("observed",),
+                "model": ("table", "the table"),
             },
+        ),
+    ]  # fmt: skip
+
+
+def of_pose_scores():
+    scores = pose_scores()
+    given = {name: getattr(scores, name) for name in PoseScores.__slots__}
+    aliases = dict.fromkeys(PoseScores.__slots__, ("scores",))
+    return [
+        *build(PoseScores, lambda: dict(given), infinite=True, aliases=aliases),
+        *methods(
+            PoseScores, pose_scores,
+            {"check": {}, "value": {"positions": np.array([[0, 1], [2, 3]])}, "from_arrays": given},
+            infinite=True, aliases=aliases,
+        ),
+        *build(
+            inference.BoxScores,
+            lambda: {"weights": matrix(), "truth": np.array([0, 0, 1, 2]), "cost": 1.0},
+            aliases={"weights": ("scores",)},
+        ),
+        *methods(
+            inference.BoxScores, lambda: inference.BoxScores(matrix()),
+            {"value": {"box": np.array([0, 0, 1, 2])}},
         ),
     ]  # fmt: skip
 
@@ -334,7 +456,7 @@ def entries():
         *[e for cls, (params, scores) in ORACLES.items() for e in of_oracle(cls, params, scores)],
         *[e for cls, params in MARGINALS.items() for e in of_estimator(cls, params)],
         *of_parts_of_estimators(),
-        *of_field(), *of_scores(),
+        *of_factor_graph(), *of_field(), *of_scores(), *of_pose_scores(),
         *function(
             random_fields.edge_mutual_information, lambda: {"mu": mu.copy(), "mrf": field()}
         ),

@@ -48,6 +48,18 @@ def matchings():
     return [y.copy() for _ in range(5)]
 
 
+def images():
+    return [generator(i).normal(size=(3, 4, 2)) for i in range(5)]
+
+
+def poses():
+    return [np.array([[i % 3, 0], [1, 1 + i % 2]]) for i in range(5)]
+
+
+def boxes():
+    return [np.array([0, i % 3, 2, 4]) for i in range(5)]
+
+
 def candidates():
     return [generator(i).normal(size=(3, 2)) for i in range(6)]
 
@@ -83,6 +95,8 @@ DATA = {
     "multilabel": (table, label_sets, structured.MultilabelModel),
     "matching": (pairs, matchings, structured.MatchingModel),
     "enumerated": (candidates, chosen, structured.EnumeratedModel),
+    "pose": (images, poses, structured.TreePoseModel),
+    "box": (images, boxes, structured.BoxModel),
     "own": (candidates, chosen, Ranking),
 }
 SETTINGS = {
@@ -182,6 +196,11 @@ def svm_of(kind, **more):
     return [dataclasses.replace(entry, name=entry.name + suffix)]
 
 
+@functools.cache
+def relaxed():
+    return StructuredSVM("chain", oracle="lp", C=1.0, max_iter=2, tol=10.0).fit(words(), tags())
+
+
 def of_svm():
     X, y = words()[:3], tags()[:3]
     weight = np.array([1.0, 2.0, 0.5])
@@ -198,10 +217,15 @@ def of_svm():
         *svm_of("chain", X=[lambda: words(sp.csr_array), lambda: Packed.from_list(words())]),
         *svm_of("multiclass", X=[lambda: sp.csr_array(table())]),
         *svm_of("multilabel"), *svm_of("matching"), *svm_of("enumerated"), *svm_of("own"),
+        *svm_of("pose"), *svm_of("box"),
         *methods(
             StructuredSVM, lambda: fitted("chain"), given,
             variants={"X": [lambda: words(sp.csr_array)[:3]]},
             allows={("y", "half"): "a label as any other, which fit has not seen"},
+        ),
+        *methods(
+            StructuredSVM, relaxed, {"predict_relaxed": {"X": X}},
+            variants={"X": [lambda: words(sp.csr_array)[:3]]},
         ),
         *methods(
             StructuredSVM, lambda: fitted("multiclass"), {"decision_function": {"X": table()[:3]}},
@@ -340,6 +364,8 @@ def of_models():
                 "task_loss": LinkLoss(1.0, 3.0), "perfect": False,
             },
             "enumerated": {"task_loss": "zero_one"},
+            "pose": {"edges": np.array([[0, 1]]), "n_types": 1, "task_loss": "distance"},
+            "box": {},
         }[kind]  # fmt: skip
         found += fitting(
             model, functools.partial(copy.deepcopy, settings),
@@ -354,12 +380,17 @@ def of_models():
             "inference": {"x": x, "w": w},
             "loss_augmented_inference": {"x": x, "y_true": truth, "w": w},
         }  # fmt: skip
+        if kind == "pose":
+            w[made.bounds()[0] == 0.0] = 0.1  # the weights of squares are not negative
+            arguments["bounds"] = {}
         if hasattr(model, "scores"):
             arguments |= {
                 "scores": {"x": x, "w": w},
                 "default_oracle": {},
                 "augment": {"scores": made.scores(x, w), "y_true": truth},
             }
+        if kind == "enumerated":
+            arguments["output_key"] = {"y": truth}
         if hasattr(model, "unpack"):
             arguments["unpack"] = {"w": w}
         if hasattr(model, "decision_function"):
@@ -386,6 +417,7 @@ def of_models():
                     (z, "nothing_inside"): "fits an input without pairs"
                     for z in ("z", "s", "p", "theta")
                 },
+                "pose": {("edges", "nothing_inside"): "joints without springs"},
             }.get(kind, {}),
         )  # fmt: skip
     return found

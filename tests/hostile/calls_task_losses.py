@@ -25,6 +25,10 @@ def made():
     return [np.array([[0, 0, 1], [0, 1, 0]]), np.array([[1, 0]])]
 
 
+def poses():
+    return [np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[1.0, 1.0], [2.0, 2.0]])]
+
+
 def of_loss(cls, params, outputs=lambda: {"y_true": true(), "y_pred": predicted()}, **options):
     loss = functools.partial(lambda: cls(**params))
     given = {name: y[0] for name, y in outputs().items()}
@@ -69,6 +73,19 @@ def entries():
         *of_loss(
             task_losses.LinkLoss, {"false": 1.0, "missed": 3.0, "normalize": True},
             lambda: {"y_true": links(), "y_pred": made()},
+        ),
+        *of_loss(
+            task_losses.DistanceLoss, {"radius": 0.2, "unit": (0, 1)},
+            lambda: {"y_true": poses(), "y_pred": poses()[::-1]},
+            variants={"unit": ["box", "pixel"]},
+        ),
+        *methods(
+            task_losses.DistanceLoss, lambda: task_losses.DistanceLoss(2.0),
+            {"position_costs": {"y_true": poses()[0], "shape": (3, 4)}},
+        ),
+        *of_loss(
+            task_losses.BoxLoss, {},
+            lambda: {"y_true": [np.array([0, 0, 2, 3])], "y_pred": [np.array([1, 1, 3, 2])]},
         ),
         *function(
             task_losses.resolve_task_loss,

@@ -7,17 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from _matchings import all_matchings, values_of
+from _matchings import KINDS, all_matchings, values_of
 from sklearn_fw.inference import Assignment, resolve_oracle
-
-KINDS = {
-    "normal": lambda rng, shape: rng.normal(size=shape),
-    "positive": lambda rng, shape: rng.uniform(size=shape),
-    "ties": lambda rng, shape: rng.integers(-1, 2, size=shape).astype(float),
-    "forbidden": lambda rng, shape: np.where(
-        rng.random(shape) < 0.4, -np.inf, rng.normal(size=shape)
-    ),
-}
 
 
 @pytest.mark.parametrize("perfect", [False, True], ids=["any", "perfect"])

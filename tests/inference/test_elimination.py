@@ -40,7 +40,7 @@ def test_all_answers_equal_brute_force(kind, rng):
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
     from sklearn_fw._kernels.graphs.elimination import LOG_SUM, PRODUCT
-    from sklearn_fw.inference._oracles._elimination import _downward, _upward
+    from sklearn_fw.inference._oracles._elimination import downward, upward
 
     n_ordinary = 0
     for _ in range(50):
@@ -48,7 +48,7 @@ def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
         problem = Elimination()._problem(scores)
         expected = brute_force(scores)
         for mode in (PRODUCT, LOG_SUM):
-            value, messages, scales = _upward(problem, mode)
+            value, messages, scales = upward(problem, mode)
             if mode == PRODUCT and math.isnan(value):
                 assert kind in ("large", "magnitudes")
                 continue
@@ -56,7 +56,7 @@ def test_sums_in_logarithms_equal_sums_in_ordinary_numbers(kind, rng):
             assert value == pytest.approx(expected.log_partition, rel=1e-13, abs=1e-11)
             if value > -np.inf:
                 node, edge = np.zeros(scores.unary.shape), np.zeros(scores.pairwise.shape)
-                _downward(problem, mode, messages, scales, value, node, edge)
+                downward(problem, mode, messages, scales, value, node, edge)
                 atol = 1e-8 if kind in ("large", "magnitudes") else 1e-11
                 np.testing.assert_allclose(node, expected.node, rtol=0, atol=atol)
                 np.testing.assert_allclose(edge, expected.edge, rtol=0, atol=atol)

@@ -135,6 +135,24 @@ def test_milp_proves_that_nothing_is_allowed():
     assert MILP().argmax(triangle(3))[1:] == (3.0, 3.0)
 
 
+@pytest.mark.parametrize("kind", ["normal", "ties", "double edges", "shared table", "no edges"])
+def test_vertices_of_two_states_by_a_flow_are_those_of_the_program(kind, rng):
+    n_halves = 0
+    for _ in range(40):
+        scores = random_scores(rng, kind, n_nodes=int(rng.integers(3, 7)), n_states=2)
+        node, edge, value, upper_bound = LPRelaxation().vertex(scores)
+        *_, bound, _ = LPRelaxation()._solve(scores)
+        assert value == pytest.approx(bound, rel=0, abs=1e-9 * (1 + abs(bound)))
+        assert value <= upper_bound <= value + 1e-9 * (1 + abs(value))
+        np.testing.assert_array_equal(node.sum(axis=1), 1.0)
+        a, b = scores.edges.T
+        np.testing.assert_array_equal(edge.sum(axis=2), node[a])
+        np.testing.assert_array_equal(edge.sum(axis=1), node[b])
+        assert edge.min(initial=0.0) >= 0.0
+        n_halves += np.any(node == 0.5)
+    assert n_halves > 0 or kind in ("no edges", "shared table")
+
+
 # ---- relaxation --------------------------------------------------------------------------------
 
 

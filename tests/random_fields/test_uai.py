@@ -129,7 +129,7 @@ HEAD = "MARKOV\n2\n2 2\n"
         ("MARKOV\n2\n2 0\n0", "line 3: a number of states must be an integer >= 1, got '0'"),
         ("MARKOV\n2\n2 2.0\n0", "line 3: a number of states must be an integer >= 1, got '2.0'"),
         (HEAD + "-1", "line 4: the number of factors must be an integer >= 0, got '-1'"),
-        (HEAD + "2\n1 0\n3 0 1 0", "line 6: factor 1 is on 3 variables, but at most 2"),
+        (HEAD + "2\n1 0\n3 0 1 0", "line 6: factor 1 names variable 0 twice"),
         (HEAD + "1\n1 2\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '2'"),
         (HEAD + "1\n2 0 -1\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '-1'"),
         (HEAD + "1\n2 1 1\n", "line 5: factor 0 names variable 1 twice"),

@@ -104,6 +104,6 @@ def test_estimators_name_the_file(tmp_path):
     path.write_text("MARKOV\n2\n2 x")
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 3: ")):
         TRWMarginals().fit(path)
-    with pytest.raises(TypeError, match="mrf must be a PairwiseMRF, got list"):
+    with pytest.raises(TypeError, match="mrf must be a FactorGraph or PairwiseMRF, got list"):
         save_uai([[0.0, 1.0]], path)
     assert path.read_text().startswith("MARKOV")

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_digit_words
 from sklearn_fw.inference import TreeMaxProduct
-from sklearn_fw.structured import StructuredSVMCV
+from sklearn_fw.structured import ChainModel, MinibatchFrankWolfe, StructuredSVMCV
 
 
 class SlowTree:
@@ -16,6 +16,13 @@ class SlowTree:
 
     def argmax(self, scores, start=None):
         return TreeMaxProduct().argmax(scores)
+
+
+class OwnChains(ChainModel):
+    """A black box, whose samples are sent to the workers once."""
+
+    def inference(self, x, w):
+        return super().inference(x, w)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +52,24 @@ def test_oracle_sweeps_on_a_cluster_equal_one_process(cluster, words):
         found = svm.fit(X, y)
     np.testing.assert_array_equal(found.coef_, expected)
     assert found.dual_gap_ <= 0.05
+
+
+@pytest.mark.parametrize("kind", ["oracle", "black box"])
+def test_batches_on_a_cluster_equal_one_process(cluster, words, kind):
+    X, y = words
+    model = "chain" if kind == "oracle" else OwnChains()
+    oracle = SlowTree() if kind == "oracle" else "auto"
+    solver = MinibatchFrankWolfe(batch_size=8)
+    svm = StructuredSVM(
+        model, oracle=oracle, solver=solver, C=0.01, tol=0.01, n_jobs=2, random_state=0
+    )
+    expected = svm.fit(X, y)
+    coef, calls = expected.coef_, expected.n_oracle_calls_
+    with joblib.parallel_config(backend="dask"):
+        found = svm.fit(X, y)
+    np.testing.assert_array_equal(found.coef_, coef)
+    assert found.n_oracle_calls_ == calls
+    assert found.converged_
 
 
 def test_cross_validated_path_on_a_cluster(cluster, words):

@@ -29,7 +29,7 @@ def smallest(name, radius):
 
 
 CYCLES = "labels, all pairs"
-NOT_EXACT = ["bcfw", "fw", "sp_fw", BlockFrankWolfe(averaging=True), Extragradient()]
+NOT_EXACT = ["bcfw", "fw", "sp_fw", "one_slack", "n_slack", "minibatch", BlockFrankWolfe(averaging=True), Extragradient()]
 
 
 @budget_may_end

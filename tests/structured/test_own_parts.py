@@ -62,6 +62,12 @@ class Grid(PartModel):
         return states.reshape(x.shape[:2])
 
 
+class Potts(Grid):
+    """Neighbours that lose, or gain, the same by any difference."""
+
+    edge_symmetry = "potts"
+
+
 class Directions(Grid):
     """Two kinds of edges, one of them without features, with tables of different symmetry."""
 
@@ -105,6 +111,11 @@ def make_grids(cls, rng):
     return cls(), X, y
 
 
+def make_potts(rng):
+    model, X, _ = make_grids(Potts, rng)
+    return model, X[:4], [rng.integers(3, size=x.shape[:2]) for x in X[:4]]
+
+
 def make_kinds(rng):
     X = [(rng.normal(size=(n, 2)), rng.normal(size=3)) for n in (1, 2, 3, 2, 1)]
     y = [np.append(rng.integers(3, size=len(x[0])), rng.integers(2)) for x in X]
@@ -126,6 +137,7 @@ def make_trees(rng):
 MAKERS = {
     "grid": lambda rng: make_grids(Grid, rng),
     "directions": lambda rng: make_grids(Directions, rng),
+    "potts": make_potts,
     "kinds": make_kinds,
     "trees": make_trees,
 }
@@ -154,6 +166,10 @@ def score_by_hand(model, x, states, w):
         features = np.reshape(features, (len(pairs), len(tables)))
         for (a, b), z in zip(pairs, features, strict=True):
             for number, table in zip(z, tables, strict=True):
+                if name == "potts":
+                    apart = table[~np.eye(len(table), dtype=bool)].mean()
+                    value += number * apart * (states[a] != states[b])
+                    continue
                 there, back = table[states[a], states[b]], table[states[b], states[a]]
                 sign = {"symmetric": 1, "antisymmetric": -1}.get(name)
                 value += number * (there if sign is None else (there + sign * back) / 2)

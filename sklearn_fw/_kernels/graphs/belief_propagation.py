@@ -180,6 +180,24 @@ def conclude(layout, theta, rho, messages, mu):
 
 
 @njit
+def settle(mean, forbidden, q):
+    """Take the best distribution for these mean scores of states; returns the largest change.
+
+    Only states with least probability of what is forbidden keep any.
+    """
+    least, change = forbidden.min(), 0.0
+    for a in range(q.size):
+        if forbidden[a] > least:
+            mean[a] = -np.inf
+    log_mass = log_sum(mean)
+    for a in range(q.size):
+        share = np.exp(mean[a] - log_mass)
+        change = max(change, abs(share - q[a]))
+        q[a] = share
+    return change
+
+
+@njit
 def mean_field(layout, theta, order, q):
     """Best distribution of each node in ``order``, given the others; returns the largest change.
 
@@ -209,15 +227,7 @@ def mean_field(layout, theta, order, q):
                         mean[a] += share * t
                     elif share > 0.0:
                         forbidden[a] += share
-        least = forbidden[:n].min()
-        for a in range(n):
-            if forbidden[a] > least:
-                mean[a] = -np.inf
-        log_mass = log_sum(mean[:n])
-        for a in range(n):
-            share = np.exp(mean[a] - log_mass)
-            change = max(change, abs(share - q[first + a]))
-            q[first + a] = share
+        change = max(change, settle(mean[:n], forbidden[:n], q[first : first + n]))
     return change
 
 

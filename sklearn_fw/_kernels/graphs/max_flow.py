@@ -13,8 +13,8 @@ Shared conventions: arc ``p`` leads from its tail to ``head[p]``, arcs of one ta
 ``residual[p]`` the flow that still fits, possibly infinite. ``excess[v]`` is what still fits from
 the source to ``v`` if positive, and from ``v`` to the sink if negative; it is finite.
 
-Loops take arrays and no tuples of them: to take an array out of a tuple counts its references, which
-costs more than a look at an arc.
+Loops take arrays and no tuples of them: to take an array out of a tuple counts its references,
+which costs more than a look at an arc.
 """
 
 from typing import NamedTuple
@@ -88,6 +88,17 @@ def _push_directly(first, head, sister, residual, excess):
                     break
         excess[v] = left
     return flow
+
+
+@inner
+def _plant(excess, sides, nodes, count):
+    """Make a root of each node that is joined to a terminal."""
+    for v in range(excess.size):
+        if excess[v] != 0.0:
+            sides[v] = SOURCE if excess[v] > 0.0 else SINK
+            row = 2 * sides[v] + 1
+            nodes[row, count[row]] = v
+            count[row] += 1
 
 
 @inner
@@ -199,12 +210,7 @@ def max_flow(arcs):
     nodes, queued = np.empty((4, n_nodes), np.int32), np.zeros((2, n_nodes), np.int32)
     orphan, next_orphan = np.full((2, n_nodes + 2), -1, np.int32), np.empty(n_nodes, np.int32)
     count, unseen, deepest = np.zeros(4, np.int64), np.ones(2, np.int64), np.ones(2, np.int64)
-    for v in range(n_nodes):
-        if excess[v] != 0.0:
-            sides[v] = SOURCE if excess[v] > 0.0 else SINK
-            row = 2 * sides[v] + 1
-            nodes[row, count[row]] = v
-            count[row] += 1
+    _plant(excess, sides, nodes, count)
     side = SOURCE
     while count[2 * side + (unseen[side] & 1)] > 0:
         # All arcs that leave the last level of one tree.
@@ -247,7 +253,8 @@ def max_flow(arcs):
                         )  # fmt: skip
                         _adopt(
                             top, deepest[tree], unseen[tree], tree, first, head, sister, residual,
-                            sides, parent, level, current, orphan, next_orphan, nodes, count, queued,
+                            sides, parent, level, current, orphan, next_orphan,
+                            nodes, count, queued,
                         )  # fmt: skip
         unseen[side] = here + 1
         side = SINK if side == SOURCE else SOURCE

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from ..._validation import check_flag
+from ..._validation import check_flag, check_integer
 from .._scores import check_sums, floats
 from ._base import Oracle
+from ._k_best import k_best
 from ._settle import ROUNDING, is_negligible
 
 
@@ -35,15 +36,23 @@ class Assignment(Oracle):
 
     Notes
     -----
-    SciPy's shortest augmenting paths [1]_, of cost ``n m^2`` for sides ``n >= m``.
-    Scores are a matrix here, not a `PairwiseScores`. Equal matchings are told apart
-    by SciPy, alike in every call. The object keeps nothing between calls, which may come from
-    several threads.
+    SciPy's shortest augmenting paths [1]_, of cost ``n m^2`` for sides ``n >= m``. All
+    max-marginals together take ``m^3 + n m`` more: whoever loses a partner takes that of another,
+    who takes the next one, and what such chains cost at best are the longest paths between all
+    pairs of a graph without positive cycles [2]_. `top_k` divides the matchings into parts by
+    max-marginals [3]_ and takes two such calls for each of the k.
+
+    Scores are a matrix here, not a `PairwiseScores`. Equal matchings are told apart by SciPy, alike
+    in every call. The object keeps nothing between calls, which may come from several threads.
 
     References
     ----------
     .. [1] D. F. Crouse, "On implementing 2D rectangular assignment algorithms", IEEE Transactions
        on Aerospace and Electronic Systems 52, 2016. doi:10.1109/TAES.2016.140952
+    .. [2] K. Pillutla, V. Roulet, S. M. Kakade, Z. Harchaoui, "A smoother way to train structured
+       prediction models", NeurIPS 2018: max-marginals by paths in the graph of exchanges.
+    .. [3] C. R. Chegireddy, H. W. Hamacher, "Algorithms for finding k-best perfect matchings",
+       Discrete Applied Mathematics 18, 155-165, 1987. doi:10.1016/0166-218X(87)90017-5
 
     Examples
     --------
@@ -59,6 +68,13 @@ class Assignment(Oracle):
            [0, 0]], dtype=int8)
     >>> value
     4.0
+    >>> Assignment().max_marginals(scores)
+    array([[3.5, 4. ],
+           [4. , 3.5],
+           [1. , 3. ]])
+    >>> values, matchings = Assignment().top_k(scores, 3)
+    >>> values
+    array([4. , 3.5, 3. ])
     """
 
     exact = True
@@ -90,24 +106,99 @@ class Assignment(Oracle):
         ValueError
             When scores are no matrix or hold NaN or +inf, or are not square although ``perfect``.
         """
-        scores = floats(scores, "scores")
-        if scores.ndim != 2:
-            raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
-        largest = np.abs(scores).max(where=np.isfinite(scores), initial=0.0)
-        check_sums(largest, sum(scores.shape))
+        scores = self._check(scores)
         matching = np.zeros(scores.shape, np.int8)
-        if check_flag(self.perfect, "perfect") and scores.shape[0] != scores.shape[1]:
-            raise ValueError(
-                f"perfect=True needs as many rows as columns, got scores of shape "
-                f"{scores.shape}: set perfect=False, or add rows or columns for partners that "
-                f"do not exist"
-            )
         pairs, error = best_pairs(scores, self.perfect)
         if pairs is None:
             return matching, -np.inf, -np.inf
         matching[pairs] = 1
         value = float(scores[pairs].sum())
         return matching, value, value + error
+
+    def max_marginals(self, scores):
+        """Best score that a matching can have with each pair in it.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows, n_columns)
+            Score of each pair; ``-inf`` forbids a pair.
+
+        Returns
+        -------
+        best : ndarray of shape (n_rows, n_columns)
+            The scores, ``-inf`` where a pair is in no allowed matching.
+
+        Raises
+        ------
+        ValueError
+            As in `argmax`.
+        """
+        scores = self._check(scores)
+        if len(scores) > scores.shape[1]:  # the rows make the graph: let them be the shorter side
+            return self.max_marginals(scores.T).T
+        partners = _partners(scores, self.perfect)
+        return _max_marginals(partners, _choose(partners))[:, : scores.shape[1]]
+
+    def top_k(self, scores, k):
+        """The k best matchings, best first.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows, n_columns)
+            Score of each pair; ``-inf`` forbids a pair.
+        k : int
+            How many matchings are wanted, at least 1.
+
+        Returns
+        -------
+        values : ndarray of shape (m,)
+            Scores in descending order; m < k when fewer matchings are allowed.
+        matchings : ndarray of shape (m, n_rows, n_columns), int8
+            The matchings, all different. Unless ``perfect``, those with pairs of negative score and
+            those that lack some of positive score are among them.
+
+        Raises
+        ------
+        ValueError
+            As in `argmax`, or when k < 1.
+        """
+        scores, k = self._check(scores), check_integer(k, "k", 1)
+        if len(scores) > scores.shape[1]:
+            values, matchings = self.top_k(scores.T, k)
+            return values, matchings.transpose(0, 2, 1)
+        partners = _partners(scores, self.perfect)
+
+        def best(left):
+            scores = np.where(left, partners, -np.inf)
+            columns = _choose(scores)
+            if columns is None:
+                return None, -np.inf
+            return columns, float(scores[np.arange(len(columns)), columns].sum())
+
+        def table(left):
+            scores = np.where(left, partners, -np.inf)
+            return _max_marginals(scores, _choose(scores))
+
+        values, columns = k_best(best, table, partners > -np.inf, k)
+        matchings = np.zeros((len(values), *partners.shape), np.int8)
+        if len(scores):
+            np.put_along_axis(matchings, columns[:, :, None].astype(np.int64), 1, axis=2)
+        return values, matchings[:, :, : scores.shape[1]]
+
+    def _check(self, scores):
+        """Scores as an array of numbers that can be added up."""
+        scores = floats(scores, "scores")
+        if scores.ndim != 2:
+            raise ValueError(f"scores must have shape (n_rows, n_columns), got {scores.shape}")
+        largest = np.abs(scores).max(where=np.isfinite(scores), initial=0.0)
+        check_sums(largest, sum(scores.shape))
+        if check_flag(self.perfect, "perfect") and scores.shape[0] != scores.shape[1]:
+            raise ValueError(
+                f"perfect=True needs as many rows as columns, got scores of shape "
+                f"{scores.shape}: set perfect=False, or add rows or columns for partners that "
+                f"do not exist"
+            )
+        return scores
 
 
 def best_pairs(scores, perfect):
@@ -158,3 +249,49 @@ def _perfect(scores):
             view[tops[:, None] - view > room] = -np.inf
         if np.array_equal(left > -np.inf, finite):
             return best, error
+
+
+def _partners(scores, perfect):
+    """Scores of all that a row can take: a column or, unless ``perfect``, one of its own at 0."""
+    if perfect:
+        return scores
+    alone = np.full((len(scores), len(scores)), -np.inf)
+    np.fill_diagonal(alone, 0.0)
+    return np.hstack([scores, alone])
+
+
+def _choose(partners):
+    """Column of each row in a best choice of different ones, None if none is allowed."""
+    pairs, _ = _perfect(partners)
+    return None if pairs is None else pairs[1]
+
+
+def _max_marginals(partners, columns):
+    """Best value with each pair, from a best choice of columns.
+
+    Node w of the graph of exchanges is a row with its column, and the last node a column that
+    nobody has. The arc v -> w is worth what v gains by the column of w in place of nothing, less
+    what w had of it.
+    """
+    n = len(partners)
+    if columns is None:
+        return np.full(partners.shape, -np.inf)
+    rows = np.arange(n)
+    own = partners[rows, columns]
+    free = np.ones(partners.shape[1], dtype=bool)
+    free[columns] = False
+    paths = np.full((n + 1, n + 1), -np.inf)
+    paths[:n, :n] = partners[:, columns] - own
+    paths[:n, n] = partners[:, free].max(axis=1, initial=-np.inf)
+    if free.any() or n == 0:
+        paths[n, :n] = -own  # a column is left
+    np.fill_diagonal(paths, 0.0)
+    for w in range(n + 1):
+        np.maximum(paths, paths[:, w : w + 1] + paths[w], out=paths)
+    np.fill_diagonal(paths, 0.0)  # no cycle gains anything but by rounding
+    holder = np.full(partners.shape[1], n)
+    holder[columns] = rows
+    lost = np.append(own, 0.0)
+    best = own.sum() + partners - lost[holder] + paths[holder, :n].T
+    best[rows, columns] = own.sum()
+    return best

@@ -17,6 +17,9 @@ class Oracle(BaseEstimator, ABC):
     exact : bool
         Whether ``value`` and ``upper_bound`` are equal in every answer. Else nothing is promised
         for all of them: a single answer is exact where they are.
+    releases_gil : bool
+        Whether most of a call is compiled code that lets other threads run. Threads then share the
+        calls of a fit with ``n_jobs``, else processes do, unless `joblib.parallel_config` says so.
 
     See Also
     --------
@@ -48,6 +51,7 @@ class Oracle(BaseEstimator, ABC):
     """
 
     exact = False
+    releases_gil = False
 
     @abstractmethod
     def argmax(self, scores, start=None):

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from ..._validation import check_array_of_numbers, check_integer
 from .._scores import PairwiseScores, expect_scores
 from ._base import Oracle
+from ._k_best import k_best_labelings
 
 # By how much sums of user code may differ from ours, relative to their size.
 ROUNDING = 1e-8
@@ -47,9 +48,9 @@ def name_of(oracle):
     return type(getattr(oracle, "oracle", oracle)).__name__
 
 
-def _has(method):
+def _has(*methods):
     def check(wrapper):
-        return callable(getattr(wrapper.oracle, method, None))
+        return any(callable(getattr(wrapper.oracle, method, None)) for method in methods)
 
     return check
 
@@ -58,7 +59,8 @@ class CheckedOracle(Oracle):
     """An oracle of a user, each answer of which is checked before compiled code sees it.
 
     Estimators put it around oracles that are not of this package. It has those of the methods below
-    that the oracle has. The oracle gets copies of the scores, which it may change.
+    that the oracle has, and with ``max_marginals`` also `top_k`, for which the oracle is asked
+    about scores with states forbidden. It gets copies of the scores, which it may change.
 
     Parameters
     ----------
@@ -102,6 +104,11 @@ class CheckedOracle(Oracle):
         """What the oracle says of itself."""
         return bool(getattr(self.oracle, "exact", False))
 
+    @property
+    def releases_gil(self):
+        """What the oracle says of itself."""
+        return bool(getattr(self.oracle, "releases_gil", False))
+
     def argmax(self, scores, start=None):
         if not can_be_asked(self.oracle):
             raise TypeError(
@@ -117,9 +124,9 @@ class CheckedOracle(Oracle):
             )
         return check_argmax(*answer, scores, f"argmax of {self._name}", strict=False)
 
-    @available_if(_has("top_k"))
+    @available_if(_has("top_k", "max_marginals"))
     def top_k(self, scores, k):
-        """The best labellings.
+        """The best labellings, by max-marginals if the oracle does not say them itself.
 
         Parameters
         ----------
@@ -136,6 +143,8 @@ class CheckedOracle(Oracle):
             The labellings, all different.
         """
         name, k = f"top_k of {self._name}", check_integer(k, "k", 1)
+        if not callable(getattr(self.oracle, "top_k", None)):
+            return k_best_labelings(self, scores, k)
         values, labels = self._parts(self.oracle.top_k(copy_of(scores), k), 2, name)
         labels = np.asarray(labels)
         if labels.ndim != 2 or labels.shape[1] != scores.n_nodes or len(labels) > k:

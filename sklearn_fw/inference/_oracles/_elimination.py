@@ -14,7 +14,7 @@ from ._plans import PlanCache
 
 
 @functools.cache
-def _kernels():
+def kernels():
     from ..._kernels.graphs import elimination
 
     return elimination
@@ -22,6 +22,7 @@ def _kernels():
 
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
 WIDE = 12.0
+VERY_WIDE = 18.0  # beyond which many orders are
 # Most numbers in all messages of a call, in tables of `max_table_size` numbers and altogether.
 MOST_TABLES, MOST_NUMBERS = 2**3, 2**29
 PART = 2**23  # numbers in tables between two looks at the clock, some hundredths of a second
@@ -39,6 +40,52 @@ def _narrow_order(edges, n_nodes):
     return reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.int64)
 
 
+def make_plan(edges, size, scopes=(), n_orders=0):
+    """(plan or None, induced width, size of the largest table); None if far too large.
+
+    With ``scopes`` of given tables, which ``edges`` join all nodes of, the plan begins with a
+    bucket for each of them, whose message is the table: it eliminates a node ``len(size) + t`` of
+    one state, and ``cuts`` begin behind it. The table has its axes in the order of the plan.
+    Where tables are large, ``n_orders`` more orders are tried, of which ties are at random.
+    """
+    from ..._kernels.graphs.elimination_plan import Plan, arrange, min_fill, scopes_of
+
+    order, scope_start, scope, log_largest = min_fill(edges, size)
+    if log_largest > WIDE:
+        # Long and narrow graphs, such as grids, want to be swept from end to end.
+        for sweep in (np.arange(len(size)), _narrow_order(edges, len(size))):
+            found = scopes_of(edges, size, sweep, log_largest)
+            if len(found[0]) == len(size) and found[3] < log_largest:
+                order, scope_start, scope, log_largest = found
+    if log_largest > VERY_WIDE:
+        rng = np.random.default_rng(0)
+        for _ in range(n_orders):
+            number = rng.permutation(len(size))
+            node = np.argsort(number)
+            found = min_fill(number[edges], size[node])
+            complete = len(found[0]) == len(size)
+            if complete and (len(order) < len(size) or found[3] < log_largest):
+                order, scope_start, scope, log_largest = found
+                order, scope = node[order], node[scope]
+    width = int(np.diff(scope_start).max(initial=0))
+    if len(order) < len(size):
+        return None, width, int(2.0 ** min(log_largest, 62.0))
+    n_given = len(scopes)
+    if n_given:
+        lengths = [len(nodes) for nodes in scopes]
+        order = np.concatenate([len(size) + np.arange(n_given), order])
+        size = np.concatenate([size, np.ones(n_given, np.int64)])
+        scope = np.concatenate([*scopes, scope]).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        scope_start = np.concatenate([starts, starts[-1] + scope_start[1:]])
+        edges = np.empty((0, 2), np.int64)  # pairs are among the tables
+    arrays = arrange(edges, size, order, scope_start, scope)
+    n_numbers = np.diff(arrays[Plan._fields.index("message_start")]) * size[order]
+    last = np.append(np.diff(np.cumsum(n_numbers[n_given:]) // PART) > 0, True)  # of each part
+    cuts = n_given + np.append(0, np.flatnonzero(last) + 1)
+    return Plan(*arrays, cuts=cuts), width, int(n_numbers.max())
+
+
 class _Graph:
     """A graph and its plan for the numbers of states asked about last."""
 
@@ -47,31 +94,12 @@ class _Graph:
         self._last = None
 
     def plan(self, size):
-        """(plan or None, induced width, size of the largest table); None if far too large."""
+        """What `make_plan` says of these numbers of states."""
         last = self._last
         if last is None or not np.array_equal(last[0], size):
-            last = size, self._make(size)
+            last = size, make_plan(self.edges, size)
             self._last = last
         return last[1]
-
-    def _make(self, size):
-        from ..._kernels.graphs.elimination_plan import Plan, arrange, min_fill, scopes_of
-
-        order, scope_start, scope, log_largest = min_fill(self.edges, size)
-        if log_largest > WIDE:
-            # Long and narrow graphs, such as grids, want to be swept from end to end.
-            for sweep in (np.arange(len(size)), _narrow_order(self.edges, len(size))):
-                found = scopes_of(self.edges, size, sweep, log_largest)
-                if len(found[0]) == len(size) and found[3] < log_largest:
-                    order, scope_start, scope, log_largest = found
-        width = int(np.diff(scope_start).max(initial=0))
-        if len(order) < len(size):
-            return None, width, int(2.0 ** min(log_largest, 62.0))
-        arrays = arrange(self.edges, size, order, scope_start, scope)
-        n_numbers = np.diff(arrays[Plan._fields.index("message_start")]) * size[order]
-        last = np.append(np.diff(np.cumsum(n_numbers) // PART) > 0, True)  # bucket of each part
-        plan = Plan(*arrays, cuts=np.append(0, np.flatnonzero(last) + 1))
-        return plan, width, int(n_numbers.max())
 
 
 class Elimination(GibbsInference):
@@ -98,7 +126,7 @@ class Elimination(GibbsInference):
     See Also
     --------
     TreeMaxProduct : For graphs without cycles, with less work per call.
-    Enumeration : For graphs of a handful of nodes, with `top_k`.
+    Enumeration : For graphs of a handful of nodes.
 
     Notes
     -----
@@ -111,6 +139,9 @@ class Elimination(GibbsInference):
     than their tables by the number of states of the node that left; `argmax` needs no more than
     that. The order is kept with the object as long as edges and numbers of states stay as they
     are, and costs about as much as one call on small graphs.
+
+    `top_k` divides the labellings into parts by max-marginals [4]_: each of the k takes up to two
+    calls of `max_marginals` and one of `argmax`.
 
     Of several best labellings the node that leaves last takes its lowest state, then the one
     before it, and so on. Calls may come from several threads, and end with a
@@ -127,6 +158,8 @@ class Elimination(GibbsInference):
     .. [3] A. P. Dawid, "Applications of a general propagation algorithm for probabilistic expert
        systems", Statistics and Computing 2, 25-36, 1992: max-marginals and samples.
        doi:10.1007/BF01890546
+    .. [4] C. Yanover, Y. Weiss, "Finding the M most probable configurations using loopy belief
+       propagation", NIPS 2003: the division into parts.
 
     Examples
     --------
@@ -162,9 +195,9 @@ class Elimination(GibbsInference):
     def argmax(self, scores, start=None):
         expect_scores(scores)
         problem = self._problem(scores)
-        value, messages, _ = _upward(problem, _kernels().MAX)
+        value, messages, _ = upward(problem, kernels().MAX)
         labels = np.empty((1, scores.n_nodes), np.int32)
-        _kernels().choose(*problem, _kernels().MAX, messages, np.empty((1, 0)), labels)
+        kernels().choose(*problem, kernels().MAX, messages, np.empty((1, 0)), labels)
         return labels[0], value, value
 
     def largest_table(self, scores):
@@ -197,7 +230,8 @@ class Elimination(GibbsInference):
             False if all other methods would raise a ValueError.
         """
         expect_scores(scores)
-        return self._excess(*self._graph(scores).plan(_count_states(arrays_of(scores)[0]))) is None
+        found = self._graph(scores).plan(_count_states(arrays_of(scores)[0]))
+        return excess(*found, self.max_table_size) is None
 
     def cost(self, scores):
         """Seconds that marginals take at most, roughly, found without making the call.
@@ -215,55 +249,34 @@ class Elimination(GibbsInference):
         """
         expect_scores(scores)
         found = self._graph(scores).plan(_count_states(arrays_of(scores)[0]))
-        if self._excess(*found) is not None:
-            return math.inf
-        plan = found[0]
-        n_numbers = (np.diff(plan.message_start) * plan.size[plan.order]).sum()
-        return float(n_numbers) * SECONDS_PER_NUMBER
-
-    def _excess(self, plan, width, largest):
-        """What is too large, in words, or None."""
-        limit = check_integer(self.max_table_size, "max_table_size", 1)
-        if plan is None or largest > limit:
-            at_least = "at least " if plan is None else ""
-            return (
-                f"a table of {at_least}{largest:,} numbers (induced width {width}), but "
-                f"max_table_size={limit:,}"
-            )
-        n_numbers = int(plan.message_start[-1])
-        if n_numbers > max(MOST_TABLES * limit, MOST_NUMBERS):
-            return (
-                f"messages of {n_numbers:,} numbers together, beyond 2^29 and "
-                f"{MOST_TABLES} times max_table_size={limit:,}"
-            )
-        return None
+        return cost_of(*found, self.max_table_size)
 
     def _sums(self, scores, marginals):
         problem = self._problem(scores)
-        mode, value, messages, scales = _upward_sum(problem)
+        mode, value, messages, scales = upward_sum(problem)
         if not marginals or value == -math.inf:
             return None, None, value
         n_states = scores.n_states
         node = np.zeros((scores.n_nodes, n_states))
         edge = np.zeros((scores.n_edges, n_states, n_states))
-        _downward(problem, mode, messages, scales, value, node, edge)
+        downward(problem, mode, messages, scales, value, node, edge)
         return node, edge, value
 
     def _maxima(self, scores):
         problem = self._problem(scores)
-        value, messages, scales = _upward(problem, _kernels().MAX)
+        value, messages, scales = upward(problem, kernels().MAX)
         node = np.full((scores.n_nodes, scores.n_states), -np.inf)
         if value > -math.inf:
             edge = np.empty((0, 0, 0))
-            _downward(problem, _kernels().MAX, messages, scales, value, node, edge)
+            downward(problem, kernels().MAX, messages, scales, value, node, edge)
         return node
 
     def _draws(self, scores, uniforms):
         problem = self._problem(scores)
-        mode, value, messages, _ = _upward_sum(problem)
+        mode, value, messages, _ = upward_sum(problem)
         labels = np.zeros(uniforms.shape, np.int32)
         if value > -math.inf:
-            _kernels().choose(*problem, mode, messages, uniforms, labels)
+            kernels().choose(*problem, mode, messages, uniforms, labels)
         return labels, value
 
     def _problem(self, scores):
@@ -271,13 +284,44 @@ class Elimination(GibbsInference):
         unary, tables, edge_table = arrays_of(scores)
         graph = self._graph(scores)
         found = graph.plan(_count_states(unary))
-        excess = self._excess(*found)
-        if excess is not None:
-            raise ValueError(
-                f"elimination needs {excess}: raise it, at 8 bytes a number, or take an oracle for "
-                f"wide graphs such as oracle='trws' or 'approx', and TRWMarginals for marginals"
-            )
+        require_fit(*found, self.max_table_size)
         return found[0], unary, graph.edges, edge_table, tables
+
+
+def excess(plan, width, largest, max_table_size):
+    """What is too large of what `make_plan` found, in words, or None."""
+    limit = check_integer(max_table_size, "max_table_size", 1)
+    if plan is None or largest > limit:
+        at_least = "at least " if plan is None else ""
+        return (
+            f"a table of {at_least}{largest:,} numbers (induced width {width}), but "
+            f"max_table_size={limit:,}"
+        )
+    n_numbers = int(plan.message_start[-1])
+    if n_numbers > max(MOST_TABLES * limit, MOST_NUMBERS):
+        return (
+            f"messages of {n_numbers:,} numbers together, beyond 2^29 and "
+            f"{MOST_TABLES} times max_table_size={limit:,}"
+        )
+    return None
+
+
+def cost_of(plan, width, largest, max_table_size):
+    """Seconds of marginals by a plan, roughly; inf if it is too large."""
+    if excess(plan, width, largest, max_table_size) is not None:
+        return math.inf
+    n_numbers = (np.diff(plan.message_start) * plan.size[plan.order]).sum()
+    return float(n_numbers) * SECONDS_PER_NUMBER
+
+
+def require_fit(plan, width, largest, max_table_size):
+    """Raise a ValueError where a plan is too large."""
+    what = excess(plan, width, largest, max_table_size)
+    if what is not None:
+        raise ValueError(
+            f"elimination needs {what}: raise it, at 8 bytes a number, or take an oracle for "
+            f"wide graphs such as oracle='trws' or 'approx', and TRWMarginals for marginals"
+        )
 
 
 def _count_states(unary):
@@ -286,32 +330,35 @@ def _count_states(unary):
     return count_states(unary)
 
 
-def _upward(problem, mode):
-    """(value, messages, scales) of an elimination; value NaN says that this mode cannot."""
+def upward(problem, mode, given=None):
+    """(value, messages, scales) of an elimination; value NaN says that this mode cannot.
+
+    ``given(mode, messages, scales)`` writes messages that are given, and returns their value.
+    """
     plan = problem[0]
     messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
-    value = 0.0
+    value = 0.0 if given is None else given(mode, messages, scales)
     for begin, end in _parts(plan):
-        value += _kernels().upward(*problem, mode, messages, scales, begin, end)
+        value += kernels().upward(*problem, mode, messages, scales, begin, end)
         if math.isnan(value):
             break
     return value, messages, scales
 
 
-def _upward_sum(problem):
+def upward_sum(problem, given=None):
     """(mode, value, messages, scales) of a sum: in ordinary numbers if possible."""
-    mode = _kernels().PRODUCT
-    value, messages, scales = _upward(problem, mode)
+    mode = kernels().PRODUCT
+    value, messages, scales = upward(problem, mode, given)
     if math.isnan(value):
-        mode = _kernels().LOG_SUM
-        value, messages, scales = _upward(problem, mode)
+        mode = kernels().LOG_SUM
+        value, messages, scales = upward(problem, mode, given)
     return mode, value, messages, scales
 
 
-def _downward(problem, mode, messages, scales, value, node, edge):
+def downward(problem, mode, messages, scales, value, node, edge):
     """Fill ``node`` and ``edge`` on the way back."""
     for begin, end in _parts(problem[0], backwards=True):
-        _kernels().downward(*problem, mode, messages, scales, begin, end, value, node, edge)
+        kernels().downward(*problem, mode, messages, scales, begin, end, value, node, edge)
 
 
 def _parts(plan, backwards=False):

@@ -34,8 +34,9 @@ class Enumeration(GibbsInference):
     Notes
     -----
     Time ``n_states ** n_nodes * (n_nodes + n_edges)``; everything but `argmax` also needs 16 bytes
-    for each labelling. Of several best labellings the lexicographically first is returned. The
-    object keeps nothing between calls, which may come from several threads.
+    for each labelling. Of several best labellings the lexicographically first is returned, and it
+    comes first among equal ones of `top_k`. The object keeps nothing between calls, which may come
+    from several threads.
 
     Examples
     --------
@@ -64,30 +65,7 @@ class Enumeration(GibbsInference):
         value = kernels().enumerate_argmax(unary, edges, edge_table, tables, labels)
         return labels, value, value
 
-    def top_k(self, scores, k):
-        """The k best labellings, best first.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on any graph.
-        k : int
-            How many labellings are wanted, at least 1.
-
-        Returns
-        -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k when fewer labellings are allowed.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different; of equal ones the lexicographically first comes first.
-
-        Raises
-        ------
-        ValueError
-            When there are more than ``max_labelings`` labellings, or k < 1.
-        """
-        expect_scores(scores)
-        k = check_integer(k, "k", 1)
+    def _best(self, scores, k):
         values = self._values(scores)
         n_labelings = len(values)
         if k < n_labelings:  # sort only what can be among the best

@@ -7,12 +7,13 @@ import numpy as np
 from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
 from ._base import Oracle
+from ._k_best import k_best_labelings
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
 
 
 class GibbsInference(Oracle):
-    """Marginals, log-partition, max-marginals and samples, from three hooks of a subclass.
+    """Marginals, max-marginals, samples and k best labellings, from three hooks of a subclass.
 
     The distribution is ``p(y) = exp(score(y) - log_partition)`` on all labellings y. The hooks get
     a `PairwiseScores`; each returns a log-partition, which is -inf when nothing is allowed, and
@@ -103,6 +104,35 @@ class GibbsInference(Oracle):
         """
         expect_scores(scores)
         return self._maxima(scores)
+
+    def top_k(self, scores, k):
+        """The k best labellings, best first.
+
+        Parameters
+        ----------
+        scores : PairwiseScores
+            Scores on a graph that the oracle accepts.
+        k : int
+            How many labellings are wanted, at least 1.
+
+        Returns
+        -------
+        values : ndarray of shape (m,)
+            Scores in descending order; m < k when fewer labellings are allowed.
+        labels : ndarray of shape (m, n_nodes), int32
+            The labellings, all different.
+
+        Raises
+        ------
+        ValueError
+            When the oracle does not accept the graph, or k < 1.
+        """
+        expect_scores(scores)
+        return self._best(scores, check_integer(k, "k", 1))
+
+    def _best(self, scores, k):
+        """Values and labels of the k best labellings."""
+        return k_best_labelings(self, scores, k)
 
     def sample(self, scores, n_samples, random_state=None):
         """Independent labellings from the Gibbs distribution ``p(y)`` ~ ``exp(score(y))``.

@@ -32,8 +32,8 @@ class GraphCut(Oracle):
         t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0]
 
     Choose it for segmentation and denoising of images with two labels, large grids
-    included. With edges of both kinds choose `QPBO`. It also knows the k best labellings (`top_k`) and
-    how much each state of each node costs (`max_marginals`).
+    included. With edges of both kinds choose `QPBO`. It also knows the k best labellings (`top_k`)
+    and how much each state of each node costs (`max_marginals`).
 
     Attributes
     ----------
@@ -90,6 +90,7 @@ class GraphCut(Oracle):
     5.5
     """
 
+    releases_gil = True
     exact = True
 
     def argmax(self, scores, start=None):

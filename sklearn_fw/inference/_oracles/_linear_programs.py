@@ -6,7 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from ..._budget import time_left
-from ..._validation import check_not_negative, check_time_limit
+from ..._validation import check_flag, check_not_negative, check_time_limit
 from .._scores import expect_scores
 from ._adjacency import first_labels
 from ._base import Oracle
@@ -21,6 +21,7 @@ from ._local_polytope import (
     without_impossible_pairs,
 )
 from ._plans import PlanCache
+from ._qpbo import half_integral
 from ._settle import settled
 
 # What results of scipy.optimize.milp and linprog call their status.
@@ -168,6 +169,14 @@ class LPRelaxation(Oracle):
     it for a bound in predictable time, or for its `vertex`, the linear oracle of Frank-Wolfe
     methods over the local polytope.
 
+    Parameters
+    ----------
+    relaxed : bool, default=False
+        What a `StructuredSVM` learns from. False: from the labels of `argmax`. True: from `vertex`,
+        fractions included, so that the relaxation itself learns to separate; its objective is not
+        below the usual one and equal to it where vertices are integral, and ``dual_gap_`` is exact
+        for it, up to the solver's tolerance.
+
     Attributes
     ----------
     exact : bool
@@ -183,7 +192,8 @@ class LPRelaxation(Oracle):
     -----
     The solver is the dual simplex method of HiGHS, by way of ``scipy.optimize.linprog``. Time
     grows somewhat faster than the size of the scores. The matrix is kept for as long as calls come
-    with the same graph.
+    with the same graph. A `vertex` for two states, none of them forbidden, comes from one maximum
+    flow instead, by roof duality (see `QPBO`).
 
     The bound does not rely on tolerances of the solver: its dual variables move scores from edges
     to nodes, which changes no labelling's score, and the best states and pairs of all parts after
@@ -200,6 +210,8 @@ class LPRelaxation(Oracle):
        section 8. doi:10.1561/2200000001
     .. [2] D. Sontag, A. Globerson and T. Jaakkola, "Introduction to dual decomposition for
        inference", in "Optimization for Machine Learning", MIT Press, 2011: equation (1.9).
+    .. [3] T. Finley and T. Joachims, "Training structural SVMs when exact inference is
+       intractable", ICML 2008: section 3.2, learning with relaxed answers.
 
     Examples
     --------
@@ -222,8 +234,12 @@ class LPRelaxation(Oracle):
 
     _polytope = PlanCache(Polytope.of_graph)
 
+    def __init__(self, relaxed=False):
+        self.relaxed = relaxed
+
     def argmax(self, scores, start=None):
         expect_scores(scores)
+        check_flag(self.relaxed, "relaxed")
         first_labels(scores, start)
         return settled(self._round, scores, start) or nothing_allowed(scores)
 
@@ -264,6 +280,12 @@ class LPRelaxation(Oracle):
             When HiGHS fails.
         """
         expect_scores(scores)
+        check_flag(self.relaxed, "relaxed")
+        finite = scores.unary.min() > -np.inf and scores.pairwise.min(initial=0.0) > -np.inf
+        if scores.n_states == 2 and finite:
+            node, edge, bound = half_integral(scores)
+            value = float((scores.unary * node).sum() + (scores.pairwise * edge).sum())
+            return node, edge, value, max(value, bound)
         solution = self._solve(scores)
         if solution is None:
             raise ValueError(

@@ -205,7 +205,9 @@ class Fusions:
     def __init__(self, scores, plan, labels):
         unary, tables, edge_table = arrays_of(scores)
         # More than all other scores together, so that what is forbidden is left first.
-        worst = -2.0 * (1.0 + _size(unary) + _size(tables, np.bincount(edge_table, minlength=len(tables))))
+        worst = -2.0 * (
+            1.0 + _size(unary) + _size(tables, np.bincount(edge_table, minlength=len(tables)))
+        )
         self._allowed = unary > -np.inf
         self._scores = np.maximum(unary, worst), np.maximum(tables, worst), edge_table, plan.edges
         self._plan = plan

@@ -7,10 +7,13 @@ from ._best_of import BestOf
 from ._elimination import Elimination
 from ._enumeration import Enumeration
 from ._tree import TreeMaxProduct
+from ._trws import TRWS
 
 __all__ = ["FEW_LABELINGS", "exact_oracle", "natural_oracle"]
 
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
+CLOSE = 1e-4  # share of the score of an answer, behind which nothing better is looked for
+LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
 MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
 
 
@@ -30,10 +33,17 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
     `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
-    `Elimination`, or else `BestOf`. The scores are those of the largest graph in question.
+    `Elimination`, or else `BestOf`; on large graphs few passes of `TRWS` alone, after a cut where
+    there are two states. The scores are those of the largest graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):
         return Enumeration()
     oracle, seconds = exact_oracle(scores)
-    return oracle if seconds <= MOST_SECONDS else BestOf()
+    if seconds <= MOST_SECONDS:
+        return oracle
+    if scores.n_nodes * scores.n_states < LARGE:
+        return BestOf(tol=CLOSE)
+    # Local search takes ten times as long there, and finds next to nothing.
+    passes = TRWS(max_iter=FEW_PASSES)
+    return BestOf(("qpbo", passes), tol=CLOSE) if scores.n_states == 2 else passes

@@ -92,6 +92,23 @@ class QPBO(Oracle):
         return labels, scores.value(labels), bound + form.rounding, 2 * form.rounding
 
 
+def half_integral(scores):
+    """Optimal point of the local polytope for two states, none of which is forbidden.
+
+    Marginals of nodes, which are zero, one half or one, those of edges, and a bound on the score of
+    all points.
+    """
+    form = switch_form(scores, "QPBO")
+    known, flow = roof_dual(form, scores.edges)
+    one = np.where(known < 0, 0.5, known)
+    x, y = one[scores.edges.T]
+    # Of all edges between two nodes the best has as much as possible on one of the diagonals.
+    both = np.where(form.crossed, np.maximum(x + y - 1.0, 0.0), np.minimum(x, y))
+    edge = np.stack([1.0 - x - y + both, y - both, x - both, both], axis=1).reshape(-1, 2, 2)
+    bound = float(form.constant + np.maximum(form.gain, 0.0).sum() - flow / 2)
+    return np.column_stack([1.0 - one, one]), edge, bound + form.rounding
+
+
 def roof_dual(form, edges):
     """Labels that some best labelling has, -1 where none is known, and twice the cut's capacity.
 

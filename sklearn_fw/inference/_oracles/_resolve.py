@@ -13,6 +13,7 @@ from ._graph_cut import GraphCut
 from ._icm import ICM
 from ._linear_programs import MILP, LPRelaxation
 from ._local_search import IteratedLocalSearch
+from ._max_product import MaxProduct
 from ._moves import AlphaBetaSwap, AlphaExpansion
 from ._qpbo import QPBO
 from ._toulbar2 import Toulbar2
@@ -31,6 +32,7 @@ ORACLES = {
     "icm": ICM,
     "ils": IteratedLocalSearch,
     "lp": LPRelaxation,
+    "max_product": MaxProduct,
     "milp": MILP,
     "qpbo": QPBO,
     "toulbar2": Toulbar2,
@@ -47,10 +49,11 @@ def resolve_oracle(oracle, *, default=None):
     ----------
     oracle : str, object or callable
         "auto" for ``default``; a name: "alpha_beta_swap", "alpha_expansion", "approx" (`BestOf`),
-        "branch_and_bound", "elimination", "enumeration", "graph_cut", "icm", "ils", "lp", "milp",
-        "qpbo", "toulbar2", "tree", "trws" or "viterbi"; an object with a method
-        ``argmax(scores, start=None) -> (labels, value, upper_bound)``, which is cloned if it has
-        parameters, so that the estimator's own parameter stays as it was; or a function ``scores -> labels``, which becomes a `CallableOracle`.
+        "branch_and_bound", "elimination", "enumeration", "graph_cut", "icm", "ils", "lp",
+        "max_product", "milp", "qpbo", "toulbar2", "tree", "trws" or "viterbi"; an object with a
+        method ``argmax(scores, start=None) -> (labels, value, upper_bound)``, which is cloned if it
+        has parameters, so that the estimator's own parameter stays as it was; or a function
+        ``scores -> labels``, which becomes a `CallableOracle`.
     default : str, object or callable, default=None
         What "auto" stands for, in any of the other forms.
 

@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 
-from ..._validation import check_integer
 from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
 from ._exact import GibbsInference
 
@@ -36,32 +35,9 @@ class ForestInference(GibbsInference):
         value = kernels().tree_argmax(*forest, labels, messages)
         return labels, value, value
 
-    def top_k(self, scores, k):
-        """The k best labellings, best first.
-
-        Parameters
-        ----------
-        scores : PairwiseScores
-            Scores on a graph that the oracle accepts.
-        k : int
-            How many labellings are wanted, at least 1.
-
-        Returns
-        -------
-        values : ndarray of shape (m,)
-            Scores in descending order; m < k when fewer labellings are allowed.
-        labels : ndarray of shape (m, n_nodes), int32
-            The labellings, all different.
-
-        Raises
-        ------
-        ValueError
-            When the graph has a cycle, or is no chain where one is expected, or k < 1.
-        """
-        expect_scores(scores)
-        k = min(check_integer(k, "k", 1), count_labelings(scores))
-        forest = self._forest(scores)
-        return allowed(*kernels().tree_top_k(*forest, k))
+    def _best(self, scores, k):
+        k = min(k, count_labelings(scores))
+        return allowed(*kernels().tree_top_k(*self._forest(scores), k))
 
     def _sums(self, scores, marginals):
         unary, *graph = self._forest(scores)

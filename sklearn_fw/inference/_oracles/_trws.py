@@ -45,8 +45,8 @@ class TRWS(Oracle):
 
     Notes
     -----
-    An iteration takes time 2 * n_edges * n_states^2, or 2 * n_edges * n_states where a table has one
-    score for equal states and one for all others (Potts), and the bound never rises from one to the
+    An iteration takes time 2 * n_edges * n_states^2, or 2 * n_edges * n_states where a table has
+    one score for equal states and one for all others (Potts), and the bound never rises from one to the
     next. It converges to the value of the linear relaxation for two states; in general it may
     stop above it, as coordinate descent does.
 
@@ -93,6 +93,8 @@ class TRWS(Oracle):
     >>> value, round(upper_bound, 6)
     (2.0, 3.0)
     """
+
+    releases_gil = True
 
     _plan = PlanCache(adjacency)
 

@@ -100,10 +100,12 @@ class Blocks(ABC):
     -----
     A solver calls `reset`, then any of these: `answer` and `add_to` (for methods on weights),
     `direction` and `move` (for methods on the distribution of one sample), `sweep` with
-    `corner_of`, `step_towards` and `refresh` (for all samples at once), `values` and `corners`
-    (where outputs are kept with their probabilities), and `certify` for a gap.
+    `corner_of`, `step_towards` and `refresh` (for all samples at once), `values`, `corners` and
+    `keep` (where outputs are kept with their probabilities), `answers` (for some samples, by all
+    workers), and `certify` for a gap.
     """
 
+    workers = None  # what asks oracles, where passes are not compiled
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
@@ -239,6 +241,10 @@ class Blocks(ABC):
         An output that is worse than the truth, as an inexact oracle may find, is replaced by it.
         """
 
+    def answers(self, order, w):
+        """The `Answer` of each block of an order at w; workers share them."""
+        return [self.answer(i, w) for i in order]
+
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
         """The `Mixture` of outputs in proportion to ``exp(H_i(y; w) / temperature)``.
 
@@ -284,6 +290,28 @@ class Blocks(ABC):
 
         Probabilities of corners are left to the caller.
         """
+
+    # ---- outputs that are kept -------------------------------------------------------------------
+
+    @abstractmethod
+    def keep(self, answers):
+        """Make the answers of a sweep corners, with probability zero.
+
+        Where there is no room, one takes the place of the worst of probability zero at ``w``.
+        """
+
+    def best_kept(self):
+        """Slots (n,) of the best corners at ``w``, their H_i, and ``currents``."""
+        slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
+        for i in range(self.n_blocks):
+            current[i], of_corners = self.values(i)
+            slots[i] = of_corners[: self.corners(i).size].argmax()
+            values[i] = of_corners[slots[i]]
+        return slots, values, current
+
+    @abstractmethod
+    def kept(self, slots):
+        """The corners in such slots, in the form of the answers of a sweep."""
 
     # ---- all blocks ------------------------------------------------------------------------------
 

@@ -9,13 +9,12 @@ so that ``point_i`` does not depend on lam.
 """
 
 import numpy as np
-from sklearn.utils.parallel import delayed
 
 from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import FW
-from ..._threads import chunks, n_workers, parallel
 from ._base import Answer, Blocks, Direction, Sweep
 from ._checked_model import CheckedModel, Output, SparseVector, are_same, union
+from ._workers import Shipment, Workers
 
 
 class BlackBoxBlocks(Blocks):
@@ -31,7 +30,7 @@ class BlackBoxBlocks(Blocks):
     weight : ndarray of shape (n,)
         p_i, positive, summing to one.
     n_jobs : int or None
-        joblib workers of sweeps.
+        joblib workers of oracle calls.
     oracle : object or None
         Infers in place of the model, on its scores.
 
@@ -42,8 +41,8 @@ class BlackBoxBlocks(Blocks):
     """
 
     def __init__(self, model, X, y, weight, n_jobs=None, oracle=None):
-        self._model, self._n_jobs = CheckedModel(model, oracle), n_jobs
-        n_workers(n_jobs)  # refuses what is no number of workers
+        self._model = CheckedModel(model, oracle)
+        self.workers = Workers(n_jobs, model if oracle is None else oracle)
         inputs, outputs = list(X), list(y)
         if not inputs or not len(inputs) == len(outputs) == len(weight):
             raise ValueError(
@@ -53,6 +52,7 @@ class BlackBoxBlocks(Blocks):
         self._samples = [
             self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
         ]
+        self._shipment = Shipment(self._model, self._samples)
         n_weights = self._model.n_weights
         worst = self._ask_all(np.zeros(n_weights), keyed=False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
@@ -82,6 +82,15 @@ class BlackBoxBlocks(Blocks):
         asked_at = w if scale == 1.0 else w / scale
         output = self._model.ask(self._samples[i], asked_at, self.explicit, loss_weight > 0.0)
         return Answer(*self._check_output(i, output, w, loss_weight, scale))
+
+    def answers(self, order, w):
+        """Calls of the model in workers; see `Blocks.answers`."""
+        self.counts[block_rules.CALLS] += len(order)
+        outputs = self._ask(order, w, self.explicit)
+        return [
+            Answer(*self._check_output(i, output, w))
+            for i, output in zip(order, outputs, strict=True)
+        ]
 
     def _check_output(self, i, output, w, loss_weight=1.0, scale=1.0):
         """The output, its loss, its H_i and slack; the truth for an output that is worse than it.
@@ -114,6 +123,22 @@ class BlackBoxBlocks(Blocks):
     def corners(self, i):
         """The outputs that block i keeps."""
         return self._duals[i]
+
+    def keep(self, answers):
+        """Make the outputs of a sweep corners; see `Blocks.keep`."""
+        for i, (dual, output) in enumerate(zip(self._duals, answers)):
+            if output.key in dual.slots:
+                continue
+            values = self.values(i)[1]
+            slot = block_rules.free_slot(dual.alpha, values, dual.size, len(dual.alpha), False)
+            if slot < 0:
+                slot = dual.size
+                self.grow()
+            dual.keep(slot, output)
+
+    def kept(self, slots):
+        """The outputs in such slots, as those of a sweep."""
+        return [dual.output(slot) for dual, slot in zip(self._duals, slots)]
 
     def direction(self, i, head, tail=None):
         """The `Direction` from ``tail`` to ``head``."""
@@ -172,14 +197,12 @@ class BlackBoxBlocks(Blocks):
         return self.loss / self.weight - scores if augmented else -scores
 
     def _ask_all(self, w, keyed, augmented=True):
-        samples = self._samples
-        # The default backend, so that `joblib.parallel_config` can send batches anywhere.
-        pool = parallel(self._n_jobs)
-        batches = pool(
-            delayed(_ask_many)(self._model, samples[first:last], w, keyed, augmented)
-            for first, last in chunks(np.arange(len(samples) + 1), pool.n_jobs)
-        )
-        return [answer for batch in batches for answer in batch]
+        return self._ask(range(len(self._samples)), w, keyed, augmented)
+
+    def _ask(self, order, *args):
+        starts = range(len(order) + 1)
+        parts = [list(order[first:last]) for first, last in self.workers.ranges(starts)]
+        return self._shipment.ask(self.workers, parts, *args)
 
     # ---- all blocks at once ----------------------------------------------------------------------
 
@@ -367,6 +390,11 @@ class _BlockDual:
         self.slots[output.key], self.rows[slot] = slot, row
         self.alpha[slot], self.loss[slot] = 0.0, output.loss
 
+    def output(self, slot):
+        """The output in a slot."""
+        psi = SparseVector(self.support, self.rows[slot].copy())
+        return Output(psi, float(self.loss[slot]), self.keys[slot])
+
     def remove(self, slot):
         """Forget a corner; the last one takes its slot."""
         del self.slots[self.keys[slot]]
@@ -376,10 +404,6 @@ class _BlockDual:
             self.keys[slot], self.slots[key], self.rows[slot] = key, slot, self.rows[last]
         self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
         self.alpha[last] = 0.0
-
-
-def _ask_many(model, samples, w, keyed, augmented):
-    return [model.ask(sample, w, keyed, augmented) for sample in samples]
 
 
 def _settings(model):

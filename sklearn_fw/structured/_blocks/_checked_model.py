@@ -164,6 +164,22 @@ class CheckedModel:
             return self._call("inference", i, x, w), 0.0
         return self._call("loss_augmented_inference", i, x, y_true, w), 0.0
 
+    def k_best(self, i, x, w, k):
+        """The k best outputs of sample i and their scores, from the oracle's ``top_k``."""
+        answer = self.oracle.top_k(self._call("scores", i, x, _read_only(w)), k)
+        name = f"top_k of the oracle {name_of(self.oracle)}"
+        if not (isinstance(answer, tuple | list) and len(answer) == 2):
+            raise TypeError(
+                f"{name} must return a tuple (values, outputs), got {type(answer).__name__}"
+            )
+        values = check_array_of_numbers(answer[0], f"values that {name} returned")
+        if not len(values) == len(answer[1]) <= k or np.any(np.diff(values) > 0.0):
+            raise ValueError(
+                f"{name} must return at most {k} outputs in descending order, got "
+                f"{len(answer[1])} with {len(values)} values"
+            )
+        return answer[1], values
+
     def key(self, y):
         """A hashable that tells outputs apart."""
         if callable(getattr(self.model, "output_key", None)):

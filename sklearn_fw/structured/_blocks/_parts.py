@@ -36,6 +36,7 @@ from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._sizes import mean_square
 from ._stored_corners import StoredCorners
+from ._workers import Workers
 
 # Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
 # object is called from Python.
@@ -55,8 +56,10 @@ class PartBlocks(Blocks):
     oracle : object
         Has ``argmax``; the exact oracles of trees and small graphs run inside the compiled pass.
     n_jobs : int or None
-        Threads of compiled sweeps, joblib workers of sweeps with other oracles.
+        Threads of compiled sweeps, joblib workers of other oracles.
     """
+
+    relaxed = False  # whether answers may be marginals of no distribution
 
     def __init__(self, parts, oracle, n_jobs=None):
         self._n_states = n_states = parts.cost.shape[1]
@@ -73,7 +76,7 @@ class PartBlocks(Blocks):
         exhaustive = type(oracle) is Enumeration and few
         plain = not exhaustive and parts.whole_cost == 0.0
         self._parts = parts._replace(exhaustive=None if plain else exhaustive)
-        self._n_jobs = n_jobs
+        self._n_jobs, self.workers = n_jobs, Workers(n_jobs, oracle)
         self.singles = None  # what exact steps want to know, once they are asked for
         self._graph = Graph(
             parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
@@ -215,6 +218,18 @@ class PartBlocks(Blocks):
             found, value, slack = self._judge(parts, i, scores, true_value, *given)
         return Answer(found, self._loss_of(i, found), value, slack)
 
+    def answers(self, order, w):
+        """Oracle calls in workers, unless they are compiled; see `Blocks.answers`."""
+        if self.is_compiled:
+            return super().answers(order, w)
+        self.counts[CALLS] += len(order)
+        view = self._view(np.ascontiguousarray(w))
+        found = self._ask(order, self._parts, view, 1.0)
+        return [
+            Answer(labels, self._loss_of(i, labels), value, slack)
+            for i, (labels, value, slack, _) in zip(order, found, strict=True)
+        ]
+
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
         """Marginals of the oracle; see `Blocks.smoothed_answer`."""
         if not callable(getattr(self.oracle, "marginals", None)):
@@ -271,6 +286,33 @@ class PartBlocks(Blocks):
             self._parts, self._dual, i, *direction.delta, self.lam, gamma,
             self.weight[i] * direction.loss, self.counts[VISITS], self._scratch.step,
         )  # fmt: skip
+
+    def keep(self, answers):
+        """Make the labellings of a sweep corners; see `Blocks.keep`."""
+        from ..._kernels.structured.kept_corners import keep_labels
+
+        first = 0
+        while first < self.n_blocks:
+            first = keep_labels(
+                self._parts, self._dual, self._corners, answers, self._scratch, first
+            )
+            if first < self.n_blocks:
+                self.grow()
+
+    def best_kept(self):
+        """The best corner of every block; see `Blocks.best_kept`."""
+        from ..._kernels.structured.kept_corners import best_corners
+
+        slots, (values, current) = np.zeros(self.n_blocks, np.int64), np.empty((2, self.n_blocks))
+        best_corners(
+            self._parts, self._dual, self._corners, self._scratch, slots, values, current
+        )
+        return slots, values, current
+
+    def kept(self, slots):
+        """The labellings in such slots, as those of a sweep."""
+        slots = np.repeat(slots, np.diff(self._parts.node_start))
+        return self._corners.labels[np.arange(len(slots)), slots].astype(np.int32)
 
     def _nodes_of(self, i):
         return slice(self._parts.node_start[i], self._parts.node_start[i + 1])
@@ -376,21 +418,30 @@ class PartBlocks(Blocks):
 
     def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""
-        asked, (true_value, slack) = [], np.zeros((2, self.n_blocks))
-        for i in range(self.n_blocks):
-            scores, true_value[i], current[i] = self._question(parts, view, i, loss_weight)
+        slack = np.zeros(self.n_blocks)
+        answers = self._ask(range(self.n_blocks), parts, view, loss_weight)
+        for i, (found, hinge[i], slack[i], current[i]) in enumerate(answers):
+            labels[self._nodes_of(i)] = found
+        return Sweep(hinge, current, labels, slack)
+
+    def _ask(self, order, parts, view, loss_weight):
+        """Labels, their H_i and slack, and that of the point, for each block of an order."""
+        asked, values = [], []
+        for i in order:
+            scores, true_value, current = self._question(parts, view, i, loss_weight)
             scores = PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges)
             asked.append((scores, parts.truth[self._nodes_of(i)]))
-        pool = parallel(self._n_jobs)
-        jobs = [
-            delayed(_ask_many)(self.oracle, asked[first:last], parts.whole_cost)
-            for first, last in chunks(parts.node_start, pool.n_jobs)
+            values.append((true_value, current - true_value))
+        starts = np.cumsum([0, *(len(truth) for _, truth in asked)])
+        calls = [
+            (self.oracle, asked[first:last], parts.whole_cost)
+            for first, last in self.workers.ranges(starts)
         ]
-        answers = [answer for batch in pool(jobs) for answer in batch]
-        for i, ((scores, _), answer) in enumerate(zip(asked, answers, strict=True)):
-            found, hinge[i], slack[i] = self._judge(parts, i, scores, true_value[i], *answer)
-            labels[self._nodes_of(i)] = found
-        return Sweep(hinge, current - true_value, labels, slack)
+        answers = [answer for batch in self.workers.run(_ask_many, calls) for answer in batch]
+        for i, (scores, _), (true_value, current), answer in zip(
+            order, asked, values, answers, strict=True
+        ):
+            yield *self._judge(parts, i, scores, true_value, *answer), current
 
     def currents(self):
         """``current`` of a sweep at the iterate."""

@@ -1,6 +1,7 @@
 """Models: which features an output has, what a mistake costs and how the best output is found."""
 
 from ._base import StructuredModel
+from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
 from ._graph import GraphModel
@@ -11,8 +12,10 @@ from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
 from ._parts import PartModel
 from ._scored import ScoredModel
+from ._tree_pose import TreePoseModel
 
 __all__ = [
+    "BoxModel",
     "ChainModel",
     "EnumeratedModel",
     "GraphCutModel",
@@ -24,4 +27,5 @@ __all__ = [
     "PartModel",
     "ScoredModel",
     "StructuredModel",
+    "TreePoseModel",
 ]

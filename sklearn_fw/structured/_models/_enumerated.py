@@ -25,6 +25,11 @@ class Largest(BaseEstimator):
         value = float(scores[best])
         return best, value, value
 
+    def top_k(self, scores, k):
+        """The k largest scores, best first, and their numbers."""
+        order = np.argsort(-scores, kind="stable")[:k]
+        return scores[order], order
+
 
 class EnumeratedModel(ScoredModel):
     """Choice among listed candidates, each with its own feature vector.
@@ -57,6 +62,10 @@ class EnumeratedModel(ScoredModel):
     Numbers of candidates may differ. An ``oracle`` is asked about vectors of scores, one for each
     candidate.
 
+    Where the cost of a candidate depends on the sample, as the overlap of boxes does, the true
+    output is the vector of the costs of all its candidates, not negative and zero for the true one
+    (the first such). Then ``task_loss`` is not used.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,6 +73,14 @@ class EnumeratedModel(ScoredModel):
     >>> model = EnumeratedModel().initialize([np.eye(3)], [2])
     >>> model.inference(np.eye(3), np.array([0.1, 0.3, 0.2]))
     1
+
+    Boxes proposed for an image, with costs by their overlap with the true one:
+
+    >>> from sklearn_fw.task_losses import BoxLoss
+    >>> boxes = [(0, 0, 4, 4), (0, 2, 4, 6), (2, 2, 6, 6)]
+    >>> costs = [BoxLoss().value(boxes[1], box) for box in boxes]
+    >>> EnumeratedModel().initialize([np.eye(3)], [costs]).loss(costs, 2)
+    0.6666666666666667
     """
 
     def __init__(self, task_loss="zero_one"):
@@ -76,8 +93,8 @@ class EnumeratedModel(ScoredModel):
         ----------
         X : list of n_samples arrays of shape (n_candidates, n_features)
             Candidates.
-        y : array-like of shape (n_samples,)
-            Number of the true candidate of each.
+        y : array-like of shape (n_samples,) or list of arrays of shape (n_candidates,)
+            Number of the true candidate of each, or the costs of all candidates.
 
         Returns
         -------
@@ -100,8 +117,7 @@ class EnumeratedModel(ScoredModel):
             if not np.all(np.isfinite(x)):
                 raise ValueError(f"X[{i}] contains NaN or infinity")
             check_magnitude(x, f"X[{i}]")
-            if not isinstance(truth, Integral) or not 0 <= truth < len(x):
-                raise ValueError(f"y[{i}] must name one of {len(x)} candidates, got {truth}")
+            _number_of(truth, len(x), f"y[{i}]")
         self.size_joint_feature = width
         return self
 
@@ -112,8 +128,8 @@ class EnumeratedModel(ScoredModel):
         ----------
         x : ndarray of shape (n_candidates, n_features)
             Candidates.
-        y : int
-            Number of one.
+        y : int or array-like of shape (n_candidates,)
+            Number of one, or costs of all: then that of the true one.
 
         Returns
         -------
@@ -121,17 +137,15 @@ class EnumeratedModel(ScoredModel):
             Its features.
         """
         x = self._candidates(x)
-        if not isinstance(y, Integral) or not 0 <= y < len(x):
-            raise ValueError(f"y must name one of {len(x)} candidates, got {y!r}")
-        return x[y]
+        return x[_number_of(y, len(x), "y")]
 
     def loss(self, y_true, y):
         """Cost of a candidate.
 
         Parameters
         ----------
-        y_true : int
-            True candidate.
+        y_true : int or array-like of shape (n_candidates,)
+            True candidate, or the costs of all.
         y : int
             Chosen candidate.
 
@@ -140,12 +154,30 @@ class EnumeratedModel(ScoredModel):
         loss : float
             The cost.
         """
+        if _are_costs(y_true):
+            costs = _costs(y_true, "y_true")
+            return float(costs[_number_of(y, len(costs), "y")])
         for name, value in (("y_true", y_true), ("y", y)):
             if not isinstance(value, Integral):
                 raise ValueError(f"{name} must be the number of a candidate, got {value!r}")
         if type(self._loss) is ZeroOneLoss:
             return float(y_true != y)
         return float(self._loss.losses([y_true], [y])[0])
+
+    def output_key(self, y):
+        """The number of a candidate.
+
+        Parameters
+        ----------
+        y : int or array-like of shape (n_candidates,)
+            Number of a candidate, or the costs of all: then that of the true one.
+
+        Returns
+        -------
+        key : int
+            The number.
+        """
+        return int(_costs(y, "y").argmin()) if _are_costs(y) else _number_of(y, np.inf, "y")
 
     @property
     def _loss(self):
@@ -181,8 +213,8 @@ class EnumeratedModel(ScoredModel):
         ----------
         scores : ndarray of shape (n_candidates,)
             Scores of candidates.
-        y_true : int
-            True candidate.
+        y_true : int or array-like of shape (n_candidates,)
+            True candidate, or the costs of all.
 
         Returns
         -------
@@ -193,8 +225,9 @@ class EnumeratedModel(ScoredModel):
         if scores.ndim != 1:
             raise ValueError(f"scores must have shape (n_candidates,), got {scores.shape}")
         n, loss = len(scores), self._loss
-        if not isinstance(y_true, Integral) or not 0 <= y_true < n:
-            raise ValueError(f"y_true must name one of {n} candidates, got {y_true!r}")
+        _number_of(y_true, n, "y_true")  # refuses what is none
+        if _are_costs(y_true):
+            return scores + y_true
         if type(self).loss is not EnumeratedModel.loss:  # that of a subclass
             return scores + [self.loss(y_true, y) for y in range(n)]
         if type(loss) is not ZeroOneLoss:
@@ -211,6 +244,36 @@ class EnumeratedModel(ScoredModel):
                 f"at least, got {x.shape}"
             )
         return x
+
+
+def _number_of(y, n_candidates, name):
+    """The number of the true candidate, given as such or by the costs of all."""
+    if _are_costs(y):
+        costs = _costs(y, name)
+        if len(costs) != n_candidates:
+            raise ValueError(
+                f"{name} has {len(costs)} costs, but there are {n_candidates} candidates"
+            )
+        return int(costs.argmin())
+    if not isinstance(y, Integral) or not 0 <= y < n_candidates:
+        raise ValueError(f"{name} must name one of {n_candidates} candidates, got {y!r}")
+    return int(y)
+
+
+def _are_costs(y):
+    return isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.ndim > 0)
+
+
+def _costs(y, name):
+    """Costs of all candidates, one of them zero."""
+    costs = check_array_of_numbers(y, name)
+    check_magnitude(costs, name)
+    if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
+        raise ValueError(
+            f"{name} must be the number of a candidate or a vector of the costs of all, not "
+            f"negative and zero for the true one; got costs of shape {costs.shape}"
+        )
+    return costs
 
 
 def _matrix(x, name):

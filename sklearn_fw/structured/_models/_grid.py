@@ -73,9 +73,8 @@ class GridModel(LabelledParts):
     An input is an array of shape (n_rows, n_columns, n_features), or (n_rows, n_columns, depth,
     n_features) for volumes; with one feature the last axis may be left out. An output is an array
     of labels of the shape of its grid, and so are predictions. Sizes may differ among samples.
-    Narrow grids are answered exactly by elimination, others approximately with bounds, see
-    `sklearn_fw.inference`; two labels that attract each other have the exact
-    ``oracle="graph_cut"``.
+    Narrow grids are answered exactly by elimination, and those of two labels by cuts where
+    neighbours attract each other; others approximately with bounds, see `sklearn_fw.inference`.
 
     Examples
     --------

@@ -107,7 +107,7 @@ class LabelledParts(PartModel):
         return starts_of(self._counts_in(y).sum(axis=1))
 
     def _kinds_in(self, y):
-        return None if self._n_kinds == 1 else _kind_of_nodes(self._counts_in([y]))
+        return None if self._n_kinds == 1 else _kind_of_nodes(self._counts_in(y))
 
     def _class_weights_of(self, states, kind):
         if self._n_kinds == 1:
@@ -118,8 +118,6 @@ class LabelledParts(PartModel):
         return table[kind, states]
 
     def _truth_of(self, states, node_start, kind=None, weight=None):
-        if self._n_kinds == 1:
-            return Truth(states, node_start, (self.classes_,), weight=weight)
         return Truth(states, node_start, tuple(self._classes), kind, weight=weight)
 
     # ---- outputs -------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class PairwiseModel(StructuredModel):
         return None, None
 
     def _kinds_in(self, y):
-        """Kind of every node of an output; None where there is one, or outputs do not say it."""
+        """Kind of every node of some outputs; None where there is one, or outputs do not say it."""
 
     def _truth_of(self, states, node_start, kind=None, weight=None):
         """What losses see of true outputs."""
@@ -321,7 +321,8 @@ class PairwiseModel(StructuredModel):
     def _losses(self, y_true, y, training=False, X=None):
         """Loss of every sample; lengths must agree, true labels unseen in fit cost 1."""
         node_start = self._node_start_of(y)  # of the predictions, whose lengths are those of X
-        true, nodes = self._encode(y_true, node_start, allow_unseen=True), self._about_nodes(X)
+        true = self._encode(y_true, node_start, allow_unseen=True)
+        nodes = (self._kinds_in(y), None) if X is None else self._about_nodes(X)
         states, truth = self._encode(y, node_start), self._truth_of(true, node_start, *nodes)
         if training:
             return self._costs(true, node_start, *nodes).losses(truth, states)
@@ -396,7 +397,7 @@ class PairwiseModel(StructuredModel):
         states = self._truth(y_true, node_start)
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
-        costs = self._costs(states, node_start, self._kinds_in(y_true))
+        costs = self._costs(states, node_start, self._kinds_in(_singleton(y_true)))
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 

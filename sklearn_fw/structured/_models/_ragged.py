@@ -94,7 +94,8 @@ def _finite(matrix):
             matrix = matrix.astype(np.float64)
     values = matrix.data if sp.issparse(matrix) else matrix
     if not is_moderate(values):
-        assert_all_finite(values, input_name="X")
+        with np.errstate(invalid="ignore"):  # the sum of inf and -inf
+            assert_all_finite(values, input_name="X")
         check_magnitude(values, "X")
     return matrix
 

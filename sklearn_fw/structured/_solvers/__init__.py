@@ -5,6 +5,9 @@ from ._base import Solver, begin, has_radius, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
 from ._extragradient import Extragradient
 from ._frank_wolfe import FrankWolfe
+from ._minibatch import MinibatchFrankWolfe
+from ._n_slack import NSlack
+from ._one_slack import OneSlack
 from ._saddle_point import SaddlePointFrankWolfe
 from ._subgradient import Perceptron, Subgradient
 
@@ -12,6 +15,9 @@ __all__ = [
     "BlockFrankWolfe",
     "Extragradient",
     "FrankWolfe",
+    "MinibatchFrankWolfe",
+    "NSlack",
+    "OneSlack",
     "Perceptron",
     "SaddlePointFrankWolfe",
     "Solver",
@@ -34,6 +40,9 @@ SOLVERS = {
     "cached": lambda: BlockFrankWolfe("pairwise", cache=True, cache_f=0.1, gap_check=15),
     "extragradient": Extragradient,
     "fw": FrankWolfe,
+    "minibatch": MinibatchFrankWolfe,
+    "n_slack": NSlack,
+    "one_slack": OneSlack,
     "perceptron": Perceptron,
     "sdm": lambda: BlockFrankWolfe("exact", sampling="active"),
     "sp_bcfw": lambda: SaddlePointFrankWolfe(block=True),

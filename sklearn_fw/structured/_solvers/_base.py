@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from ..._validation import check_array_of_numbers
 
 __all__ = [
-    "STEP_SIZES", "Solution", "Solver", "begin", "check_bounds", "has_radius", "numbers",
-    "with_bounds_of",
+    "STEP_SIZES", "Solution", "Solver", "begin", "check_bounds", "check_switch", "has_radius",
+    "numbers", "with_bounds_of",
 ]  # fmt: skip
 
 STEP_SIZES = ("line_search", "universal")
@@ -215,6 +215,12 @@ def has_radius(solver):
     return getattr(solver, "radius", None) is not None
 
 
+def check_switch(value, name):
+    """True, False or "auto"."""
+    if not (isinstance(value, bool) or (isinstance(value, str) and value == "auto")):
+        raise ValueError(f"{name} must be True, False or 'auto', got {value!r}")
+
+
 def check_bounds(lower, upper, n_weights):
     """Box as two full vectors, or None when both sides are None."""
     if lower is None and upper is None:
@@ -240,7 +246,7 @@ def check_bounds(lower, upper, n_weights):
 
 
 def with_bounds_of(solver, model):
-    """The solver, with the box that the model declares unless it has one of its own."""
+    """The solver, with the box that the model declares unless it has one of its own within it."""
     bounds = model.bounds() if callable(getattr(model, "bounds", None)) else (None, None)
     if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
         raise TypeError(
@@ -260,8 +266,24 @@ def with_bounds_of(solver, model):
             f"or Extragradient ('extragradient'), or a model without bounds()"
         )
     if solver.lower_bounds is not None or solver.upper_bounds is not None:
+        _check_within(solver, lower, upper, model)
         return solver
     return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)
+
+
+def _check_within(solver, lower, upper, model):
+    """Refuse a box of the user that leaves that of the model."""
+    size = model.size_joint_feature
+    own = check_bounds(solver.lower_bounds, solver.upper_bounds, size)
+    box = check_bounds(lower, upper, size)
+    outside = np.flatnonzero((own[0] < box[0]) | (own[1] > box[1]))
+    if len(outside):
+        j = int(outside[0])
+        raise ValueError(
+            f"lower_bounds and upper_bounds exceed the bounds of {type(model).__name__}: weight "
+            f"{j} may be from {box[0][j]} to {box[1][j]}, not from {own[0][j]} to {own[1][j]}; "
+            f"leave both None to take the bounds of the model"
+        )
 
 
 def numbers(certificate, blocks, estimate):

@@ -13,7 +13,7 @@ from ..._validation import (
     check_positive,
 )
 from ..._warnings import warn
-from ._base import STEP_SIZES, Solution, Solver, check_bounds, numbers
+from ._base import STEP_SIZES, Solution, Solver, check_bounds, check_switch, numbers
 from ._batch_steps import batch_step
 
 __all__ = ["BlockFrankWolfe"]
@@ -171,15 +171,13 @@ class BlockFrankWolfe(Solver):
             raise ValueError(
                 f"step_size='universal' is defined for variant='fw' only, got {self.variant!r}"
             )
-        if not _is_flag_or_auto(self.averaging):
-            raise ValueError(f"averaging must be True, False or 'auto', got {self.averaging!r}")
+        check_switch(self.averaging, "averaging")
         if self.averaging == "auto" and self.variant != "fw":
             raise ValueError(
                 f"averaging='auto' is defined for variant='fw' only, got {self.variant!r}: set "
                 f"averaging to True or False"
             )
-        if not _is_flag_or_auto(self.cache):
-            raise ValueError(f"cache must be True, False or 'auto', got {self.cache!r}")
+        check_switch(self.cache, "cache")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other corner")
         if self.cache is True and self.variant == "exact":
@@ -193,10 +191,6 @@ class BlockFrankWolfe(Solver):
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._check()
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
-
-
-def _is_flag_or_auto(value):
-    return isinstance(value, bool) or (isinstance(value, str) and value == "auto")
 
 
 class _BlockMethod(IterativeMethod):

@@ -7,7 +7,7 @@ from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import AWAY, EXACT, FW, PAIRWISE
 from ._accelerators import accelerated
 
-__all__ = ["visit_blocks"]
+__all__ = ["take_in", "visit_blocks"]
 
 # Exact visits: when the gap of a block counts as closed, as a share of what it was and of the
 # largest loss, and how many answers, and steps after each, there are at most.
@@ -57,6 +57,15 @@ def _corners_of(blocks, i, rules):
         blocks.grow()  # all slots are taken by active corners
         corners = blocks.corners(i)
     return corners
+
+
+def take_in(blocks, i, answer, rules):
+    """Make an answer at ``w`` a corner of block i, and its gap the last known one."""
+    corners = _corners_of(blocks, i, rules)
+    current, values = blocks.values(i)
+    gap = max(blocks.weight[i] * (answer.value - current), 0.0)
+    block_rules.set_gap(blocks.gaps, i, gap, rules.gap_degree)
+    _slot_of(corners, answer, values, rules, blocks.counts)
 
 
 def _visit_exactly(blocks, i, rules):

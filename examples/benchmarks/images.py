@@ -1,0 +1,219 @@
+"""Poses and boxes in images: seconds of the oracles, and what the defaults learn."""
+
+import itertools
+
+from _marginals_contenders import quietly
+from _report import Clock, Repeats, in_child, main, shown
+
+ABOUT = """
+What the oracles of :doc:`/guide/images` cost, and what the models learn with their defaults beside
+the best of a grid. All data are made here, with ``random_state`` 0, so that the numbers can be
+repeated without any file.
+"""
+N_CALLS = 9
+PARTS, SIDE, SECONDS = 26, 100, 0.1  # the goal: so many joints on maps of such a side
+GRID = [10.0**k for k in range(-4, 3)]  # times the C that "auto" takes
+POINTS = 1.5  # of the score, within which the defaults are of the best of the grid
+N_TRAIN, N_TEST = 60, 120
+
+
+def milliseconds(ask, *args):
+    """CPU milliseconds of some calls, after one that compiles."""
+    ask(*args)
+    found = []
+    for _ in range(N_CALLS):
+        with Clock() as clock:
+            ask(*args)
+        found.append(clock.cpu)
+    return 1e3 * Repeats(found)
+
+
+# ---- oracles -------------------------------------------------------------------------------------
+
+
+def measure_poses():
+    """Milliseconds by numbers of joints, of pixels of a side and of types."""
+    import numpy as np
+
+    from sklearn_fw.inference import DistanceTransform, PoseScores
+
+    found = {}
+    for n_joints, side, n_types in itertools.product((11, PARTS), (50, SIDE, 200), (1, 4)):
+        rng = np.random.default_rng(0)
+        springs = n_joints - 1, n_types
+        scores = PoseScores.from_arrays(
+            rng.normal(size=(n_joints, side, side)),
+            [(j, (j - 1) // 2) for j in range(1, n_joints)],
+            rng.uniform(0.0, 0.02, size=(*springs, 4)),
+            rng.normal(scale=5.0, size=(*springs, 2)), rng.normal(size=springs),
+        )  # fmt: skip
+        found[n_joints, side, n_types] = milliseconds(DistanceTransform().argmax, scores)
+    return found
+
+
+def measure_boxes():
+    """Milliseconds, numbers of sets and of boxes by kind of image and side."""
+    import numpy as np
+
+    from sklearn_fw.inference import BoxScores, SubwindowSearch
+
+    found = {}
+    for side in (50, SIDE, 200):
+        rng = np.random.default_rng(0)
+        noise = rng.normal(size=(side, side))
+        thing = np.full((side, side), -0.3)
+        third, half = side // 3, side // 2
+        thing[third:half, third:half] += 1.0
+        truth = third, third, half, half
+        problems = {
+            "a thing in noise": BoxScores(thing + 0.3 * noise),
+            "a thing in noise, with loss": BoxScores(thing + 0.3 * noise, truth, side),
+            "noise": BoxScores(noise),
+            "noise, with loss": BoxScores(noise, truth, side),
+        }
+        oracle = SubwindowSearch()
+        for name, scores in problems.items():
+            found[name, side] = {
+                "ms": milliseconds(oracle.argmax, scores),
+                "sets": int(oracle._search(scores, 1)[1]),
+                "boxes": (side * (side + 1) // 2) ** 2,
+            }
+    return found
+
+
+def oracles(report, options):
+    """Seconds of single calls."""
+    report.section("Distance transforms")
+    report.text(
+        f"CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}: trees with "
+        "random maps, springs and anchors between pixels."
+    )
+    poses = in_child(measure_poses)
+    report.table(
+        ["joints", "pixels", "types of an edge", "ms"],
+        [[n, f"{side} x {side}", t, shown(ms, ".3g")] for (n, side, t), ms in poses.items()],
+    )
+    report.goals(
+        (f"CPU s of {PARTS} joints on {SIDE} x {SIDE} pixels", 1e-3 * poses[PARTS, SIDE, 1],
+         SECONDS, "<="),
+    )  # fmt: skip
+    report.section("Boxes by branch and bound")
+    report.text(
+        "The same of ``SubwindowSearch``, the sets of boxes that were bounded, and the number of "
+        "boxes. With loss, boxes are also wanted to be far from the true one, as in training; the "
+        "loss counts as much as a side has pixels."
+    )
+    boxes = in_child(measure_boxes)
+    report.table(
+        ["weights", "pixels", "ms", "sets", "boxes"],
+        [[name, f"{side} x {side}", shown(row["ms"], ".2g"), row["sets"], row["boxes"]]
+         for (name, side), row in boxes.items()],
+    )  # fmt: skip
+
+
+# ---- learning ------------------------------------------------------------------------------------
+
+
+def pose_data():
+    from sklearn_fw.datasets import make_stick_figures
+
+    figures = make_stick_figures(N_TRAIN + N_TEST, random_state=0)
+    return figures.X, figures.y
+
+
+def box_data():
+    """A thing whose pixels look a little different, and pixels that look so elsewhere."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(N_TRAIN + N_TEST):
+        sides = rng.integers(8, 20, size=2)
+        top, left = rng.integers(0, 41 - sides)
+        x = rng.normal(size=(40, 40, 4))
+        x[top : top + sides[0], left : left + sides[1], 0] += 0.8
+        x[:, :, 1] += 0.5 * x[:, :, 0]
+        x[:, :, 3] = 1.0
+        X.append(x)
+        y.append((top, left, top + sides[0], left + sides[1]))
+    return X, y
+
+
+TASKS = {
+    "stick figures": (pose_data, "TreePoseModel", {}),
+    "stick figures, each joint alone": (pose_data, "TreePoseModel", {"edges": []}),
+    "boxes": (box_data, "BoxModel", {}),
+}
+
+
+def measure_learning(name, quick, repeat):
+    """Score and seconds of the defaults, and the scores of the grid."""
+    from sklearn_fw import StructuredSVM, structured
+
+    make, model, params = TASKS[name]
+    X, y = make()
+    data, test = (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:])
+    make_model = getattr(structured, model)
+    StructuredSVM(make_model(**params), C=1e-4, max_iter=1, tol=0.99).fit(X[:2], y[:2])  # compiles
+    seconds = []
+    for _ in range(repeat):
+        with Clock() as clock:
+            svm = StructuredSVM(make_model(**params), random_state=0).fit(*data)
+        seconds.append(clock.cpu)
+    grid = {}
+    for factor in GRID[2:4] if quick else GRID:
+        other = StructuredSVM(make_model(**params), C=factor * svm.C_, random_state=0, max_iter=50)
+        grid[factor] = quietly(other.fit, *data).score(*test)
+    calls = {}
+    for solver in ("bcpfw", "cached"):
+        fitted = StructuredSVM(
+            make_model(**params), C=svm.C_, solver=solver, tol=0.02, random_state=0
+        ).fit(*data)  # fmt: skip
+        calls[solver] = int(fitted.history_["n_oracle_calls"][-1])
+    return {
+        "score": svm.score(*test), "seconds": Repeats(seconds), "grid": grid, "calls": calls,
+        "gap": svm.dual_gap_ / svm.objective_,
+    }  # fmt: skip
+
+
+def learning(report, options):
+    """Defaults beside a grid, with and without edges; oracle calls."""
+    report.section("What is learned")
+    report.text(
+        f"Scores on {N_TEST} images (one minus the mean loss: squared distances cut off, or "
+        f"overlap), learned from {N_TRAIN}. The grid is C times powers of ten around what "
+        '``C="auto"`` takes, judged on the same images, so its best is flattered. Gaps are '
+        "relative to the objective. Oracle calls of two solvers are those to a gap of 2 %."
+    )
+    found = {
+        name: in_child(measure_learning, name, options.quick, options.repeat) for name in TASKS
+    }
+    rows = []
+    for name, row in found.items():
+        best = max(row["grid"], key=row["grid"].get)
+        rows.append([
+            name, shown(row["score"], ".3f"), shown(row["grid"][best], ".3f"), f"{best:g}",
+            shown(row["gap"], ".2g"), shown(row["seconds"], ".2g"), row["calls"]["bcpfw"],
+            row["calls"]["cached"],
+        ])  # fmt: skip
+    report.table(
+        ["task", "defaults", "best of grid", "its factor", "gap", "CPU s of fit", "calls, bcpfw",
+         "calls, cached"],
+        rows,
+    )  # fmt: skip
+    report.goals(*(
+        (f"{name}: points below the best of the grid",
+         100 * (max(row["grid"].values()) - row["score"]), POINTS, "<=")
+        for name, row in found.items() if not name.endswith("alone")  # which is the baseline
+    ))  # fmt: skip
+    report.lines(
+        "Score by C, in units of what is taken", "factor", "score",
+        {name: (list(row["grid"]), list(row["grid"].values())) for name, row in found.items()},
+        log="x",
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(
+        "images", "Poses and boxes in images", ABOUT, {"oracles": oracles, "learning": learning}
+    ))  # fmt: skip

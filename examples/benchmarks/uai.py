@@ -1,0 +1,229 @@
+"""All models of the UAI competition that are here, beside the answers that came with them."""
+
+import gzip
+import math
+import os
+import tempfile
+from pathlib import Path
+
+from _report import Clock, Skip, in_child, main, medians, shown
+
+ABOUT = """
+Forty-five models of the UAI 2014 competition: log Z and marginals of eighteen, best
+labellings of nine, with evidence. Every model is read from its file, conditioned on evidence and
+answered with the defaults of :class:`~sklearn_fw.random_fields.ExactMarginals`, or, where the graph
+is too wide for it, with the bounds of :class:`~sklearn_fw.random_fields.TRBPMarginals` and
+:class:`~sklearn_fw.random_fields.MeanFieldMarginals`; best labellings are those of ``map`` with ten
+seconds. The models are read from ``uai`` in the folder that ``SKLEARN_FW_DATA`` names.
+"""
+SECONDS = 10.0
+AGREE = 1e-6  # the files hold six digits of marginals
+ENOUGH = 2 / 3
+QUICK = {"PR": ("Alchemy_11", "linkage_11"), "MAP": ("Segmentation_12", "wcsp_15")}
+# Where junction trees of pyAgrum are small enough not to be waited for.
+PEER = ("Alchemy_11", "Grids_12", "Pedigree_11", "Pedigree_12")
+
+
+def models(kind, quick):
+    """Paths of the models of one kind, without their endings."""
+    folder = Path(os.environ.get("SKLEARN_FW_DATA", ""), "uai", kind)
+    paths = sorted(str(path)[: -len(".gz")] for path in folder.glob("*.uai.gz"))
+    if not paths:
+        raise Skip(f"no models in {folder}: set SKLEARN_FW_DATA")
+    return [p for p in paths if not quick or name_of(p) in QUICK[kind]]
+
+
+def name_of(path):
+    return Path(path).name.removesuffix(".uai")
+
+
+def read(path):
+    """The field of a model given its evidence."""
+    from sklearn_fw.random_fields import load_uai, read_uai_evidence
+
+    observed = read_uai_evidence(f"{path}.evid")
+    field = load_uai(f"{path}.gz")
+    return field.condition(observed) if observed else field
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+
+
+def sums(path):
+    """What is found of log10 Z and marginals, and how it compares with the file."""
+    import warnings
+
+    import numpy as np
+
+    from sklearn_fw.random_fields import (
+        ExactMarginals,
+        MeanFieldMarginals,
+        TRBPMarginals,
+        read_uai_solution,
+    )  # fmt: skip
+
+    warnings.simplefilter("ignore")
+    field = read(path)
+    digits = Path(f"{path}.PR").read_text().split()[1]
+    ExactMarginals().fit(read_smallest())  # what is compiled is loaded before the clock starts
+    found = {"given": float(digits), "lower": None, "upper": None, "error": None, "exact": True}
+    with Clock() as clock:
+        try:
+            exact = ExactMarginals().fit(field)
+        except ValueError as error:
+            if "elimination needs" not in str(error):
+                raise
+            exact = None
+    if exact is None:
+        found["exact"] = False
+        with Clock() as clock:
+            found["upper"] = TRBPMarginals().fit(field).log_partition_upper_ / math.log(10)
+            field_bound = MeanFieldMarginals(random_state=0).fit(field).log_partition_lower_
+            found["lower"] = field_bound / math.log(10)
+        found["agrees"] = found["lower"] <= found["given"] <= found["upper"]
+    else:
+        value = exact.log_partition_ / math.log(10)
+        unit = 10.0 ** -len(digits.partition(".")[2])
+        found |= {"lower": value, "upper": value}
+        given = read_uai_solution(path.replace("/PR/", "/MAR/") + ".MAR")
+        blocks = field.complete_marginals(exact.marginals_)
+        error = max(float(np.abs(a - b).max()) for a, b in zip(blocks, given, strict=True))
+        found["error"] = error
+        found["agrees"] = abs(value - float(digits)) <= 0.51 * unit and error <= AGREE
+        found["contradicts"] = float(digits) * math.log(10) > largest(field)
+    return found | {"cpu": clock.cpu}
+
+
+def read_smallest():
+    from sklearn_fw.random_fields import FactorGraph
+
+    return FactorGraph([2, 2, 2], [([0, 1, 2], [[[0.0, 1.0]] * 2] * 2)])
+
+
+def largest(field):
+    """More than any log Z of a field: sums for variables times the largest numbers of tables."""
+    import numpy as np
+
+    bound = field.constant + sum(np.logaddexp.reduce(block) for block in field.unary)
+    return bound + sum(table.max() for table in field.tables)
+
+
+def peer(path):
+    """CPU seconds of all posteriors by pyAgrum, and whether they are numbers."""
+    try:
+        import pyagrum as gum
+    except ImportError:
+        return None
+    evidence = list(map(int, Path(f"{path}.evid").read_text().split()))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model.uai")
+        file.write_bytes(gzip.decompress(Path(f"{path}.gz").read_bytes()))
+        model = gum.loadMRF(str(file))
+    with Clock() as clock:
+        inference = gum.ShaferShenoyMRFInference(model)
+        pairs = zip(evidence[1::2], evidence[2::2], strict=True)
+        inference.setEvidence({model.variable(i).name(): state for i, state in pairs})
+        inference.makeInference()
+        posteriors = [inference.posterior(i).tolist() for i in model.nodes()]
+    return {"cpu": clock.cpu, "numbers": all(p == p for row in posteriors for p in row)}
+
+
+def part_sums(report, options):
+    paths = models("PR", options.quick)
+    rows, goals, n_good, n_narrow, wrong = [], [], 0, 0, []
+    for path in paths:
+        found = medians([in_child(sums, path) for _ in range(options.repeat)])
+        status = "exact" if found["exact"] else "bounds"
+        if found["exact"]:
+            n_narrow += 1
+            n_good += found["agrees"]
+        if not found["agrees"]:
+            status = "missed"
+            if found.get("contradicts"):
+                status = "exact; the file contradicts its model"
+                n_narrow -= 1
+                wrong.append(name_of(path))
+        rows.append([
+            name_of(path), shown(found["given"], ".6g"), shown(found["lower"], ".6g"),
+            shown(found["upper"], ".6g"), shown(found["error"], ".1e"), shown(found["cpu"], ".2f"),
+            status,
+        ])  # fmt: skip
+    report.section("Log Z and marginals")
+    report.table(
+        ["model", "log10 Z of the file", "lower bound", "upper bound",
+         "largest difference of a marginal", "CPU s", "status"], rows,
+    )  # fmt: skip
+    report.text(
+        """The bounds are equal where sums are exact. Files give log10 Z with six digits and
+        marginals with six decimals, so that differences of 5e-7 are those of rounding."""
+    )
+    if wrong:
+        report.text(
+            f"""The log Z in the file of {", ".join(wrong)} is larger than the product of the sums
+            of all tables of single variables and of the largest entries of all others, which no
+            log Z of the model can be."""
+        )
+    goals.append(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
+    report.goals(*goals)
+    peers = []
+    for path in paths:
+        if name_of(path) in PEER:
+            theirs = [in_child(peer, path) for _ in range(options.repeat)]
+            if theirs[0] is not None:
+                theirs = medians(theirs)
+                ours = next(row[5] for row in rows if row[0] == name_of(path))
+                answer = "numbers" if theirs["numbers"] else "not a number"
+                peers.append([name_of(path), ours, shown(theirs["cpu"], ".2f"), answer])
+    if peers:
+        report.text("The junction tree of pyAgrum, on the same machine, one thread:")
+        report.table(["model", "CPU s here", "CPU s of pyAgrum", "its marginals"], peers)
+
+
+# ---- labellings ----------------------------------------------------------------------------------
+
+
+def labelling(path):
+    """The best labelling found, beside that of the file."""
+    from sklearn_fw.random_fields import read_uai_solution
+
+    field = read(path)
+    given = read_uai_solution(f"{path}.MAP")
+    read_smallest().map()
+    with Clock() as clock:
+        best = field.map(time_limit=SECONDS)
+    return {
+        "given": float(field.score(given[field.variables][None])[0]),
+        "value": best.value, "bound": best.bound, "cpu": clock.cpu, "wall": clock.wall,
+        "choice": best.choice.partition(":")[0],
+    }  # fmt: skip
+
+
+def part_labellings(report, options):
+    rows, n_reached, paths = [], 0, models("MAP", options.quick)
+    for path in paths:
+        found = medians([in_child(labelling, path) for _ in range(options.repeat)])
+        reached = found["value"] >= found["given"] - 1e-6 * max(1.0, abs(found["given"]))
+        n_reached += reached
+        rows.append([
+            name_of(path), shown(found["given"], ".6g"), shown(found["value"], ".6g"),
+            shown(found["bound"], ".6g"), shown(found["cpu"], ".2f"), shown(found["wall"], ".2f"),
+            "reached" if reached else "missed", found["choice"],
+        ])  # fmt: skip
+    report.section("Best labellings")
+    report.table(
+        ["model", "score of the file", "score here", "bound", "CPU s", "s", "status", "how"], rows
+    )
+    report.goals((
+        f"models with at least the score of the file within {SECONDS:g} s", n_reached,
+        math.ceil(ENOUGH * len(paths)), ">=",
+    ))  # fmt: skip
+    missed = [row[0] for row in rows if row[6] == "missed"]
+    if missed:
+        report.loses(f"The labellings of the files are better for {', '.join(missed)}.")
+
+
+if __name__ == "__main__":
+    raise SystemExit(
+        main("uai", "Models of the UAI competition", ABOUT,
+             {"sums": part_sums, "labellings": part_labellings}, peers=("pyagrum",))
+    )  # fmt: skip

@@ -1,0 +1,240 @@
+"""Best boxes of images by branch and bound."""
+
+import functools
+from time import perf_counter
+
+import numpy as np
+
+from ..._budget import time_left
+from ..._validation import check_integer, check_moderate, check_time_limit
+from ...task_losses._places import as_box
+from .._scores import check_sums, floats
+from ._base import Oracle
+from ._settle import ROUNDING
+
+SETS = 1000  # between two looks at the clock
+
+
+@functools.cache
+def _kernels():
+    from ..._kernels.graphs import subwindow
+
+    return subwindow
+
+
+class BoxScores:
+    """Weights of the pixels of an image, and maybe a box that others shall not overlap.
+
+    The score of a box is the sum of the weights of its pixels, and ``cost`` times one minus its
+    intersection over union with ``truth``.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_rows, n_columns)
+        Finite weights of pixels.
+    truth : array-like of shape (4,), default=None
+        A box ``(top, left, bottom, right)``; None for none.
+    cost : float, default=1.0
+        What a box that does not overlap it gets.
+
+    See Also
+    --------
+    SubwindowSearch : The oracle for these scores.
+
+    Examples
+    --------
+    >>> from sklearn_fw.inference import BoxScores
+    >>> scores = BoxScores([[1.0, 2.0], [-1.0, 3.0]], truth=(0, 0, 1, 2))
+    >>> scores.value((0, 1, 2, 2))
+    5.666666666666667
+    """
+
+    def __init__(self, weights, truth=None, cost=1.0):
+        self.weights = floats(weights, "weights")
+        if self.weights.ndim != 2 or 0 in self.weights.shape:
+            raise ValueError(
+                f"weights must have shape (n_rows, n_columns) with at least one of each, got "
+                f"{self.weights.shape}"
+            )
+        if not np.all(np.isfinite(self.weights)):
+            raise ValueError("weights must be finite")
+        check_sums(np.abs(self.weights).max(), 2 * self.weights.size)
+        self.truth = None if truth is None else as_box(truth, "truth", self.weights.shape)
+        self.cost = 0.0 if truth is None else check_moderate(cost, "cost")
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return self.weights.shape
+
+    def value(self, box):
+        """Score of one box.
+
+        Parameters
+        ----------
+        box : array-like of shape (4,)
+            Box ``(top, left, bottom, right)``.
+
+        Returns
+        -------
+        value : float
+            The score.
+        """
+        from ...task_losses import BoxLoss
+
+        top, left, bottom, right = box = as_box(box, "box", self.weights.shape)
+        value = float(self.weights[top:bottom, left:right].sum())
+        return value if self.truth is None else value + self.cost * BoxLoss().value(self.truth, box)
+
+
+class SubwindowSearch(Oracle):
+    """Best box of an image whose score is a sum over pixels, by branch and bound.
+
+    Maximises exactly over all boxes, the loss of overlap included, or ends with a bound. Choose it
+    to find one thing in each image, where pixels (or points in them) carry evidence for and
+    against.
+
+    Parameters
+    ----------
+    max_nodes : int, default=None
+        Largest number of sets of boxes that are bounded; None for no limit.
+    time_limit : float, default=None
+        Seconds after which the search ends; None for no limit. Answers under a time limit depend
+        on the machine.
+
+    Attributes
+    ----------
+    exact : bool
+        True without a budget: ``value`` and ``upper_bound`` are equal in every answer. With one
+        they are where the search came to its end.
+
+    See Also
+    --------
+    sklearn_fw.structured.BoxModel : Learns the scores from images.
+    sklearn_fw.structured.EnumeratedModel : A list of boxes with features of any kind.
+
+    Notes
+    -----
+    A set of boxes is an interval for each side, and is bounded by what is positive in its largest
+    box and negative in its smallest one [1]_, the columns by the best interval of them all [2]_.
+    The set of largest bound is divided next. So an image of R x C pixels takes at most
+    ``R^2`` sets of C steps each, whatever its weights are, and usually some hundred; with ``truth``
+    more, where the loss decides. The object keeps nothing between calls, which may come from
+    several threads.
+
+    References
+    ----------
+    .. [1] C. H. Lampert, M. B. Blaschko, T. Hofmann, "Beyond sliding windows: object localization
+       by efficient subwindow search", CVPR 2008.
+    .. [2] S. An, P. Peursum, W. Liu, S. Venkatesh, "Efficient algorithms for subwindow search in
+       object detection and localization", CVPR 2009.
+    .. [3] M. B. Blaschko, C. H. Lampert, "Learning to localize objects with structured output
+       regression", ECCV 2008: the loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.inference import SubwindowSearch
+    >>> weights = np.full((6, 9), -1.0)
+    >>> weights[2:5, 3:8] = 1.0
+    >>> box, value, upper_bound = SubwindowSearch().argmax(weights)
+    >>> box, value
+    (array([2, 3, 5, 8]), 15.0)
+    """
+
+    def __init__(self, max_nodes=None, time_limit=None):
+        self.max_nodes = max_nodes
+        self.time_limit = time_limit
+
+    @property
+    def exact(self):
+        """Whether every answer is exact: there is no budget."""
+        return self.max_nodes is None and self.time_limit is None
+
+    def argmax(self, scores, start=None):
+        """Best box.
+
+        Parameters
+        ----------
+        scores : BoxScores or array-like of shape (n_rows, n_columns)
+            Weights of pixels.
+        start : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        box : ndarray of shape (4,), int64
+            The box ``(top, left, bottom, right)``, never empty.
+        value : float
+            Its score.
+        upper_bound : float
+            No box has a larger score.
+
+        Raises
+        ------
+        ValueError
+            When weights are no matrix or not finite, or a parameter is out of its range.
+        """
+        scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
+        boxes, _, bound = self._search(scores, 1)
+        value = scores.value(boxes[0])
+        return boxes[0], value, value if bound is None else max(value, bound)
+
+    def top_k(self, scores, k):
+        """The k best boxes, best first.
+
+        Parameters
+        ----------
+        scores : BoxScores or array-like of shape (n_rows, n_columns)
+            Weights of pixels.
+        k : int
+            How many boxes are wanted, at least 1.
+
+        Returns
+        -------
+        values : ndarray of shape (m,)
+            Scores in descending order; m < k where a budget ends or fewer boxes exist.
+        boxes : ndarray of shape (m, 4), int64
+            The boxes, all different, and most of them nearly the same.
+        """
+        scores = scores if isinstance(scores, BoxScores) else BoxScores(scores)
+        k = check_integer(k, "k", 1)
+        if k == 1:
+            box, value, bound = self.argmax(scores)
+            boxes = box[None] if bound == value else np.empty((0, 4), np.int64)
+        else:
+            boxes = self._search(scores, k)[0]
+        values = np.array([scores.value(box) for box in boxes])
+        order = np.argsort(-values, kind="stable")
+        return values[order], boxes[order]
+
+    def _search(self, scores, k):
+        """Boxes, the number of sets, and a bound on all boxes or None if the search ended."""
+        end = perf_counter() + min(check_time_limit(self.time_limit), time_left())
+        most = 2**62
+        if self.max_nodes is not None:
+            most = check_integer(self.max_nodes, "max_nodes", 1)
+        n_columns = scores.weights.shape[1]
+        up, down = (
+            np.vstack([np.zeros(n_columns), clip(scores.weights, 0.0).cumsum(axis=0)])
+            for clip in (np.maximum, np.minimum)
+        )
+        truth = np.zeros(4, np.int64) if scores.truth is None else scores.truth
+        rounding = ROUNDING * (np.abs(scores.weights).sum() + scores.cost)
+        keys, boxes, size = np.empty(64), np.empty((64, 9), np.int64), 0
+        found, values, state = (
+            np.zeros((k, 4), np.int64),
+            np.full(k, -np.inf),
+            np.zeros(3, np.int64),
+        )
+        while not state[2]:
+            n_steps = min(SETS, max(most - int(state[0]), 0) // 2)
+            keys, boxes, size = _kernels().search_boxes(
+                up, down, truth, scores.cost, keys, boxes, size, found, values, state, n_steps,
+                rounding,
+            )  # fmt: skip
+            if not state[2] and (n_steps < 1 or perf_counter() > end):
+                break
+        if k > 1:
+            found = found[: state[1]]
+        return found, state[0], None if state[2] else float(keys[0])

@@ -1,0 +1,280 @@
+"""Bayesian networks from files of the Bayesian interchange format."""
+
+import re
+
+import numpy as np
+
+from .._files import damage, read_text
+from ._factor_graph import FactorGraph
+
+__all__ = ["load_bif"]
+
+TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
+ROUNDING = 1e-2  # by which the probabilities of a row may miss one
+
+
+def load_bif(path):
+    """Read a Bayesian network from a file of the Bayesian interchange format (BIF).
+
+    Parameters
+    ----------
+    path : str or path
+        Text file (``.bif``), or such a file packed by gzip (``.gz``).
+
+    Returns
+    -------
+    graph : FactorGraph
+        With a factor for the conditional probabilities of each variable, as logarithms, and the
+        names of variables and states. Its log Z is zero, up to the rounding of the file; after
+        `FactorGraph.condition` it is the logarithm of the probability of what was observed.
+
+    Raises
+    ------
+    ValueError
+        When the file is malformed, a variable or a row of probabilities is missing, or a row does
+        not sum to one within 0.01. The message names the file and the line.
+
+    See Also
+    --------
+    FactorGraph.from_pgmpy, FactorGraph.from_pyagrum : From networks in memory.
+    load_uai : Another format, without names.
+
+    Notes
+    -----
+    Read are blocks ``network``, ``variable`` of ``type discrete`` and ``probability`` with
+    ``table`` (the states of the variable itself change slowest), rows ``(states of parents)
+    numbers`` and ``default``; a property says nothing here. Probabilities are taken as they are.
+
+    References
+    ----------
+    .. [1] F. G. Cozman, "The interchange format for Bayesian networks", version 0.15, 1998.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_fw.random_fields import load_bif
+    >>> text = '''
+    ... network rain { }
+    ... variable rain { type discrete [ 2 ] { yes, no }; }
+    ... variable wet { type discrete [ 2 ] { yes, no }; }
+    ... probability ( rain ) { table 0.2, 0.8; }
+    ... probability ( wet | rain ) { (yes) 0.9, 0.1; (no) 0.1, 0.9; }
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "rain.bif")
+    ...     _ = file.write_text(text)
+    ...     graph = load_bif(file)
+    >>> graph
+    FactorGraph(n_variables=2, n_factors=1, n_states=2, largest_scope=2)
+    >>> round(float(graph.score([[0, 0]])[0]), 4)  # log(0.2 * 0.9)
+    -1.7148
+    """
+    reader = _Reader(path)
+    while not reader.at_end():
+        kind = reader.name("'network', 'variable' or 'probability'")
+        if kind == "network":
+            reader.name("the name of the network")
+            reader.body({})
+        elif kind == "variable":
+            reader.variable()
+        elif kind == "probability":
+            reader.probability()
+        else:
+            reader.fail(f"expected 'network', 'variable' or 'probability', got {kind!r:.60}")
+    return reader.graph()
+
+
+class _Reader:
+    """The tokens of a file and what they have said so far; errors name the file and the line."""
+
+    def __init__(self, path):
+        self.path, self.text = path, read_text(path)
+        self.tokens, at = [], 0  # (text, place, whether it is punctuation)
+        while at < len(self.text):
+            match = TOKEN.match(self.text, at)
+            if match is None:
+                line = self.text.count("\n", 0, at) + 1
+                raise damage(path, "a quotation mark or comment has no end", line=line)
+            quoted, mark, word = match.groups()
+            if quoted is not None or word is not None:
+                self.tokens.append((word if quoted is None else quoted, at, False))
+            elif mark is not None:
+                self.tokens.append((mark, at, True))
+            at = match.end()
+        self.next = 0
+        self.states, self.tables = {}, {}
+
+    def fail(self, reason):
+        """Raise a ValueError that points at the token read last."""
+        place = self.tokens[min(self.next, len(self.tokens)) - 1][1] if self.tokens else 0
+        raise damage(self.path, reason, line=self.text.count("\n", 0, place) + 1)
+
+    def at_end(self):
+        """Whether all is read."""
+        return self.next >= len(self.tokens)
+
+    def token(self, what):
+        """The next token: (text, whether it is punctuation)."""
+        if self.at_end():
+            self.fail(f"the file ends where {what} should be")
+        self.next += 1
+        text, _, is_mark = self.tokens[self.next - 1]
+        return text, is_mark
+
+    def name(self, what):
+        """The next token, which must be a word."""
+        text, is_mark = self.token(what)
+        if is_mark:
+            self.fail(f"expected {what}, got {text!r}")
+        return text
+
+    def mark(self, wanted):
+        """The next token, which must be a certain punctuation mark."""
+        text, is_mark = self.token(repr(wanted))
+        if not is_mark or text != wanted:
+            self.fail(f"expected {wanted!r}, got {text!r:.60}")
+
+    def peek(self, wanted):
+        """Whether the next token is a certain punctuation mark."""
+        return not self.at_end() and self.tokens[self.next][::2] == (wanted, True)
+
+    def words(self, end, what):
+        """Words up to a punctuation mark, with or without commas."""
+        found = []
+        while not self.peek(end):
+            if self.peek(","):
+                self.mark(",")
+            else:
+                found.append(self.name(what))
+        self.mark(end)
+        return found
+
+    def numbers(self, what):
+        """Numbers up to the semicolon."""
+        words = self.words(";", what)
+        try:
+            values = np.array([float(word) for word in words if "_" not in word])
+        except ValueError:
+            values = np.empty(0)
+        if len(values) < len(words) or not np.all((values >= 0) & (values < np.inf)):
+            self.fail(f"{what} must be numbers >= 0, got {' '.join(words)!r:.60}")
+        return values
+
+    def body(self, entries):
+        """A block in braces: ``entries`` says what follows its words; the rest are properties."""
+        self.mark("{")
+        while not self.peek("}"):
+            if "(" in entries and self.peek("("):
+                self.mark("(")
+                entries["("]()
+                continue
+            word = self.name("an entry or '}'")
+            if word in entries:
+                entries[word]()
+            elif word == "property":
+                while not self.peek(";"):
+                    self.token("';'")
+                self.mark(";")
+            else:
+                self.fail(f"expected one of {sorted([*entries, 'property'])}, got {word!r:.60}")
+        self.mark("}")
+
+    def variable(self):
+        """What follows ``variable``."""
+        variable = self.name("the name of a variable")
+        if variable in self.states:
+            self.fail(f"variable {variable!r} is declared twice")
+        self.body({"type": lambda: self.states.update({variable: self._type(variable)})})
+        if variable not in self.states:
+            self.fail(f"variable {variable!r} has no type")
+
+    def _type(self, variable):
+        kind = self.name("the type of the variable")
+        if kind != "discrete":
+            self.fail(f"variable {variable!r} must be discrete, got {kind!r:.60}")
+        self.mark("[")
+        count = self.name("the number of states")
+        self.mark("]")
+        self.mark("{")
+        states = self.words("}", "the name of a state")
+        if self.peek(";"):
+            self.mark(";")
+        if not states or str(len(states)) != count:
+            self.fail(f"variable {variable!r} must have {count!r:.20} states, got {len(states)}")
+        if len(set(states)) < len(states):
+            self.fail(f"variable {variable!r} has two states of one name")
+        return states
+
+    def probability(self):
+        """What follows ``probability``."""
+        self.mark("(")
+        scope = [self.name("the name of a variable")]
+        if self.peek("|"):
+            self.mark("|")
+        scope += self.words(")", "the name of a variable")
+        for variable in scope:
+            if variable not in self.states:
+                self.fail(f"variable {variable!r} is not declared before its probabilities")
+            if scope.count(variable) > 1:
+                self.fail(f"the probabilities of {scope[0]!r} name {variable!r} twice")
+        if scope[0] in self.tables:
+            self.fail(f"variable {scope[0]!r} has probabilities already")
+        table = np.full([len(self.states[variable]) for variable in scope], np.nan)
+        default = np.full(len(table), np.nan)
+        what = f"the probabilities of {scope[0]!r}"
+
+        def whole():
+            numbers = self.numbers(what)
+            if len(numbers) != table.size:
+                self.fail(f"{what} must be {table.size} numbers, got {len(numbers)}")
+            table[:] = numbers.reshape(table.shape)
+
+        def row():
+            states = self.words(")", "the state of a parent")
+            if len(states) != len(scope) - 1:
+                self.fail(f"a row must name {len(scope) - 1} states of parents, got {len(states)}")
+            place = [self._state(v, state) for v, state in zip(scope[1:], states)]
+            table[(slice(None), *place)] = self._row(what, len(table))
+
+        def rest():
+            default[:] = self._row(what, len(table))
+
+        self.body({"table": whole, "(": row, "default": rest})
+        missing = np.isnan(table)
+        table = np.where(missing, default.reshape(-1, *[1] * (table.ndim - 1)), table)
+        if np.isnan(table).any():
+            place = np.argwhere(np.isnan(table))[0][1:]
+            states = [self.states[v][a] for v, a in zip(scope[1:], place)]
+            self.fail(f"{what} lack those for ({', '.join(states)})")
+        if not np.all(np.abs(table.sum(axis=0) - 1.0) <= ROUNDING):
+            sums = table.sum(axis=0).ravel()
+            worst = sums[np.abs(sums - 1.0).argmax()]
+            self.fail(f"{what} must sum to one, some sum to {worst:.6g}")
+        self.tables[scope[0]] = scope, table
+
+    def _row(self, what, n):
+        numbers = self.numbers(what)
+        if len(numbers) != n:
+            self.fail(f"a row of {what} must have {n} numbers, got {len(numbers)}")
+        return numbers
+
+    def _state(self, variable, state):
+        if state not in self.states[variable]:
+            self.fail(f"variable {variable!r} has no state {state!r:.60}")
+        return self.states[variable].index(state)
+
+    def graph(self):
+        """The network, complete."""
+        if not self.states:
+            self.fail("the file declares no variable")
+        lacking = [variable for variable in self.states if variable not in self.tables]
+        if lacking:
+            self.fail(f"variable {lacking[0]!r} has no probabilities")
+        with np.errstate(divide="ignore"):
+            factors = [(scope, np.log(table)) for scope, table in self.tables.values()]
+        return FactorGraph(
+            [len(states) for states in self.states.values()],
+            factors,
+            names=list(self.states),
+            state_names=list(self.states.values()),
+        )

@@ -1,0 +1,484 @@
+"""Random fields with log-potentials on any number of variables at once."""
+
+from itertools import pairwise as neighbours
+
+import numpy as np
+
+from .._packed import starts_of
+from .._validation import check_array_of_numbers, check_list, check_number
+from ..inference._scores import as_array, floats, integers
+from ._conditioning import Conditioning
+from ._names import Naming
+from ._networks import Networks
+
+__all__ = ["FactorGraph"]
+
+MOST_AXES = 32  # of an array of numpy 1
+
+
+class FactorGraph(Conditioning, Naming, Networks):
+    """Random field with factors on any number of variables: Bayesian networks, constraints, ...
+
+    With states ``x_i`` in ``0, ..., n_states[i] - 1`` and factors f on variables ``s_f``::
+
+        log p(x) = constant + sum_i unary_i[x_i] + sum_f table_f[x_(s_f)] - log Z
+
+    Choose it where a factor joins three or more variables; `PairwiseMRF` is the factor graph of
+    those that join at most two. All estimators of marginals take both.
+
+    Parameters
+    ----------
+    n_states : array-like of shape (n_variables,), integer
+        Number of states of each variable.
+    factors : list of (scope, table), default=()
+        ``scope`` is the list of the variables of a factor, by number or name; ``table``, with one
+        axis for each of them, holds log-potentials, ``-inf`` for what is forbidden. Factors on the
+        same variables are added up; those on one variable become ``unary``, those on none are
+        added to ``constant``.
+    constant : float, default=0.0
+        Added to the score of every labelling and to log Z.
+    names : list of str, default=None
+        Names of the variables.
+    state_names : list of lists of str, default=None
+        Names of the states of each variable.
+
+    Attributes
+    ----------
+    n_variables, n_factors : int
+        Sizes; ``n_factors`` counts the factors on two and more variables.
+    n_states : ndarray of shape (n_variables,), int64
+        Number of states of each variable.
+    scopes : list of n_factors tuples of int
+        Variables of each factor, ascending; in the order of first appearance.
+    theta : ndarray of shape (size,), float64
+        All log-potentials: one block for each variable, then one for each factor, the last
+        variable of its scope changing fastest.
+    node_start, factor_start : ndarray of shape (n_variables + 1,) and (n_factors + 1,), int64
+        Where the blocks begin.
+    constant : float
+        As given, with what factors on no variable add.
+    names, state_names : list or None
+        As given.
+    variables : ndarray of shape (n_variables,), int64
+        Number that each variable had before `condition`; without it 0, 1, ...
+    evidence : dict of int to int
+        States of the variables that are not here any more, by such numbers.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, a potential is NaN or +inf, a scope names a missing variable or one
+        twice, or a variable has no allowed state.
+
+    See Also
+    --------
+    PairwiseMRF : Random fields of pairs.
+    ExactMarginals : Marginals and log Z, wherever the graph is narrow enough.
+
+    Examples
+    --------
+    Wet grass: it rains with probability .2, and grass is wet from rain or from the sprinkler.
+
+    >>> import numpy as np
+    >>> from sklearn_fw.random_fields import ExactMarginals, FactorGraph
+    >>> wet = np.log([[[0.99, 0.01], [0.1, 0.9]], [[0.2, 0.8], [0.01, 0.99]]])
+    >>> graph = FactorGraph(
+    ...     [2, 2, 2],
+    ...     [(["rain"], np.log([0.8, 0.2])), (["rain", "sprinkler", "wet"], wet)],
+    ...     names=["rain", "sprinkler", "wet"],
+    ... )
+    >>> graph
+    FactorGraph(n_variables=3, n_factors=1, n_states=2, largest_scope=3)
+    >>> seen = graph.condition({"wet": 1})
+    >>> ExactMarginals().fit(seen).named_marginals()["rain"]
+    {'0': 0.67..., '1': 0.32...}
+    """
+
+    def __init__(self, n_states, factors=(), *, constant=0.0, names=None, state_names=None):
+        n_states = integers(n_states, "n_states", 1)
+        if n_states.ndim != 1 or not n_states.size:
+            raise ValueError(
+                f"n_states must hold a number for each of one or more variables, got shape "
+                f"{n_states.shape}"
+            )
+        if n_states.min() < 1:
+            i = int(n_states.argmin())
+            raise ValueError(f"n_states[{i}] must be >= 1, got {n_states[i]}")
+        self.n_states = n_states
+        self._set_names(names, state_names)
+        unary = [np.zeros(k) for k in n_states]
+        total, merged = check_number(constant, "constant"), {}
+        for f, factor in enumerate(check_list(factors, "factors", "pairs of a scope and a table")):
+            scope, table = self._factor(factor, f"factors[{f}]")
+            if not scope:
+                total += float(table)
+            elif len(scope) == 1:
+                unary[scope[0]] += table
+            else:
+                merged[scope] = merged[scope] + table if scope in merged else table
+        if total == -np.inf:
+            raise ValueError("factors on no variable forbid everything: one of them is -inf")
+        for i, block in enumerate(unary):
+            if not np.any(block > -np.inf):
+                raise ValueError(f"factors allow no state of variable {i}: all are -inf")
+        self._fill(unary, list(merged), list(merged.values()), total)
+
+    def _factor(self, factor, name):
+        """Ascending scope and table of one factor of the user."""
+        if not isinstance(factor, tuple | list) or len(factor) != 2:
+            raise TypeError(f"{name} must be a pair (scope, table), got {factor!r:.60}")
+        scope = check_list(factor[0], f"the scope of {name}", "variables, by number or name")
+        scope = [self._variable(i, f"the scope of {name}") for i in scope]
+        table = np.array(floats(factor[1], f"the table of {name}"))
+        for i in scope:
+            if scope.count(i) > 1:
+                raise ValueError(f"the scope of {name} names variable {i} twice")
+        if len(scope) > MOST_AXES:
+            raise ValueError(f"{name} is on {len(scope)} variables, at most {MOST_AXES} can be")
+        if table.shape != (shape := tuple(int(self.n_states[i]) for i in scope)):
+            raise ValueError(
+                f"the table of {name} must have shape {shape}, the numbers of states of variables "
+                f"{scope}; got {table.shape}"
+            )
+        axes = np.argsort(scope)
+        return tuple(scope[a] for a in axes), table.transpose(axes)
+
+    @classmethod
+    def _of(cls, unary, factors, **options):
+        """The field of checked blocks and factors, of the kind that the class is."""
+        n_states = [len(block) for block in unary]
+        return cls(n_states, [*(([i], b) for i, b in enumerate(unary)), *factors], **options)
+
+    def _fill(self, unary, scopes, tables, constant):
+        """Set all that follows from blocks that were checked."""
+        self.scopes, self.constant = scopes, constant
+        self.variables, self.evidence = np.arange(len(unary)), {}
+        self.node_start = starts_of(self.n_states)
+        sizes = np.array([table.size for table in tables], np.int64)
+        self.factor_start = self.node_start[-1] + starts_of(sizes)
+        self.theta = np.concatenate([*unary, *(table.ravel() for table in tables)])
+
+    # ---- shape ---------------------------------------------------------------------------------
+
+    @property
+    def n_variables(self):
+        """Number of variables."""
+        return len(self.n_states)
+
+    @property
+    def n_factors(self):
+        """Number of factors on two and more variables."""
+        return len(self.factor_start) - 1
+
+    @property
+    def unary(self):
+        """Log-potentials of the variables: a list of views of ``theta``."""
+        return self.node_blocks(self.theta)
+
+    @property
+    def tables(self):
+        """Log-potentials of the factors: a list of views of ``theta``."""
+        return self.factor_blocks(self.theta)
+
+    def node_blocks(self, flat):
+        """Parts of a vector like ``theta`` that belong to the variables.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Potentials, marginals or any other numbers in the order of ``theta``; those of edges
+            and factors may be left out.
+
+        Returns
+        -------
+        blocks : list of n_variables views of shape (n_states_i,)
+            One for each variable.
+        """
+        flat = self._flat(flat, "flat", self.node_start[-1])
+        return [flat[a:b] for a, b in neighbours(self.node_start)]
+
+    def factor_blocks(self, flat):
+        """Parts of a vector like ``theta`` that belong to the factors.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (size,)
+            Potentials, marginals or any other numbers in the order of ``theta``.
+
+        Returns
+        -------
+        blocks : list of n_factors views
+            One for each factor, with an axis for each variable of its scope.
+        """
+        flat = self._flat(flat, "flat")
+        shapes = [tuple(self.n_states[list(scope)]) for scope in self.scopes]
+        starts = neighbours(self.factor_start)
+        return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, shapes)]
+
+    def _flat(self, flat, name, size=None):
+        """A vector like ``theta``, of any kind of numbers; what it holds is not looked at."""
+        flat = as_array(flat, name)
+        fits = flat.shape in (self.theta.shape, (size,))
+        if not fits or flat.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{name} must hold {len(self.theta)} numbers in the order of theta, got dtype "
+                f"{flat.dtype} and shape {flat.shape}"
+            )
+        return flat
+
+    def __repr__(self):
+        low, high = self.n_states.min(), self.n_states.max()
+        states = str(low) if low == high else f"{low}..{high}"
+        largest = max(map(len, self.scopes), default=1)
+        return (
+            f"FactorGraph(n_variables={self.n_variables}, n_factors={self.n_factors}, "
+            f"n_states={states}, largest_scope={largest})"
+        )
+
+    _base = None  # set below: the class itself, for fields of subclasses
+
+    def _plain(self):
+        """This field without the methods that a subclass overrides."""
+        if type(self) is self._base:
+            return self
+        plain = object.__new__(self._base)
+        vars(plain).update(vars(self))
+        return plain
+
+    # ---- labellings ----------------------------------------------------------------------------
+
+    def parts(self, X):
+        """Places in ``theta`` of the parts that labellings switch on.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_variables), integer
+            Labellings.
+
+        Returns
+        -------
+        places : ndarray of shape (n_samples, n_variables + n_factors), int64
+            One place for each variable and each factor.
+        """
+        return self._places(self.check_labels(X))
+
+    def _places(self, X):
+        """`parts` of labellings that were checked, int64."""
+        places = np.empty((len(X), self.n_variables + self.n_factors), np.int64)
+        places[:, : self.n_variables] = self.node_start[:-1] + X
+        for f, scope in enumerate(map(list, self.scopes)):
+            inside = np.ravel_multi_index(tuple(X[:, scope].T), self.n_states[scope])
+            places[:, self.n_variables + f] = self.factor_start[f] + inside
+        return places
+
+    def vertex(self, labels):
+        """Indicator vector of a labelling: a vertex of the marginal polytope.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_variables,), integer
+            State of each variable.
+
+        Returns
+        -------
+        vertex : ndarray of shape (size,)
+            One at the parts of the labelling, else zero, in the order of ``theta``.
+        """
+        vertex = np.zeros(len(self.theta))
+        vertex[self.parts(self.check_labelling(labels, "labels")[None])[0]] = 1.0
+        return vertex
+
+    def score(self, X):
+        """Log-probability of labellings up to log Z.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables), integer
+            Labellings.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,)
+            ``constant + <theta, vertex(x)>``, ``-inf`` where something is forbidden.
+        """
+        return self.constant + self.theta[self.parts(X)].sum(axis=1)
+
+    def check_labels(self, X):
+        """Labellings as integers, refused when a state does not exist.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables)
+            States as whole numbers.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_variables), int64
+            The same.
+
+        Raises
+        ------
+        ValueError
+            When the shape is wrong or a state is missing, fractional or out of range.
+        """
+        X = as_array(X, "X")
+        if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
+            X = check_array_of_numbers(X, "X", finite=None)
+        if X.ndim != 2 or X.shape[1] != self.n_variables:
+            raise ValueError(
+                f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
+            )
+        with np.errstate(invalid="ignore"):  # NaN is found below
+            states = X.astype(np.int64)
+        wrong = (states != X) | (states < 0) | (states >= self.n_states)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"X[{row}, {column}] is {X[row, column]}, but variable {column} has the states "
+                f"0 to {self.n_states[column] - 1}"
+            )
+        return states
+
+    def check_labelling(self, labels, name):
+        """One labelling as integers, called by a name in errors; see `check_labels`.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_variables,)
+            States as whole numbers.
+        name : str
+            Name of the parameter.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_variables,), int64
+            The same.
+
+        Raises
+        ------
+        ValueError
+            When the shape is wrong or a state is missing, fractional or out of range.
+        """
+        try:
+            return self.check_labels(as_array(labels, name)[None])[0]
+        except ValueError as error:
+            raise ValueError(f"{name} must be one state for each variable: {error}") from None
+
+    # ---- other fields --------------------------------------------------------------------------
+
+    def merge(self):
+        """The same distribution with every factor added to one on more variables, if there is.
+
+        Returns
+        -------
+        graph : FactorGraph
+            With no scope inside of another; factors on one variable stay. Messages and bounds get
+            better by it, and no table larger.
+        """
+        holders = [set() for _ in self.n_states]
+        order = sorted(range(self.n_factors), key=lambda f: -len(self.scopes[f]))
+        kept, tables = {}, self.tables
+        for f in order:
+            scope, table = self.scopes[f], tables[f]
+            found = set.intersection(*(holders[i] for i in scope))
+            if found:
+                target = min(found, key=lambda s: kept[s].size)
+                shape = [self.n_states[i] if i in scope else 1 for i in target]
+                kept[target] += table.reshape(shape)
+            else:
+                kept[scope] = table.copy()
+                for i in scope:
+                    holders[i].add(scope)
+        return self._like(self.unary, kept.items())
+
+    def _like(self, unary, factors):
+        """A factor graph with other potentials and the same variables."""
+        graph = FactorGraph._of(
+            unary, list(factors), constant=self.constant, names=self.names,
+            state_names=self.state_names,
+        )  # fmt: skip
+        graph.variables, graph.evidence = self.variables, self.evidence
+        graph._before = self._before
+        return graph
+
+    def to_pairwise(self):
+        """The same distribution as a field of pairs, with a variable for each larger factor.
+
+        A factor on three or more variables becomes a variable whose states are the combinations
+        that its table allows, in their order there, joined to each of its variables by an edge
+        that forbids what does not agree. So log Z, marginals, best labellings and the fixed points
+        of messages are the same.
+
+        Returns
+        -------
+        mrf : PairwiseMRF
+            Its first variables are those of this graph; the others stand for factors, in their
+            order.
+
+        Raises
+        ------
+        ValueError
+            When a table is ``-inf`` everywhere.
+        """
+        from ._mrf import PairwiseMRF
+
+        unary, edges, tables = list(self.unary), [], []
+        names = None if self.names is None else list(self.names)
+        for scope, table in zip(self.scopes, self.tables):
+            if len(scope) == 2:
+                edges.append(scope)
+                tables.append(table)
+                continue
+            allowed = np.argwhere(table > -np.inf)
+            if not len(allowed):
+                raise ValueError(f"the table on variables {scope} is -inf: nothing is allowed")
+            for i, states in zip(scope, allowed.T):
+                edges.append((i, len(unary)))
+                tables.append(np.where(np.arange(self.n_states[i])[:, None] == states, 0, -np.inf))
+            unary.append(table[tuple(allowed.T)])
+            if names is not None:
+                names.append(", ".join(self.names[i] for i in scope))
+        return PairwiseMRF(unary, edges, tables or None, constant=self.constant, names=names)
+
+    # ---- questions -----------------------------------------------------------------------------
+
+    def map(self, oracle="auto", *, start=None, time_limit=None):
+        """Most probable labelling, its value and a bound on what any labelling can have.
+
+        Parameters
+        ----------
+        oracle : str, object or callable, default="auto"
+            Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+            without cycles, elimination where its tables are small enough and there is time, and
+            else "approx" with some hundred rounds of local search for each variable.
+        start : array-like of shape (n_variables,), integer, default=None
+            A labelling to begin with; the answer is not worse.
+        time_limit : float, default=None
+            Seconds; an exact oracle that needs more is left for the approximate one.
+
+        Returns
+        -------
+        result : MAPResult
+            ``labels``, ``value`` (the score with ``constant``), ``bound``, ``exact`` and
+            ``choice``, which says what was asked and why.
+
+        Raises
+        ------
+        ValueError
+            When potentials of -inf forbid every labelling, or no allowed one was found.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_fw.random_fields import PairwiseMRF
+        >>> mrf = PairwiseMRF([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], 2 * np.eye(2))
+        >>> result = mrf.map()
+        >>> result.labels, result.value, result.bound
+        (array([1, 1]), 3.0, 3.0)
+        """
+        from ._map import find_map
+
+        return find_map(self, oracle, start, time_limit)
+
+
+FactorGraph._base = FactorGraph

@@ -1,0 +1,78 @@
+"""Distributions of independent variables, on fields of pairs and on factor graphs."""
+
+import functools
+
+import numpy as np
+
+from .._packed import starts_of
+from ._mrf import PairwiseMRF
+
+__all__ = ["Products", "make_layout"]
+
+
+class Products:
+    """What the distributions of independent variables say of one field, by its compiled loops."""
+
+    def __init__(self, field):
+        self._field = field
+        if isinstance(field, PairwiseMRF):
+            from .._kernels.graphs import belief_propagation as kernels
+
+            self._layout = make_layout(field)
+        else:
+            from .._kernels.graphs import factors as kernels
+
+            self._layout = _factor_layout(field)
+        self._kernels = kernels
+
+    def ascend(self, order, q):
+        """Update the distributions of variables in turn; the largest change of a probability."""
+        return self._kernels.mean_field(self._layout, self._field.theta, order, q)
+
+    def bound(self, q):
+        """Mean score and entropy: a lower bound on log Z."""
+        return self._field.constant + self._kernels.product_bound(
+            self._layout, self._field.theta, q
+        )
+
+    def marginals(self, q):
+        """Products of the distributions of variables for every factor, in the order of theta."""
+        node = self._field.node_blocks(q)
+        outer = functools.partial(functools.reduce, np.multiply.outer)
+        tables = [outer([node[i] for i in scope]).ravel() for scope in self._field.scopes]
+        return np.concatenate([q, *tables])
+
+
+def make_layout(mrf):
+    """The field of pairs as the kernels take it."""
+    from .._kernels.graphs.belief_propagation import Layout
+
+    end = mrf.edges.ravel()
+    sizes = np.bincount(end, minlength=mrf.n_variables)
+    return Layout(
+        n_states=mrf.n_states,
+        node_start=mrf.node_start,
+        edge_start=mrf.edge_start,
+        end=end,
+        message_start=starts_of(mrf.n_states[end]),
+        half_start=starts_of(sizes),
+        half=np.argsort(end, kind="stable"),
+    )
+
+
+def _factor_layout(graph):
+    """The factor graph as the kernels take it."""
+    from .._kernels.graphs.factors import FactorLayout
+
+    lengths = np.array([len(scope) for scope in graph.scopes], np.int64)
+    scope = np.array([i for scope in graph.scopes for i in scope], np.int64)
+    return FactorLayout(
+        n_states=graph.n_states,
+        node_start=graph.node_start,
+        factor_start=graph.factor_start,
+        scope_start=starts_of(lengths),
+        scope=scope,
+        factor=np.repeat(np.arange(len(lengths)), lengths),
+        place_start=starts_of(np.bincount(scope, minlength=graph.n_variables)),
+        place=np.argsort(scope, kind="stable"),
+    )

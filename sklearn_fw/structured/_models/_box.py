@@ -1,0 +1,173 @@
+"""One box in each image."""
+
+import numpy as np
+
+from ..._validation import check_array_of_numbers, check_magnitude
+from ...inference._oracles._subwindow_search import BoxScores, SubwindowSearch
+from ...task_losses import BoxLoss
+from ...task_losses._places import as_box
+from ._scored import ScoredModel
+from ._tree_pose import as_image, as_lists
+
+__all__ = ["BoxModel"]
+
+
+class BoxModel(ScoredModel):
+    """Where the one thing is in an image: the box whose features score best when added up.
+
+    The score of a box is the sum of ``<w, x[r, c]>`` over its pixels. Choose it where pixels, or
+    points in the image such as visual words, speak for or against the thing; make one feature
+    constant, so that pixels without evidence speak against it.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features of a pixel.
+
+    See Also
+    --------
+    sklearn_fw.inference.SubwindowSearch : The oracle.
+    EnumeratedModel : A list of boxes with features of any kind.
+    TreePoseModel : Several joints in place of one box.
+
+    Notes
+    -----
+    An input is an array of shape (n_rows, n_columns, n_features); images may differ in size. For
+    points, add up the features of those in each cell of a grid. An output is a box
+    ``(top, left, bottom, right)`` of whole numbers: its pixels are ``x[top:bottom, left:right]``.
+    The loss is one minus intersection over union, `sklearn_fw.task_losses.BoxLoss`, which the
+    oracle takes into account exactly.
+
+    Features are sums over hundreds of pixels: keep them of moderate size, or divide the maps by the
+    number of pixels of a usual box.
+
+    References
+    ----------
+    .. [1] M. B. Blaschko, C. H. Lampert, "Learning to localize objects with structured output
+       regression", ECCV 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw import StructuredSVM
+    >>> from sklearn_fw.structured import BoxModel
+    >>> def image(top, left, bottom, right):
+    ...     x = np.zeros((8, 8, 2))
+    ...     x[top:bottom, left:right, 0], x[:, :, 1] = 1.0, 1.0
+    ...     return x
+    >>> y = [(1, 2, 4, 6), (3, 0, 7, 3), (0, 5, 4, 8)]
+    >>> svm = StructuredSVM(BoxModel(), random_state=0).fit([image(*box) for box in y], y)
+    >>> svm.predict([image(2, 3, 6, 5)])[0]
+    array([2, 3, 6, 5])
+    """
+
+    def initialize(self, X, y):
+        """Check inputs and outputs.
+
+        Parameters
+        ----------
+        X : list of n_samples arrays of shape (n_rows, n_columns, n_features)
+            Feature maps.
+        y : list of n_samples arrays of shape (4,)
+            True boxes.
+
+        Returns
+        -------
+        self : BoxModel
+            The model.
+
+        Raises
+        ------
+        ValueError
+            When an array has a wrong shape or holds NaN, or a box is empty or outside of its image.
+        """
+        X, y = as_lists(X, y)
+        self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
+        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
+            x = as_image(x, f"X[{i}]", self.n_features_in_)
+            as_box(truth, f"y[{i}]", x.shape[:2])
+        return self
+
+    @property
+    def size_joint_feature(self):
+        """Number of weights, one per feature."""
+        return self.n_features_in_
+
+    def default_oracle(self):
+        return SubwindowSearch()
+
+    def joint_feature(self, x, y):
+        """Sum of the features of the pixels of a box.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_rows, n_columns, n_features)
+            Feature maps.
+        y : array-like of shape (4,)
+            Box.
+
+        Returns
+        -------
+        phi : ndarray of shape (n_features,)
+            The feature vector.
+        """
+        x = as_image(x, "x", self.n_features_in_)
+        top, left, bottom, right = as_box(y, "y", x.shape[:2])
+        return x[top:bottom, left:right].sum(axis=(0, 1), dtype=np.float64)
+
+    def loss(self, y_true, y):
+        """One minus intersection over union.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (4,)
+            True box.
+        y : array-like of shape (4,)
+            Predicted box.
+
+        Returns
+        -------
+        loss : float
+            The cost.
+        """
+        return BoxLoss().value(y_true, y)
+
+    def scores(self, x, w):
+        """Weight of every pixel.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_rows, n_columns, n_features)
+            Feature maps.
+        w : ndarray of shape (n_features,)
+            Weights.
+
+        Returns
+        -------
+        scores : BoxScores
+            What the oracle maximises.
+        """
+        x, w = as_image(x, "x", self.n_features_in_), check_array_of_numbers(w, "w")
+        check_magnitude(w, "w")
+        if w.shape != (self.n_features_in_,):
+            raise ValueError(f"w must have shape ({self.n_features_in_},), got {w.shape}")
+        return BoxScores(x @ w)
+
+    def augment(self, scores, y_true):
+        """Add the loss.
+
+        Parameters
+        ----------
+        scores : BoxScores
+            Scores of an input.
+        y_true : array-like of shape (4,)
+            True box.
+
+        Returns
+        -------
+        augmented : BoxScores
+            Scores whose maximiser is the loss-augmented prediction.
+        """
+        if not isinstance(scores, BoxScores):
+            raise TypeError(f"scores must be BoxScores, got {type(scores).__name__}")
+        return BoxScores(scores.weights, as_box(y_true, "y_true", scores.weights.shape))

@@ -1,0 +1,276 @@
+"""Cutting planes of the mean of all samples: the one-slack formulation."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..._loop import IterativeMethod
+from ..._validation import check_integer, check_not_negative, check_positive
+from ...optim._frank_wolfe._simplex_quadratic import maximise_on_simplex
+from ._base import Solution, Solver, check_bounds, check_switch, numbers
+
+__all__ = ["OneSlack"]
+
+# The quadratic program is solved to this share of the gap, in so many Newton steps at most where
+# there are bounds.
+EXACTNESS, MOST_STEPS = 1e-3, 100
+MOST_CACHED = 20  # cutting planes from the cache in a row
+
+
+class OneSlack(Solver):
+    """Cutting planes with one slack variable for all samples, and a certified gap.
+
+    Every iteration asks the oracle for all samples; the answers together are one linear function
+    below the mean hinge. The dual of the quadratic program over the functions found so far, one
+    variable each, is solved exactly by an active-set method. Choose it for oracles that run in
+    many workers, to check another solver, or to continue work done with SVM-struct; ``"bcpfw"``
+    and ``"cached"`` take fewer oracle calls.
+
+    Parameters
+    ----------
+    step_size : float, default=0.3
+        In (0, 1]: how far from the best point so far to the minimum of the quadratic program the
+        oracle is asked. 1 is the method of [1]_; shorter steps take half as many iterations, as
+        in [2]_.
+    cache : bool or "auto", default="auto"
+        Make cutting planes of earlier answers of each sample before the oracle is asked. "auto" is
+        False where passes are compiled, whose oracles cost less than the search for such answers.
+    cache_f : float, default=0.1
+        A cutting plane from the cache is good enough when it raises the lower model at the point
+        by this share of the gap.
+    cache_size : int, default=50
+        Outputs per sample in the cache.
+    max_idle : int, default=20
+        Iterations after which a cutting plane without a dual variable is removed.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    NSlack : Cutting planes of every sample, fewer iterations.
+    BlockFrankWolfe : One sample at a time.
+
+    Notes
+    -----
+    The weights returned are those of the lowest objective so far, and ``dual_objective_`` is the
+    value of the quadratic program. Memory: a weight vector and an output of every sample for each
+    cutting plane.
+
+    Deviations from [1]_: the point where the oracle is asked, the cache's threshold, which is a
+    share of the gap, and the stop, which is the certified gap of the common objective.
+
+    References
+    ----------
+    .. [1] T. Joachims, T. Finley, C.-N. J. Yu, "Cutting-plane training of structural SVMs", Machine
+       Learning 77, 2009: Algorithm 3 and section 4.2.
+    .. [2] V. Franc, S. Sonnenburg, "Optimized cutting plane algorithm for large-scale risk
+       minimization", JMLR 10, 2009: section 3.
+
+    Examples
+    --------
+    >>> from sklearn_fw.structured import OneSlack, StructuredSVM
+    >>> svm = StructuredSVM(solver=OneSlack(), C=1.0, tol=1e-6)
+    >>> svm.fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1]).converged_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        step_size=0.3,
+        cache="auto",
+        cache_f=0.1,
+        cache_size=50,
+        max_idle=20,
+        lower_bounds=None,
+        upper_bounds=None,
+    ):
+        self.step_size = step_size
+        self.cache = cache
+        self.cache_f = cache_f
+        self.cache_size = cache_size
+        self.max_idle = max_idle
+        self.lower_bounds = lower_bounds
+        self.upper_bounds = upper_bounds
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        if check_positive(self.step_size, "step_size") > 1.0:
+            raise ValueError(f"step_size must be at most 1, got {self.step_size}")
+        check_switch(self.cache, "cache")
+        check_not_negative(self.cache_f, "cache_f")
+        check_integer(self.cache_size, "cache_size", 1)
+        check_integer(self.max_idle, "max_idle", 1)
+        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
+        cache = not blocks.is_compiled if self.cache == "auto" else self.cache
+        blocks.reset(lam, capacity=int(self.cache_size) + 1 if cache else 0, bounds=bounds)
+        if warm is not None:
+            blocks.restore(warm)
+        return _Method(self, blocks, bool(cache))
+
+
+class _Planes:
+    """Functions ``l_k - lam <w, v_k>`` below the mean hinge, and the dual variables of their means.
+
+    The first is zero, that of the truth; the second, that of the distributions at the start.
+    """
+
+    def __init__(self, blocks):
+        self.blocks, self.size = blocks, 2
+        self.rows = np.zeros((4, blocks.n_weights))  # with spare ones
+        self.rows[1] = blocks.v
+        self.gram = blocks.lam * self.v @ self.v.T
+        self.loss = np.array([0.0, blocks.loss.sum()])
+        self.alpha = np.array([0.0, 1.0])
+        self.idle = np.zeros(2, np.int64)
+        self.answers = [None, None]
+
+    @property
+    def v(self):
+        """One row for each plane."""
+        return self.rows[: self.size]
+
+    def mean(self):
+        """v and l of the dual variables."""
+        return self.alpha @ self.v, float(self.alpha @ self.loss)
+
+    def model(self, w):
+        """The largest of the functions at w."""
+        return float((self.loss - self.blocks.lam * (self.v @ w)).max())
+
+    def add(self, answers):
+        """The plane of the answers of a sweep."""
+        v, loss = self.blocks.corner_of(answers)
+        k = self.size
+        row = self.blocks.lam * (self.v @ v)
+        gram = np.empty((k + 1, k + 1))
+        gram[:k, :k], gram[k, :k], gram[:k, k] = self.gram, row, row
+        gram[k, k] = self.blocks.lam * (v @ v)
+        if k == len(self.rows):
+            self.rows = np.pad(self.rows, ((0, k), (0, 0)))
+        self.rows[k], self.size, self.gram = v, k + 1, gram
+        self.loss, self.alpha = np.append(self.loss, loss), np.append(self.alpha, 0.0)
+        self.idle = np.append(self.idle, 0)
+        self.answers.append(answers)
+
+    def remove_idle(self, most):
+        """Forget planes that had no dual variable for so many solutions."""
+        self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
+        kept = self.idle <= most
+        kept[:2] = True
+        if kept.all():
+            return
+        kept = np.flatnonzero(kept)
+        self.rows[: len(kept)], self.size = self.rows[kept], len(kept)
+        self.gram = self.gram[np.ix_(kept, kept)]
+        self.loss, self.alpha, self.idle = self.loss[kept], self.alpha[kept], self.idle[kept]
+        self.answers = [self.answers[k] for k in kept]
+
+    def solve(self, accuracy):
+        """The best dual variables."""
+        if not self.blocks.bounded:
+            self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha, accuracy)
+            return
+        for _ in range(MOST_STEPS):
+            if not self._newton_step(accuracy):
+                return
+
+    def _newton_step(self, accuracy):
+        """Towards the maximum of the quadratic that holds while the same weights are in bounds."""
+        blocks, lam, v, alpha = self.blocks, self.blocks.lam, self.v, self.alpha
+        point = alpha @ v
+        slopes = self.loss - lam * (v @ blocks.clip(point))
+        if slopes.max() - alpha @ slopes <= accuracy:
+            return False
+        free = v[:, (point > blocks.lower) & (point < blocks.upper)]
+        gram = lam * (free @ free.T)
+        change = maximise_on_simplex(gram, slopes + gram @ alpha, alpha, 0.5 * accuracy) - alpha
+        along, gain = change @ v, change @ self.loss
+
+        def slope(step):
+            return gain - lam * (along @ blocks.clip(point + step * along))
+
+        if not slope(0.0) > 0.0:
+            return False  # by rounding
+        step = 1.0 if slope(1.0) >= 0.0 else brentq(slope, 0.0, 1.0, xtol=1e-15)
+        self.alpha = np.maximum(alpha + step * change, 0.0)
+        self.alpha /= self.alpha.sum()
+        return True
+
+    def hand_over(self):
+        """Make the mean the distributions of the blocks."""
+        blocks, alpha = self.blocks, self.alpha
+        mass = alpha[0] + alpha[1]
+        blocks.scale(alpha[1] / mass if mass > 0.0 else 0.0)
+        for answers, share in zip(self.answers[2:], alpha[2:]):
+            mass += share
+            if share > 0.0:
+                blocks.step_towards(answers, share / mass)
+        blocks.refresh()
+
+
+class _Method(IterativeMethod):
+    """The state of one run; `_loop.drive` calls `step` for every round of oracle calls."""
+
+    def __init__(self, settings, blocks, cache):
+        self.settings, self.blocks, self.cache = settings, blocks, cache
+        self.planes = _Planes(blocks)
+        self.w = self.best_w = blocks.w.copy()
+        self.primal, self.dual, self.n_unbounded = np.inf, -np.inf, 0
+        self.answers = None  # of the last calls, whose plane is not used yet
+
+    @property
+    def gap(self):
+        """Certified gap."""
+        return self.primal - self.dual
+
+    def step(self):
+        """A new plane, the quadratic program, and n oracle calls."""
+        if self.answers is not None:
+            self._take_in(self.answers)
+            for _ in range(MOST_CACHED if self.cache else 0):
+                answers = self._cached()
+                if answers is None:
+                    break
+                self._take_in(answers)
+        return self.certify()
+
+    def _take_in(self, answers):
+        planes, blocks = self.planes, self.blocks
+        planes.add(answers)
+        planes.solve(EXACTNESS * self.gap)
+        planes.remove_idle(int(self.settings.max_idle))
+        minimum = blocks.clip(planes.mean()[0])
+        self.w = self.best_w + float(self.settings.step_size) * (minimum - self.best_w)
+
+    def _cached(self):
+        """The best earlier answers at w, if their plane is far enough above the others."""
+        blocks = self.blocks
+        blocks.w[:] = self.w  # where outputs are compared; `refresh` makes it follow again
+        slots, values, _ = blocks.best_kept()
+        ahead = blocks.weight @ values - self.planes.model(self.w)
+        enough = ahead > 0.0 and ahead >= float(self.settings.cache_f) * self.gap
+        return blocks.kept(slots) if enough else None
+
+    def certify(self):
+        """n oracle calls at the point of the moment."""
+        blocks, w = self.blocks, self.w
+        self.dual = max(self.dual, blocks.dual_value(*self.planes.mean()))
+        blocks.n_unbounded = 0
+        hinge, sweep = blocks.ask(w)
+        primal = float(0.5 * blocks.lam * (w @ w) + hinge)
+        if primal < self.primal:
+            self.primal, self.best_w, self.n_unbounded = primal, w.copy(), blocks.n_unbounded
+        blocks.n_unbounded, blocks.objective = self.n_unbounded, self.primal
+        self.answers = sweep.answers
+        if self.cache:
+            blocks.w[:] = w
+            blocks.keep(self.answers)
+        return numbers(self, blocks, self.gap) | {"n_planes": self.planes.size}
+
+    def weights(self):
+        """The best point so far."""
+        return self.best_w
+
+    def solution(self):
+        """The best point so far; the blocks get the dual variables."""
+        self.planes.hand_over()
+        return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)

@@ -1,0 +1,126 @@
+"""K best answers by max-marginals: matchings, graphs with cycles, oracles of users."""
+
+import numpy as np
+import pytest
+
+from _matchings import KINDS as MATCHINGS
+from _matchings import all_matchings, values_of
+from _random_scores import KINDS, parts, random_scores, read_only, size_of
+from _referees import best_labelings, labeling_value
+from sklearn_fw import StructuredSVM
+from sklearn_fw.inference import Assignment, CheckedOracle, Elimination, Enumeration
+from sklearn_fw.structured import MultilabelModel
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_elimination(kind, rng):
+    for _ in range(20):
+        scores = random_scores(rng, kind)
+        for k in (1, 2, 5, 10_000):
+            with read_only(scores):
+                values, labels = Elimination().top_k(scores, k)
+            expected, _ = best_labelings(*parts(scores), k)
+            atol = 1e-12 * max(1.0, size_of(scores))
+            np.testing.assert_allclose(values, expected, rtol=0, atol=atol)
+            assert labels.shape == (len(expected), scores.n_nodes)
+            assert labels.dtype == np.int32
+            assert len({tuple(row) for row in labels}) == len(labels)
+            found = [labeling_value(*parts(scores), row) for row in labels]
+            np.testing.assert_allclose(found, values, rtol=0, atol=atol)
+
+
+class OnlyMaxMarginals:
+    """An oracle of a user, who did not write `top_k`."""
+
+    def argmax(self, scores, start=None):
+        return Enumeration().argmax(scores)
+
+    def max_marginals(self, scores):
+        return Enumeration().max_marginals(scores)
+
+
+def test_oracle_of_a_user_with_max_marginals(rng):
+    for _ in range(20):
+        scores = random_scores(rng, "ties")
+        values, labels = CheckedOracle(OnlyMaxMarginals()).top_k(scores, 4)
+        expected, _ = best_labelings(*parts(scores), 4)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+        assert len({tuple(row) for row in labels}) == len(labels)
+
+
+@pytest.mark.parametrize("oracle", ["elimination", OnlyMaxMarginals()], ids=["own", "user"])
+def test_cycles_of_labels(oracle, rng):
+    X = rng.normal(size=(30, 3))
+    y = (X @ rng.normal(size=(3, 4)) + 0.3 * rng.normal(size=(30, 4)) > 0).astype(int)
+    fits = []
+    for name in ("enumeration", oracle):
+        model = MultilabelModel(edges="full", task_loss="zero_one")
+        svm = StructuredSVM(model, oracle=name, C=0.5, tol=1e-3, solver="bcpfw", random_state=0)
+        fits.append(svm.fit(X, y))
+        assert svm.converged_
+    objectives = [svm.history_["objective"][-1] for svm in fits]
+    assert objectives[0] == pytest.approx(objectives[1], rel=2e-3)
+    outputs, scores = svm.n_best(X, 5)
+    for i in range(3):
+        expected, labels = Enumeration().top_k(svm.model_.scores(X[i], svm.coef_), 5)
+        np.testing.assert_allclose(scores[i], expected, rtol=0, atol=1e-10)
+        np.testing.assert_array_equal(outputs[i], labels)
+
+
+# ---- matchings -----------------------------------------------------------------------------------
+
+
+def problems(kind, perfect, rng):
+    for _ in range(60):
+        n_rows, n_columns = rng.integers(0, 5, size=2)
+        shape = (n_rows, n_rows if perfect else n_columns)
+        matchings = all_matchings(*shape, perfect)
+        scores = MATCHINGS[kind](rng, shape)
+        scores.flags.writeable = False
+        yield scores, matchings, values_of(matchings, scores)
+
+
+@pytest.mark.parametrize("perfect", [False, True], ids=["any", "perfect"])
+@pytest.mark.parametrize("kind", MATCHINGS)
+class TestMatchings:
+    def test_max_marginals(self, kind, perfect, rng):
+        for scores, matchings, values in problems(kind, perfect, rng):
+            expected = np.full(scores.shape, -np.inf)
+            for matching, value in zip(matchings, values, strict=True):
+                made = matching == 1
+                expected[made] = np.maximum(expected[made], value)
+            best = Assignment(perfect).max_marginals(scores)
+            np.testing.assert_allclose(best, expected, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("k", [1, 2, 5, 1000])
+    def test_top_k(self, kind, perfect, k, rng):
+        for scores, _, values in problems(kind, perfect, rng):
+            expected = np.sort(values[values > -np.inf])[::-1][:k]
+            found, matchings = Assignment(perfect).top_k(scores, k)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+            assert matchings.shape == (len(expected), *scores.shape)
+            assert matchings.dtype == np.int8
+            assert len({matching.tobytes() for matching in matchings}) == len(matchings)
+            assert np.all(matchings.sum(axis=1) <= 1)
+            assert np.all(matchings.sum(axis=2) <= 1)
+            again = [scores[matching == 1].sum() for matching in matchings]
+            np.testing.assert_allclose(again, found, rtol=0, atol=1e-12)
+
+
+def test_nothing_to_match():
+    infeasible = [[-np.inf, 1.0]] * 2
+    values, matchings = Assignment(perfect=True).top_k(infeasible, 3)
+    assert values.shape == (0,)
+    assert matchings.shape == (0, 2, 2)
+    assert np.all(Assignment(perfect=True).max_marginals(infeasible) == -np.inf)
+
+
+@pytest.mark.parametrize("method", ["max_marginals", "top_k"])
+def test_errors(method):
+    more = (2,) if method == "top_k" else ()
+    with pytest.raises(ValueError, match="as many rows as columns"):
+        getattr(Assignment(perfect=True), method)([[1.0, 2.0]], *more)
+    with pytest.raises(ValueError, match="scores must hold finite numbers or -inf, got NaN"):
+        getattr(Assignment(), method)([[1.0, np.nan]], *more)
+    with pytest.raises(ValueError, match="k == 0, must be >= 1"):
+        Assignment().top_k([[1.0]], 0)

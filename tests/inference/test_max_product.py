@@ -1,0 +1,76 @@
+"""Max-product: exact without cycles, honest with them."""
+
+import numpy as np
+import pytest
+
+from _random_scores import FOREST_KINDS, KINDS, best_value, grid, random_scores, read_only, size_of
+from sklearn_fw.inference import ICM, TRWS, Elimination, MaxProduct, PairwiseScores
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.5])
+@pytest.mark.parametrize("kind", FOREST_KINDS)
+def test_exact_without_cycles(kind, damping, rng):
+    for _ in range(20):
+        scores = random_scores(rng, kind, "forest")
+        _, value, upper_bound = MaxProduct(damping).argmax(scores)
+        best = best_value(scores)
+        assert upper_bound == np.inf
+        assert value == best or value == pytest.approx(best, rel=1e-9, abs=1e-9 * size_of(scores))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_honest_with_cycles(kind, rng):
+    for _ in range(20):
+        scores = random_scores(rng, kind)
+        with read_only(scores):
+            labels, value, _ = MaxProduct().argmax(scores)
+        assert value == scores.value(labels)
+        assert value >= ICM().argmax(scores)[1]
+        assert value <= best_value(scores) + 1e-9 * max(1.0, size_of(scores))
+
+
+def test_grids_near_the_optimum(rng):
+    """Weak couplings, where messages come to rest: most answers are optimal."""
+    n_optimal = 0
+    for _ in range(20):
+        scores = grid(rng, 6, 0.5, 3)
+        n_optimal += MaxProduct().argmax(scores)[1] >= Elimination().argmax(scores)[1] - 1e-9
+    assert n_optimal >= 16
+
+
+def test_one_long_cycle(rng):
+    """Messages go around and are right there, more often than those that make a bound."""
+    n = 40
+    edges = np.column_stack([np.arange(n), (np.arange(n) + 1) % n])
+    found = [
+        (MaxProduct().argmax(scores)[1], TRWS().argmax(scores)[1], Elimination().argmax(scores)[1])
+        for scores in (
+            PairwiseScores(rng.normal(size=(n, 4)), rng.normal(size=(n, 4, 4)), edges)
+            for _ in range(20)
+        )
+    ]
+    ours, reweighted, best = np.array(found).T
+    assert np.sum(ours >= best - 1e-9) >= max(18, np.sum(reweighted >= best - 1e-9))
+
+
+def test_damping_settles_what_goes_back_and_forth(rng):
+    values = {0.0: [], 0.5: []}
+    for _ in range(20):
+        scores = grid(rng, 6, 2.0, 2)
+        for damping, found in values.items():
+            found.append(MaxProduct(damping, max_iter=50).argmax(scores)[1])
+    assert np.sum(values[0.5]) >= np.sum(values[0.0])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"damping": 1.0}, "damping must be below 1, or no message ever changes; got 1.0"),
+        ({"damping": -0.1}, "damping"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+    ],
+)
+def test_refused(parameters, message, rng):
+    with pytest.raises(ValueError, match=message):
+        MaxProduct(**parameters).argmax(random_scores(rng))

@@ -1,0 +1,187 @@
+"""Marginals, bounds and best labellings of factor graphs against enumeration."""
+
+import numpy as np
+import pytest
+
+from _factor_referees import enumerate_scores, log_sum, marginal_blocks, random_graph
+from sklearn_fw.inference import MILP
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    FactorGraph,
+    LoopyBPMarginals,
+    MeanFieldMarginals,
+    PerturbAndMAPMarginals,
+    TRBPMarginals,
+    TRWMarginals,
+)
+from sklearn_fw.random_fields._reduced import Reduced, allowed_states
+from sklearn_fw.random_fields._regions import RegionSearch
+
+NOTHING = "potentials of -inf forbid every labelling"
+
+
+def instances(rng, n, **options):
+    """Random factor graphs with all their labellings and scores; some allow nothing."""
+    for _ in range(n):
+        graph, factors, constant = random_graph(rng, **options)
+        yield graph, *enumerate_scores(graph.n_states, factors, constant)
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_exact_sums_equal_enumeration(scale, rng):
+    n_nothing = 0
+    for graph, X, score in instances(rng, 200, scale=scale):
+        if score.max() == -np.inf:
+            n_nothing += 1
+            with pytest.raises(ValueError, match=NOTHING):
+                ExactMarginals().fit(graph)
+            continue
+        exact = ExactMarginals().fit(graph)
+        expected = log_sum(score)
+        assert exact.log_partition_ == pytest.approx(expected, rel=1e-12, abs=1e-9)
+        assert exact.log_partition_lower_ == exact.log_partition_upper_ == exact.log_partition_
+        node, tables = marginal_blocks(graph, X, score)
+        for i, block in enumerate(node):
+            np.testing.assert_allclose(exact.marginals_[i, : len(block)], block, rtol=0, atol=1e-9)
+        for found, table in zip(exact.factor_marginals_, tables, strict=True):
+            np.testing.assert_allclose(found, table, rtol=0, atol=1e-9)
+    assert n_nothing < 100
+
+
+def test_samples_have_the_marginals(rng):
+    table = rng.normal(size=(2, 3, 2))
+    table[0, 1] = -np.inf
+    graph = FactorGraph([2, 3, 2, 2], [([0, 1, 2], table), ([2, 3], rng.normal(size=(2, 2)))])
+    exact = ExactMarginals().fit(graph)
+    X = exact.sample(4000, random_state=0)
+    for i, k in enumerate(graph.n_states):
+        shares = np.bincount(X[:, i], minlength=k) / len(X)
+        np.testing.assert_allclose(shares, exact.marginals_[i, :k], rtol=0, atol=0.04)
+    assert graph.score(X).min() > -np.inf
+
+
+def test_rows_are_completed(rng):
+    graph, _, _ = random_graph(np.random.default_rng(5), forbidden=0.0)
+    exact = ExactMarginals().fit(graph)
+    row = np.full((1, graph.n_variables), np.nan)
+    row[0, 0] = 0
+    rest = ExactMarginals().fit(graph.condition({0: 0}))
+    answer = exact.predict_marginals(row)[0, 1:]
+    np.testing.assert_allclose(answer[:, : rest.marginals_.shape[1]], rest.marginals_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        LoopyBPMarginals(max_iter=50),
+        MeanFieldMarginals(n_init=3, random_state=0),
+        PerturbAndMAPMarginals(n_samples=20, random_state=0),
+        TRBPMarginals(max_iter=50),
+        TRWMarginals(oracle="branch_and_bound", max_iter=20),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_bounds_hold(method, rng):
+    for graph, _, score in instances(rng, 60):
+        if score.max() == -np.inf:
+            continue
+        method.fit(graph)
+        assert method.log_partition_lower_ <= log_sum(score) + 1e-9
+        if not isinstance(method, PerturbAndMAPMarginals):  # its bound holds on average
+            assert method.log_partition_upper_ >= log_sum(score) - 1e-9
+        sizes = graph.n_states
+        np.testing.assert_allclose(method.marginals_.sum(axis=1), 1.0, rtol=1e-6)
+        shapes = [table.shape for table in method.factor_marginals_]
+        assert shapes == [tuple(sizes[list(scope)]) for scope in graph.scopes]
+        if hasattr(method, "sample"):
+            X = method.sample(2, random_state=0)
+            assert X.shape == (2, graph.n_variables)
+
+
+def test_messages_are_exact_without_cycles(rng):
+    """Factors 012, 234, 456 overlap in one variable: no cycles."""
+    for _ in range(20):
+        factors = [([a, a + 1, a + 2], rng.normal(size=(2, 2, 2))) for a in (0, 2, 4)]
+        factors[1][1][0, 1] = -np.inf
+        graph = FactorGraph([2] * 7, factors)
+        X, score = enumerate_scores(graph.n_states, factors, 0.0)
+        bp = LoopyBPMarginals(tol=1e-10).fit(graph)
+        for value in (bp.log_partition_, bp.log_partition_lower_, bp.log_partition_upper_):
+            assert value == pytest.approx(log_sum(score), abs=1e-8)
+        for found, table in zip(bp.factor_marginals_, marginal_blocks(graph, X, score)[1]):
+            np.testing.assert_allclose(found, table, rtol=0, atol=1e-8)
+
+
+def test_independent_variables_are_found(rng):
+    """Where the field is a product, mean field is exact on factors of three variables."""
+    u = [rng.normal(size=3) for _ in range(3)]
+    table = u[0][:, None, None] + u[1][:, None] + u[2]
+    field = MeanFieldMarginals(n_init=1).fit(FactorGraph([3] * 3, [([0, 1, 2], table)]))
+    expected = sum(np.logaddexp.reduce(block) for block in u)
+    assert field.log_partition_ == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("oracle", ["auto", "milp", "branch_and_bound", "elimination"])
+def test_best_labellings(oracle, rng):
+    for graph, _, score in instances(rng, 200 if oracle == "auto" else 60):
+        if score.max() == -np.inf:
+            with pytest.raises(ValueError, match=NOTHING):
+                graph.map(oracle)
+            continue
+        best = graph.map(oracle)
+        assert best.value == pytest.approx(score.max(), rel=1e-9, abs=1e-9)
+        assert graph.score([best.labels])[0] == best.value
+        assert best.bound == pytest.approx(best.value, rel=1e-7, abs=1e-6)
+
+
+@pytest.mark.parametrize("oracle", ["lp", "trws", "ils", MILP(time_limit=10)])
+def test_bounds_on_best_labellings(oracle, rng):
+    for graph, _, score in instances(rng, 40, forbidden=0.0):
+        start = np.zeros(graph.n_variables, int)
+        best = graph.map(oracle, start=start)
+        assert graph.score([start])[0] <= best.value <= score.max() + 1e-9
+        assert best.bound >= score.max() - 1e-7
+
+
+def wide_graph(rng, n=40):
+    """Parity-like factors on random triples: too wide for what is allowed below."""
+    triples = [sorted(rng.choice(n, 3, replace=False).tolist()) for _ in range(2 * n)]
+    factors = [(scope, rng.normal(size=(2, 2, 2))) for scope in triples]
+    return FactorGraph([2] * n, factors)
+
+
+def test_wide_graphs_are_refused_with_numbers(rng):
+    with pytest.raises(ValueError, match=r"elimination needs a table of [\d,]+ numbers \(induced "):
+        ExactMarginals(max_table_size=2**8).fit(wide_graph(rng))
+
+
+def test_search_where_elimination_takes_too_long(rng):
+    graph = wide_graph(rng)
+    exact = graph.map()
+    assert exact.exact
+    found = graph.map("trws")
+    labels = RegionSearch(graph, np.random.default_rng(0)).improve(found.labels, 200)
+    assert found.value <= graph.score([labels])[0] <= exact.value + 1e-9
+    assert graph.score([labels])[0] > 0.97 * exact.value
+
+
+def test_what_is_impossible_goes_before_elimination():
+    """x = y = z by tables of zeros, and y is known: one labelling is left."""
+    same = np.where(np.eye(3), 0.0, -np.inf)
+    graph = FactorGraph(
+        [3, 3, 3, 2], [([0, 1], same), ([1, 2], same), ([1], [-np.inf, -np.inf, 2])]
+    )
+    assert [states.tolist() for states in allowed_states(graph)[:3]] == [[False, False, True]] * 3
+    reduced = Reduced(graph)
+    assert reduced.free.tolist() == [3]
+    assert reduced.sums()[1] == pytest.approx(2 + np.log(2))
+
+
+def test_contradictions_that_arcs_do_not_see():
+    """Three variables of two states that all differ."""
+    different = np.where(np.eye(2), -np.inf, 0.0)
+    graph = FactorGraph([2] * 3, [(pair, different) for pair in ([0, 1], [1, 2], [0, 2])])
+    for ask in (ExactMarginals().fit, FactorGraph.map, LoopyBPMarginals().fit):
+        with pytest.raises(ValueError, match=NOTHING):
+            ask(graph)

@@ -1,0 +1,208 @@
+"""Bayesian networks from BIF files and from objects of other packages."""
+
+import gzip
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF, load_bif
+
+DOG = """
+// The dog problem, with what writers of such files do.
+network "Dog Problem" { property author nobody, 2 + 3; }
+variable light-on { type discrete [ 2 ] { true, false }; property position = (218, 195); }
+variable family-out { type discrete[2] { "true" "false" }; }
+variable bowel { type discrete [ 3 ] { none, <5, >=5.5 }; }
+/* comments
+   of two lines */
+variable dog { type discrete [ 2 ] { true, false }; }
+probability ( family-out ) { table 0.15 0.85; }
+probability ( bowel ) { table 0.9, 0.09, 1e-2; }
+probability ( light-on | family-out ) { table 0.6, 0.05, 0.4, 0.95; }
+probability ( dog | bowel, family-out ) {
+  (none, true) 0.9, 0.1;
+  (none, false) 0.3, 0.7;
+  (<5, "true") 0.99 0.01;
+  default 0.97, 0.03;
+}
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="net.bif"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_file_with_all_forms(write):
+    graph = load_bif(write(DOG))
+    assert graph.names == ["light-on", "family-out", "bowel", "dog"]
+    assert graph.state_names[2] == ["none", "<5", ">=5.5"]
+    exact = ExactMarginals().fit(graph)
+    assert exact.log_partition_ == pytest.approx(0.0, abs=1e-12)
+    named = exact.named_marginals()
+    assert named["light-on"]["true"] == pytest.approx(0.15 * 0.6 + 0.85 * 0.05)
+    expected = 0.9 * (0.15 * 0.9 + 0.85 * 0.3)
+    expected += 0.09 * (0.15 * 0.99 + 0.85 * 0.97) + 0.01 * 0.97
+    assert named["dog"]["true"] == pytest.approx(expected)
+    seen = ExactMarginals().fit(graph.condition({"light-on": "true"}))
+    assert np.exp(seen.log_partition_) == pytest.approx(0.1325)  # probability of the evidence
+    assert seen.named_marginals()["family-out"]["true"] == pytest.approx(0.09 / 0.1325)
+
+
+def test_packed_files(tmp_path):
+    path = tmp_path / "net.bif.gz"
+    path.write_bytes(gzip.compress(DOG.encode()))
+    assert load_bif(path).n_variables == 4
+
+
+A = "network n { }\nvariable a { type discrete [ 2 ] { x, y }; }\n"
+B = A + "variable b { type discrete [ 2 ] { u, v }; }\nprobability ( a ) { table 0.5, 0.5; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: the file declares no variable"),
+        ("network n {", "line 1: the file ends where an entry or '}' should be"),
+        ("nonsense", "line 1: expected 'network', 'variable' or 'probability', got 'nonsense'"),
+        (
+            A + "variable a { type discrete [ 2 ] { x, y }; }",
+            "line 3: variable 'a' is declared twi",
+        ),
+        (A + "variable b { type continuous; }", "line 3: variable 'b' must be discrete, got 'cont"),
+        (A + "variable b { type discrete [ 3 ] { x, y }; }", "line 3: variable 'b' must have '3' "),
+        (A + "variable b { type discrete [ 2 ] { x, x }; }", "line 3: variable 'b' has two states"),
+        (A + "variable b { }", "line 3: variable 'b' has no type"),
+        (A, "line 2: variable 'a' has no probabilities"),
+        (A + "probability ( c ) { table 1; }", "line 3: variable 'c' is not declared before"),
+        (A + "probability ( a ) { table 0.5; }", "line 3: the probabilities of 'a' must be 2 numb"),
+        (A + "probability ( a ) { table 0.5, x; }", "line 3: the probabilities of 'a' must be num"),
+        (
+            A + "probability ( a ) { table 0.5, -0.5; }",
+            "line 3: the probabilities of 'a' must be n",
+        ),
+        (A + "probability ( a ) { table 0.5, 1_0; }", "line 3: the probabilities of 'a' must be n"),
+        (A + "probability ( a ) { table 0.5, 0.7; }", "line 3: the probabilities of 'a' must sum "),
+        (
+            B + "probability ( a ) { table 0.5, 0.5; }",
+            "line 5: variable 'a' has probabilities alre",
+        ),
+        (B + "probability ( b | b ) { }", "line 5: the probabilities of 'b' name 'b' twice"),
+        (B + "probability ( b | a ) { (x) 0.5, 0.5; }", r"line 5: the probabilities of 'b' lack "),
+        (B + "probability ( b | a ) { (z) 0.5, 0.5; }", "line 5: variable 'a' has no state 'z'"),
+        (B + "probability ( b | a ) { (x, y) 1, 0; }", "line 5: a row must name 1 states of pare"),
+        (B + "probability ( b | a ) { (x) 1; }", "line 5: a row of the probabilities of 'b' must "),
+        (B + "probability ( b | a ) { rows 1; }", "line 5: expected one of"),
+        (B + "probability ( b | ; ) { }", "line 5: expected the name of a variable, got ';'"),
+        (A + 'variable "b', "line 3: a quotation mark or comment has no end"),
+        (A + "/* b", "line 3: expected 'network', 'variable' or 'probability', got '/\\*'"),
+    ],
+)
+def test_malformed_files(text, message, write):
+    path = write(text)
+    with pytest.raises(ValueError, match=message) as error:
+        load_bif(path)
+    assert str(error.value).startswith(f"{path}, line ")
+
+
+def table(variables, values, states):
+    return SimpleNamespace(
+        variables=variables, values=np.asarray(values), state_names=dict(zip(variables, states))
+    )
+
+
+def test_networks_of_pgmpy_by_their_methods():
+    rain = table(["rain"], [0.2, 0.8], [["yes", "no"]])
+    wet = table(["wet", "rain"], [[0.9, 0.0], [0.1, 1.0]], [[True, False], ["yes", "no"]])
+    model = SimpleNamespace(get_cpds=lambda: [rain, wet], nodes=lambda: ["rain", "wet"])
+    graph = FactorGraph.from_pgmpy(model)
+    assert (graph.names, graph.state_names[1]) == (["rain", "wet"], ["True", "False"])
+    assert graph.score([[1, 0]])[0] == -np.inf
+    seen = ExactMarginals().fit(graph.condition({"wet": "False"}))
+    assert seen.named_marginals()["rain"]["yes"] == pytest.approx(0.02 / 0.82)
+    assert isinstance(PairwiseMRF.from_pgmpy(model), PairwiseMRF)
+    factors = SimpleNamespace(get_factors=lambda: [wet])
+    assert FactorGraph.from_pgmpy(factors).names == ["wet", "rain"]
+
+
+def test_networks_of_pgmpy_with_gaps():
+    rain = table(["rain"], [0.2, 0.8], [["yes", "no"]])
+    model = SimpleNamespace(get_cpds=lambda: [rain], nodes=lambda: ["rain", "wet"])
+    with pytest.raises(ValueError, match="model has no table on variable 'wet'"):
+        FactorGraph.from_pgmpy(model)
+    other = table(["rain"], [0.2, 0.8], [["no", "yes"]])
+    with pytest.raises(ValueError, match="model names the states of 'rain' in two ways"):
+        FactorGraph.from_pgmpy(SimpleNamespace(get_factors=lambda: [rain, other]))
+    negative = table(["rain"], [-0.2, 1.2], [["yes", "no"]])
+    with pytest.raises(ValueError, match=r"must hold numbers >= 0, got -0\.2"):
+        FactorGraph.from_pgmpy(SimpleNamespace(get_factors=lambda: [negative]))
+
+
+@pytest.mark.parametrize("reader", [FactorGraph.from_pgmpy, FactorGraph.from_pyagrum])
+@pytest.mark.parametrize("model", [None, 3, dict])
+def test_what_is_no_network(reader, model):
+    with pytest.raises(TypeError, match="model must be a network of "):
+        reader(model)
+
+
+def test_real_networks_of_pgmpy(extra):
+    models = extra("bench", "pgmpy.models")
+    discrete = extra("bench", "pgmpy.factors.discrete")
+    kind = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork
+    model = kind([("rain", "wet")])
+    names = {"rain": ["yes", "no"], "wet": ["a", "b"]}
+    model.add_cpds(
+        discrete.TabularCPD("rain", 2, [[0.2], [0.8]], state_names={"rain": names["rain"]}),
+        discrete.TabularCPD("wet", 2, [[0.9, 0.1], [0.1, 0.9]], ["rain"], [2], state_names=names),
+    )
+    seen = ExactMarginals().fit(FactorGraph.from_pgmpy(model).condition({"wet": "a"}))
+    assert seen.named_marginals()["rain"]["yes"] == pytest.approx(0.18 / 0.26)
+
+
+def test_networks_of_pyagrum(extra):
+    gum = extra("bench", "pyagrum")
+    network = gum.fastBN("a{yes|no}->b[3]<-c->d[4]<-a")
+    graph = FactorGraph.from_pyagrum(network)
+    assert graph.state_names[graph.names.index("a")] == ["yes", "no"]
+    inference = gum.LazyPropagation(network)
+    inference.setEvidence({"b": 2})
+    inference.makeInference()
+    exact = ExactMarginals().fit(graph.condition({"b": 2}))
+    assert np.exp(exact.log_partition_) == pytest.approx(inference.evidenceProbability(), rel=1e-5)
+    for name, block in exact.named_marginals().items():
+        expected = inference.posterior(name).toarray()
+        np.testing.assert_allclose(list(block.values()), expected, rtol=1e-5)
+
+
+class Tensor:
+    """A table of pyAgrum: the first variable changes fastest."""
+
+    def __init__(self, names, values):
+        self.names, self._values = names, np.asarray(values)
+
+    def toarray(self):
+        return self._values
+
+
+class Variable:
+    def __init__(self, name, labels):
+        self.name, self.labels = (lambda: name), (lambda: labels)
+
+
+def test_markov_fields_of_pyagrum_by_their_methods():
+    table = np.arange(1.0, 7.0).reshape(3, 2)
+    model = SimpleNamespace(
+        nodes=lambda: {0, 1},
+        variable=[Variable("a", ("x", "y")), Variable("b", ("0", "1", "2"))].__getitem__,
+        factors=lambda: [{0, 1}],
+        factor=lambda scope: Tensor(("a", "b"), table),
+    )
+    graph = FactorGraph.from_pyagrum(model)
+    np.testing.assert_allclose(np.exp(graph.tables[0]), table.T)
+    assert graph.state_names == [["x", "y"], ["0", "1", "2"]]
