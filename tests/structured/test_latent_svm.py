@@ -373,7 +373,7 @@ def test_a_graph_cut_learns_from_some_labels():
     rng = np.random.default_rng(0)
     ring = np.stack([np.arange(8), (np.arange(8) + 1) % 8], axis=1)
     y = [np.roll([0, 0, 0, 0, 1, 1, 1, 1], k) for k in range(8)]
-    X = [((t + 0.6 * rng.normal(size=8))[:, None], ring) for t in y]
+    X = [((t + 0.4 * rng.normal(size=8))[:, None], ring) for t in y]
     some = [np.ma.array(t, mask=rng.random(8) < 0.5) for t in y]
     svm = LatentStructuredSVM(GraphCutModel(), n_states_per_label=1, random_state=0).fit(X, some)
     assert type(svm.oracle_).__name__ == "GraphCut"
