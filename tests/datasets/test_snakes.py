@@ -11,7 +11,8 @@ STEPS = {0: (-1, 0), 1: (1, 0), 2: (0, -1), 3: (0, 1)}
 @pytest.mark.parametrize("length, margin", [(2, 0), (10, 1), (15, 2)])
 def test_colours_lead_from_head_to_tail(length, margin):
     data = make_snakes(5, length, 3, margin, random_state=0)
-    assert len(data.X) == len(data.y) == 5 and len(data.X_test) == len(data.y_test) == 3
+    assert len(data.X) == len(data.y) == 5
+    assert len(data.X_test) == len(data.y_test) == 3
     for x, y in zip(data.X + data.X_test, data.y + data.y_test):
         np.testing.assert_array_equal(x.sum(axis=2), 1.0)
         np.testing.assert_array_equal(x[..., 4] == 1, y == 0)

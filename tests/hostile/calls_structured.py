@@ -222,7 +222,8 @@ def of_svm():
     return [
         *svm_of("chain", X=[lambda: words(sp.csr_array), lambda: Packed.from_list(words())]),
         *svm_of("multiclass", X=[lambda: sp.csr_array(table())]),
-        *svm_of("graph"), *svm_of("grid"), *svm_of("multilabel"), *svm_of("matching"), *svm_of("enumerated"), *svm_of("own"),
+        *svm_of("graph"), *svm_of("grid"), *svm_of("multilabel"), *svm_of("matching"),
+        *svm_of("enumerated"), *svm_of("own"),
         *methods(
             StructuredSVM, lambda: fitted("chain"), given,
             variants={"X": [lambda: words(sp.csr_array)[:3]]},

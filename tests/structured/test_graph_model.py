@@ -99,11 +99,13 @@ def test_a_fit_without_arguments(rng):
     assert isinstance(svm.model_, GraphModel)
     assert svm.score(X[20:], y[20:]) > 0.75
     predicted = svm.predict(X[20:])
-    assert predicted[0].dtype == y[0].dtype and predicted[0].shape == y[20].shape
+    assert predicted[0].dtype == y[0].dtype
+    assert predicted[0].shape == y[20].shape
     marginals = svm.calibrate(X[20:], y[20:]).predict_marginals(X[20:])
     np.testing.assert_allclose(marginals[3].sum(axis=1), 1.0, **CLOSE)
     best, values = svm.n_best(X[:2], 3)
-    assert best[0].shape == (3, len(y[0])) and np.all(np.diff(values[0]) <= 0)
+    assert best[0].shape == (3, len(y[0]))
+    assert np.all(np.diff(values[0]) <= 0)
     again = pickle.loads(pickle.dumps(svm))
     np.testing.assert_array_equal(again.predict(X[:1])[0], svm.predict(X[:1])[0])
 
@@ -153,9 +155,11 @@ def test_nodes_of_several_kinds(rng):
     assert [own.tolist() for own in svm.classes_] == [NAMES.tolist(), [0, 1]]
     assert svm.model_.edge_features_ == [3, 0]  # with a constant
     predicted = svm.predict(X)
-    assert list(predicted[0]) == ["word", "region"] and set(predicted[0]["word"]) <= set(NAMES)
+    assert list(predicted[0]) == ["word", "region"]
+    assert set(predicted[0]["word"]) <= set(NAMES)
     marginals = svm.predict_marginals(X)
-    assert marginals[0]["word"].shape == (1, 3) and marginals[0]["region"].shape == (2, 2)
+    assert marginals[0]["word"].shape == (1, 3)
+    assert marginals[0]["region"].shape == (2, 2)
     assert svm.score(X, y) > 0.7
     svm.calibrate(X, y)
     lists, labels = as_lists(X, y)
@@ -227,7 +231,8 @@ def test_networkx_graphs(rng, cls):
     same.fit(X, y)
     assert svm.objective_ == pytest.approx(same.objective_, rel=2e-3)
     predicted = svm.predict(list(graphs))
-    assert isinstance(predicted[0], dict) and set(predicted[0]) == set(dicts[0])
+    assert isinstance(predicted[0], dict)
+    assert set(predicted[0]) == set(dicts[0])
     assert isinstance(predicted[0]["d"], str)
     assert svm.score(list(graphs), list(dicts)) == pytest.approx(same.score(X, y), abs=0.1)
     svm.fit(list(graphs), y)  # in the order of the nodes
@@ -262,7 +267,8 @@ def test_odd_graphs_are_learned_exactly(edges):
     ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     X, y = [(ROWS, edges), (ROWS, ring), (ROWS[:1], [])], [STATES, STATES, [1]]
     svm = StructuredSVM(C=10.0, solver="bcpfw", tol=0.01, max_iter=500).fit(X, y)
-    assert svm.converged_ and svm.score(X, y) == 1.0
+    assert svm.converged_
+    assert svm.score(X, y) == 1.0
     model = svm.model_
     for x in X:
         outputs = list(itertools.product([0, 1], repeat=len(x[0])))

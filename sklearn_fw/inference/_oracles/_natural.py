@@ -33,8 +33,8 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
     `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
-    `Elimination`, or else `BestOf`, of large graphs `TRWS`. The scores are those of the largest graph
-    in question.
+    `Elimination`, or else `BestOf`, of large graphs `TRWS`. The scores are those of the largest
+    graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):
