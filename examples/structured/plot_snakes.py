@@ -1,11 +1,12 @@
 """
-===========================================
+======================================
 Snakes: where features of edges decide
-===========================================
+======================================
 
-Every cell of a snake has a colour that says in which direction its body goes on. Number the cells from
-head to tail! What a cell and its neighbours look like says next to nothing of its number: it follows
-from the whole chain, one step after the other, and the colours say which of the neighbours is next.
+Every cell of a snake has a colour that says in which direction its body goes on. Number the cells
+from head to tail! What a cell and its neighbours look like says next to nothing of its number: it
+follows from the whole chain, one step after the other, and the colours say which of the neighbours
+is next.
 """
 
 # %%
@@ -28,9 +29,9 @@ labels, labels_test = ([own.ravel() for own in part] for part in (y, y_test))
 # %%
 # Three models
 # ------------
-# Features of a node are the colours of the 3 x 3 cells around it. Without edges every cell is judged
-# alone; with a table for each direction neighbours have a say; with the features of both ends on each
-# edge they know which of them comes next.
+# Features of a node are the colours of the 3 x 3 cells around it. Without edges every cell is
+# judged alone; with a table for each direction neighbours have a say; with the features of both
+# ends on each edge they know which of them comes next.
 
 
 def without_edges(graphs):
