@@ -50,9 +50,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     Parameters
     ----------
-    model : {"auto", "multiclass", "multilabel", "chain", "matching"} or object, default="auto"
-        Feature map and task loss. "auto" looks at y: class labels, a 0/1 matrix, or a list of
-        label sequences. Any object with the four methods of `StructuredModel` will do.
+    model : {"auto", "multiclass", "multilabel", "chain", "graph", "grid", "matching"} or object, \
+            default="auto"
+        Feature map and task loss. "auto" looks at X and y: class labels, a 0/1 matrix, or lists of
+        label sequences, of graphs with labels of nodes, or of grids of labels. Any object with the
+        four methods of `StructuredModel` will do.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
         Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",
@@ -78,8 +80,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
         else, where predictions stop changing before.
     max_iter : int or "auto", default="auto"
-        Passes over the data, each of n_samples visits. "auto" is 200, and more where passes are
-        compiled and short.
+        Passes over the data, each of n_samples visits. "auto" is 200, more where passes are
+        compiled and short, and for graphs with cycles what takes about ten seconds, 10 at least.
     time_limit : float or None, default=None
         Seconds after which no new pass starts; the choice of C takes half of them at most.
     n_jobs : int or None, default=None
@@ -171,9 +173,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     both means over samples (the norms of all nodes added up), with a part of the samples held out,
     and takes the smallest value within half a standard error of the best mean loss; larger values
     are left out once two are clearly worse, or where few passes
-    leave a wide gap. Where fewer than 20 samples or mostly copies of nodes
-    could be held out, or passes are not compiled, the factor is 1, and 4 for a black box. With more
-    than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
+    leave a wide gap. Where fewer than 20 samples or mostly copies of nodes (or of whole graphs)
+    could be held out, or oracles are slow or unknown, the factor is 1, and 4 for a black box. With
+    more than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the

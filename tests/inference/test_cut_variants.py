@@ -103,7 +103,7 @@ def test_potts_messages_are_those_of_the_tables(kind, rng):
         real = np.arange(scores.n_states) < problem.n_states[:, None]
         fast, slow = Relaxation(problem, potts), Relaxation(problem, np.full_like(potts, np.nan))
         for _ in range(4):
-            for (labels, value), (others, _) in zip(fast.iterate(), slow.iterate()):
+            for (labels, value), (others, _expected) in zip(fast.iterate(), slow.iterate()):
                 assert fast.bound == pytest.approx(slow.bound, rel=0, abs=1e-12)
                 if fast.bound == -np.inf:
                     break

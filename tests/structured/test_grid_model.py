@@ -41,7 +41,7 @@ def test_edges_are_all_neighbours_by_direction(rng, size):
     X, y = make_grids(rng, 2, shape)
     model = GridModel(neighborhood=size).initialize(X, y)
     assert 2 * len(model.offsets_) == size
-    _, kinds = model.parts(X[0])
+    kinds = [pairs for pairs, _ in model.parts(X[0])[1]]
     found = {(*pair, *offset) for pairs, offset in zip(kinds, model.offsets_) for pair in pairs}
     assert found == {(p, q, *step) for p, q, step in neighbours(shape, n_differ)}
     assert sum(map(len, kinds)) == len(found)
@@ -50,7 +50,8 @@ def test_edges_are_all_neighbours_by_direction(rng, size):
 def test_grids_are_graphs(rng):
     X, y = make_grids(rng)
     grid = GridModel().initialize(X, y)
-    graphs = [grid.parts(x) for x in X]
+    parts = [grid.parts(x) for x in X]
+    graphs = [(nodes, [pairs for pairs, _ in edges]) for nodes, edges in parts]
     graph = GraphModel().initialize(graphs, [labels.ravel() for labels in y])
     for x, own, labels in zip(X, graphs, y):
         expected = graph.joint_feature(own, labels.ravel())
@@ -121,7 +122,7 @@ def test_directions_are_learned(rng):
 def test_contrast(rng):
     X, y = make_grids(rng)
     model = GridModel(contrast=True).initialize(X, y)
-    cells, kinds = model.parts(X[0])
+    (cells,), kinds = model.parts(X[0])
     squares = [np.sum((x[:, 1:] - x[:, :-1]) ** 2, axis=-1) for x in X]
     squares += [np.sum((x[1:] - x[:-1]) ** 2, axis=-1) for x in X]
     mean = np.concatenate([s.ravel() for s in squares]).mean()

@@ -15,26 +15,14 @@ from ..._kernels.structured.parts import (
     Weights,
 )
 from ..._threads import chunks, n_threads, parallel
-from ...inference import (
-    ICM,
-    QPBO,
-    TRWS,
-    BestOf,
-    CallableOracle,
-    Elimination,
-    Enumeration,
-    GraphCut,
-    IteratedLocalSearch,
-    PairwiseScores,
-    TreeMaxProduct,
-    Viterbi,
-)
+from ...inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
 from ...inference._oracles._checked import name_of
 from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
 from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._part_questions import PartQuestions
+from ._seconds import seconds_of_pass
 from ._sizes import mean_square
 from ._stored_corners import StoredCorners
 from ._workers import Workers
@@ -42,9 +30,6 @@ from ._workers import Workers
 # Oracles whose loop is inside the compiled pass, as is `Enumeration` of few labellings; any other
 # object is called from Python.
 COMPILED = (Viterbi, TreeMaxProduct)
-# Approximate oracles, and those by cuts: seconds of a call, and for each pair of states of an edge.
-QUICK = (BestOf, GraphCut, ICM, IteratedLocalSearch, QPBO, TRWS)
-SECONDS_OF_CALL, SECONDS_OF_PAIR = 2e-4, 5e-7
 
 
 class PartBlocks(PartQuestions, Blocks):
@@ -178,21 +163,8 @@ class PartBlocks(PartQuestions, Blocks):
         return len(self._parts.truth)
 
     def seconds_of_pass(self):
-        """About the time of a pass with an oracle that is called from Python; inf if unknown.
-
-        An estimate by sizes alone, so that what is decided by it is the same everywhere.
-        """
-        if type(self.oracle) is Elimination:
-            largest = int(np.argmax(self._graph.n_edges))
-            n_nodes = np.diff(self._parts.node_start[largest : largest + 2])[0]
-            tables = np.zeros((self._parts.n_tables, self._n_states, self._n_states))
-            nothing = np.zeros((n_nodes, self._n_states))
-            cost = self.oracle.cost(self._graph.scores(largest, nothing, tables))
-            return self.n_blocks * (SECONDS_OF_CALL + cost)
-        if isinstance(self.oracle, QUICK):
-            n_pairs = self._graph.n_edges.sum() * self._n_states**2
-            return self.n_blocks * SECONDS_OF_CALL + SECONDS_OF_PAIR * float(n_pairs)
-        return np.inf
+        """About the time of a pass with an oracle that is called from Python; inf if unknown."""
+        return seconds_of_pass(self.oracle, self._graph, self._parts, self._n_states)
 
     def first_labels(self):
         """State of the first node of every sample in the truth."""
@@ -489,5 +461,3 @@ class PartBlocks(PartQuestions, Blocks):
     def _dual_coef_of_classes(self):
         """Marginals of single nodes are alphas."""
         return [{(int(k),): mass[k] for k in np.flatnonzero(mass)} for mass in self.marginals.nodes]
-
-

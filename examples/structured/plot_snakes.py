@@ -1,0 +1,80 @@
+"""
+======================================
+Snakes: where features of edges decide
+======================================
+
+Every cell of a snake has a colour that says in which direction its body goes on. Number the cells
+from head to tail! What a cell and its neighbours look like says next to nothing of its number: it
+follows from the whole chain, one step after the other, and the colours say which of the neighbours
+is next.
+"""
+
+# %%
+# Data
+# ----
+# Grids of cells with one of five colours, four for directions and one for the background, and the
+# number of each cell, 0 for the background.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sklearn_fw import StructuredSVM
+from sklearn_fw.datasets import make_snakes, snake_graphs
+from sklearn_fw.metrics import node_accuracy
+
+LENGTH = 7
+X, y, X_test, y_test = make_snakes(100, LENGTH, 60, random_state=1, return_X_y=True)
+labels, labels_test = ([own.ravel() for own in part] for part in (y, y_test))
+
+# %%
+# Three models
+# ------------
+# Features of a node are the colours of the 3 x 3 cells around it. Without edges every cell is
+# judged alone; with a table for each direction neighbours have a say; with the features of both
+# ends on each edge they know which of them comes next.
+
+
+def without_edges(graphs):
+    return [(nodes, np.empty((0, 2), int)) for nodes, _ in graphs]
+
+
+plain, plain_test = snake_graphs(X, edge_features=False), snake_graphs(X_test, edge_features=False)
+sets = {
+    "nodes alone": (without_edges(plain), without_edges(plain_test)),
+    "directions": (plain, plain_test),
+    "features of edges": (snake_graphs(X), snake_graphs(X_test)),
+}
+found = {}
+for name, (graphs, graphs_test) in sets.items():
+    svm = StructuredSVM(C=0.1, max_iter=10, tol=0.5, random_state=0).fit(graphs, labels)
+    found[name] = svm.predict(graphs_test)
+    print(f"{name:18s} right cells {100 * node_accuracy(labels_test, found[name]):.1f} %")
+
+# %%
+# What they read
+# --------------
+# Test snakes with their true numbers and those of each model; wrong ones are red.
+
+arrows = np.array(["\u2191", "\u2193", "\u2190", "\u2192", ""])
+chosen = sorted(range(len(X_test)), key=lambda i: -X_test[i].shape[0])[:3]
+columns = ["colours", "numbers", *found]
+fig, axes = plt.subplots(len(chosen), len(columns), figsize=(11, 7.5), layout="constrained")
+for row, i in zip(axes, chosen):
+    body = np.ma.masked_equal(y_test[i], 0)
+    for axis, name in zip(row, columns):
+        numbers = y_test[i] if name not in found else found[name][i].reshape(y_test[i].shape)
+        shown = np.ma.masked_equal(numbers, 0)
+        axis.imshow(shown, cmap="viridis", vmin=-2, vmax=LENGTH)
+        for p in np.ndindex(y_test[i].shape):
+            if name == "colours":
+                axis.text(*p[::-1], arrows[X_test[i][p].argmax()], ha="center", va="center",
+                          color="white", fontsize=13)  # fmt: skip
+            elif numbers[p] or y_test[i][p]:
+                wrong = numbers[p] != y_test[i][p]
+                axis.text(*p[::-1], str(numbers[p]), ha="center", va="center", fontsize=11,
+                          color="red" if wrong else "white",
+                          weight="bold" if wrong else "normal")  # fmt: skip
+        axis.set(xticks=[], yticks=[])
+        if i == chosen[0]:
+            axis.set_title(name)
+plt.show()
