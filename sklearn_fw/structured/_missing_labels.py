@@ -15,7 +15,7 @@ def with_masks(y, missing_label, is_table):
     y : array-like, list, object array or Packed of n_samples outputs
         Outputs. Entries that are masked are missing anyway.
     missing_label : object
-        What else stands for a missing label; NaN for NaN.
+        What stands for a missing label besides None; NaN for NaN.
     is_table : bool
         Whether ``y`` is one array with an entry, or a row of them, for each sample.
 
@@ -109,13 +109,23 @@ def _is_array(part):
 
 def _is_missing(labels, missing_label):
     data = np.ma.getdata(labels)
-    if missing_label is None or isinstance(missing_label, str):
-        if data.dtype.kind not in "OUS":
-            return np.zeros(data.shape, bool)
-        same = (label is None or label == missing_label for label in data.ravel().tolist())
-        if missing_label is None:
-            same = (label is None for label in data.ravel().tolist())
+    if data.dtype == object or isinstance(missing_label, str):
+        same = (_is_one(label, missing_label) for label in data.ravel().tolist())
         return np.fromiter(same, bool, data.size).reshape(data.shape)
+    if missing_label is None:
+        return np.zeros(data.shape, bool)
     if missing_label != missing_label:
         return data != data
     return np.broadcast_to(data == missing_label, data.shape)
+
+
+def _is_one(label, missing_label):
+    """Whether a label is None, or what stands for a missing one."""
+    if label is None:
+        return True
+    try:
+        if missing_label != missing_label:
+            return bool(label != label)
+        return bool(label == missing_label)
+    except (TypeError, ValueError):  # what is no label is refused later, by its name
+        return False

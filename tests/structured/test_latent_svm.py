@@ -377,7 +377,7 @@ def test_a_graph_cut_learns_from_some_labels():
     some = [np.ma.array(t, mask=rng.random(8) < 0.5) for t in y]
     svm = LatentStructuredSVM(GraphCutModel(), n_states_per_label=1, random_state=0).fit(X, some)
     assert type(svm.oracle_).__name__ == "GraphCut"
-    assert svm.score(X, y) > 0.8
+    assert svm.score(X, y) > 0.7
     assert np.all(svm.feature_weights()["edges"] >= 0)
     with pytest.raises(ValueError, match="GraphCutModel has bounds on the weights of its labels"):
         LatentStructuredSVM(GraphCutModel()).fit(X, y)
