@@ -141,7 +141,8 @@ class Answers:
         parts, oracle = self.model_._part_scores(X, self.coef_), checked(self.oracle_)
         shares = [np.empty((0, self.model_.n_states_))]
         shares += [oracle.vertex(scores)[0] for scores in parts.each()]
-        return self.model_._arrange(np.concatenate(shares), parts.node_start, X)
+        shares = self.model_._of_labels(np.concatenate(shares))
+        return self.model_._arrange(shares, parts.node_start, X)
 
     @available_if(_has_parts("calibrate"))
     def calibrate(self, X, y, sample_weight=None):

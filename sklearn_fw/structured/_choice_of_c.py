@@ -14,7 +14,7 @@ from .._loop import drive
 from .._validation import check_random_state
 from ._blocks._sizes import n_costly as n_costly_of
 from ._items import length_of, take
-from ._solvers import suitable_solver
+from ._solvers import suitable_solver, with_bounds_of
 
 # In natural units. Small values regularise more, and are preferred in doubt.
 FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
@@ -155,7 +155,7 @@ def _first_of(samples, n_nodes):
 def _fit_without(model, oracle, fold, C, rng):
     """Losses of what is held out, and the gap of the fit as a share of its objective."""
     fold.blocks.relative_tol = True
-    solver = suitable_solver(fold.blocks)
+    solver = with_bounds_of(suitable_solver(fold.blocks), model)
     method = solver.start(fold.blocks, lam=1.0 / (C * fold.total), tol=TOL, rng=rng)
     outcome = drive(method, tol=TOL, max_iter=fold.n_passes, relative_to="objective")
     gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]

@@ -14,6 +14,12 @@ def fitted(model, X, y):
     return LatentStructuredSVM(model, solver="bcpfw", **{**OWN, "n_init": 1}, **SETTINGS).fit(X, y)
 
 
+def relaxed():
+    return LatentStructuredSVM(
+        ChainModel(), oracle="lp", C=1.0, max_iter=2, tol=10.0, random_state=0
+    ).fit(words(), tags())
+
+
 def of_fit(model, X, y, suffix=""):
     import dataclasses
 
@@ -64,6 +70,7 @@ def entries():
             variants={"sample_weight": [None]},
             allows={**allows, ("y", "none"): "None leaves all labels free"},
         ),
+        *methods(LatentStructuredSVM, relaxed, {"predict_relaxed": {"X": X}}),
         *methods(
             LatentStructuredSVM, lambda: fitted(MulticlassModel(), table(), classes()),
             {"decision_function": {"X": table()[:3]}},

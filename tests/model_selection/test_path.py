@@ -18,7 +18,7 @@ from sklearn_fw.model_selection import (
     RegularizationPathDisplay,
     cross_validate_path,
 )
-from sklearn_fw.structured import StructuredSVMCV
+from sklearn_fw.structured import LatentStructuredSVM, StructuredSVMCV
 
 
 class ShrunkenMean(RegressorMixin, BaseEstimator):
@@ -69,7 +69,8 @@ def test_error_names_every_estimator_with_a_path():
     with pytest.raises(TypeError) as caught:
         regularization_path(None, np.eye(2), [0, 1])
     for name, obj in public_objects():
-        if hasattr(obj, "_regularization_path"):
+        # The latent one refuses, for its objective is not convex.
+        if hasattr(obj, "_regularization_path") and obj is not LatentStructuredSVM:
             assert name.rpartition(".")[2] in str(caught.value)
 
 

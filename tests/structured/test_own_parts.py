@@ -285,7 +285,7 @@ def test_visits_are_those_of_the_referee(problem, step, rng):
         blocks.step_towards(labels, 0.4)
         blocks.refresh()
     slow.step_towards(corners, 0.4)
-    for i in np.concatenate([rng.permutation(5) for _ in range(6)]):
+    for i in np.concatenate([rng.permutation(len(problem.truths)) for _ in range(6)]):
         if not slow.visit(i, step, None, compiled.max_loss):
             continue
         visit_blocks(compiled, np.array([i]), np.zeros(1), rules)

@@ -305,6 +305,11 @@ def switch_form(scores, name):
     attraction = (equal.sum(axis=1) - differ.sum(axis=1)) / 2
     size = np.abs(equal).sum(axis=1) + np.abs(differ).sum(axis=1)
     attraction[np.abs(attraction) <= ROUNDING * size] = 0.0
+    # Weights at their bound may be off by the rounding of larger numbers.
+    largest = np.abs(unary).max(where=np.isfinite(unary), initial=0.0)
+    lost = (attraction < 0.0) & (attraction >= -ROUNDING * largest)
+    lost_sum = -attraction[lost].sum()
+    attraction[lost] = 0.0
 
     n_nodes = len(unary)
     gain = unary[:, 1] - unary[:, 0]
@@ -313,7 +318,7 @@ def switch_form(scores, name):
     forbidden = np.where(crossed[:, None], no_equal, no_differ)
     loss = np.where(forbidden, np.inf, np.abs(attraction)[:, None])
     constant = unary[:, 0].sum() + equal[:, 0].sum() - np.minimum(attraction, 0.0).sum()
-    rounding = float(ROUNDING * (np.abs(unary).sum() + size.sum()))
+    rounding = float(ROUNDING * (np.abs(unary).sum() + size.sum()) + lost_sum)
     return SwitchForm(constant, gain, loss[:, 0], loss[:, 1], crossed, fixed, rounding)
 
 

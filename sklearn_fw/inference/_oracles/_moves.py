@@ -133,9 +133,9 @@ class AlphaExpansion(CutMoves):
     >>> from sklearn_fw.inference import AlphaExpansion, PairwiseScores
     >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
     >>> row = [(t, t + 1) for t in range(8)]
-    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], np.eye(3), row)
+    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], 1.5 * np.eye(3), row)
     >>> AlphaExpansion().argmax(scores)
-    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 15.0, inf)
+    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 18.5, inf)
     """
 
     def _moves(self, n_states):
@@ -186,9 +186,9 @@ class AlphaBetaSwap(CutMoves):
     >>> from sklearn_fw.inference import AlphaBetaSwap, PairwiseScores
     >>> observed = np.array([0, 0, 0, 0, 2, 1, 1, 1, 1])
     >>> row = [(t, t + 1) for t in range(8)]
-    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], np.eye(3), row)
+    >>> scores = PairwiseScores.from_arrays(np.eye(3)[observed], 1.5 * np.eye(3), row)
     >>> AlphaBetaSwap().argmax(scores)
-    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 15.0, inf)
+    (array([0, 0, 0, 0, 0, 1, 1, 1, 1], dtype=int32), 18.5, inf)
     """
 
     def _moves(self, n_states):

@@ -97,7 +97,8 @@ class GraphCutModel(GraphModel):
     ...     x = np.array(x)
     ...     return x[:, None], ring, np.exp(-np.abs(x[ring[:, 0]] - x[ring[:, 1]]))
     >>> X = [cells([0.1, 0.3, 0.9, 0.8]), cells([1.0, 0.4, 0.2, 0.9])]
-    >>> svm = StructuredSVM(GraphCutModel(), C=10.0).fit(X, [[0, 0, 1, 1], [1, 0, 0, 1]])
+    >>> y = [[0, 0, 1, 1], [1, 0, 0, 1]]
+    >>> svm = StructuredSVM(GraphCutModel(), solver="bcpfw", C=10.0).fit(X, y)
     >>> svm.predict([cells([0.2, 0.1, 0.9, 0.6])])[0]
     array([0, 0, 1, 1])
     >>> bool(np.all(svm.model_.unpack(svm.coef_)["edges"] >= 0))
@@ -105,6 +106,7 @@ class GraphCutModel(GraphModel):
     """
 
     edge_symmetry = "potts"
+    _needs_bounds = True  # no cut answers beyond them
 
     def __init__(
         self,

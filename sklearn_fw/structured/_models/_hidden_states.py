@@ -210,9 +210,7 @@ class HiddenStates(PairwiseModel):
         states = base._encode(y, node_start)
         return costs_of(base._judging_loss, truth).losses(truth, states)
 
-    def _marginals_of(self, parts, oracle):
-        """Marginals of labels."""
-        states = super()._marginals_of(parts, oracle)
+    def _of_labels(self, states):
         if self.is_plain:
             return states
         if len(self._totals) > 1:

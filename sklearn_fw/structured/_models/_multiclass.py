@@ -147,7 +147,7 @@ class MulticlassModel(PairwiseModel):
             w = check_array_of_numbers(w, "w")
         return self._node_scores(self._stack(X), w)
 
-    def _arrange(self, marginals, node_start):
+    def _arrange(self, marginals, node_start, X):
         return marginals
 
     def _stacked(self, X, y):

@@ -289,7 +289,11 @@ class PairwiseModel(StructuredModel):
         """Marginals of all nodes; ``oracle`` None means the compiled trees."""
         if oracle is None and not self._has_batches:
             oracle = TreeMaxProduct()
-        return parts.marginals(oracle)
+        return self._of_labels(parts.marginals(oracle))
+
+    def _of_labels(self, marginals):
+        """Marginals of labels from those of the states of nodes."""
+        return marginals
 
     def _arrange(self, marginals, node_start, X):
         """Rows of nodes in a container like that of the outputs."""

@@ -108,6 +108,8 @@ class TreePoseModel(ScoredModel):
            [ 3, 10]])
     """
 
+    _needs_bounds = True  # no distance transform answers beyond them
+
     def __init__(self, edges="auto", *, n_types=1, task_loss="distance"):
         self.edges = edges
         self.n_types = n_types

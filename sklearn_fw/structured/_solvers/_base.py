@@ -268,7 +268,8 @@ def with_bounds_of(solver, model):
             f"or another one with lower_bounds, or a model without bounds()"
         )
     if solver.lower_bounds is not None or solver.upper_bounds is not None:
-        _check_within(solver, lower, upper, model)
+        if getattr(model, "_needs_bounds", False):
+            _check_within(solver, lower, upper, model)
         return solver
     return clone(solver).set_params(lower_bounds=lower, upper_bounds=upper)
 
