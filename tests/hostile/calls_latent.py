@@ -43,6 +43,7 @@ def of_fit(model, X, y, suffix=""):
         allows={
             ("missing_label", "*"): "a label like any other, which y may hold or not",
             ("y", "masked"): "missing labels",
+            ("y", "object_none"): "missing labels",
         },
     )  # fmt: skip
     return [dataclasses.replace(entry, name=entry.name + suffix)]
@@ -55,6 +56,7 @@ def entries():
     allows = {
         ("y", "half"): "a label as any other, which fit has not seen",
         ("y", "masked"): "missing labels",
+        ("y", "object_none"): "missing labels",
     }
     return [
         *of_fit(ChainModel, words, tags),
