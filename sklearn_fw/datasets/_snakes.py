@@ -1,4 +1,4 @@
-"""Snakes on grids: which cell of its body is each?"""
+"""Snakes on grids, whose cells have to be numbered."""
 
 import numpy as np
 from sklearn.utils import Bunch
