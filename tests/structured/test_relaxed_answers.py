@@ -28,7 +28,7 @@ def sequences(rng, n_samples=8):
 
 
 def fitted(model, data, oracle, **options):
-    options = {"C": 1.0, "tol": 1e-3, "max_iter": 40} | options
+    options = {"C": 1.0, "tol": 1e-3, "max_iter": 40, "random_state": 0} | options
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return StructuredSVM(model, oracle=oracle, **options).fit(*data)
