@@ -42,7 +42,7 @@ def one_node(X):
 def plain(model="auto"):
     """An estimator for data as they are."""
 
-    def make(problem, **settings):
+    def make(**settings):
         from sklearn_fw import StructuredSVM
 
         return StructuredSVM(model() if callable(model) else model, random_state=0, **settings)
@@ -60,7 +60,7 @@ def label_pairs():
 def latent(n_states_per_label):
     """An estimator with hidden states."""
 
-    def make(problem, **settings):
+    def make(**settings):
         from sklearn_fw.structured import LatentStructuredSVM
 
         return LatentStructuredSVM(
@@ -114,9 +114,9 @@ def ours(script, quick, C=None):
     problem = PROBLEMS[script](quick)
     settings = {} if C is None else {"C": C}
     X, y = form(problem.train[0]), outputs(problem.train[1])
-    make(problem, **settings).fit(X, y)  # compiled here
+    make(**settings).fit(X, y)  # compiled here
     with Clock() as clock:
-        svm = make(problem, **settings).fit(X, y)
+        svm = make(**settings).fit(X, y)
     answers = svm.predict(form(problem.test[0]))
     if script == "plot_latent_node":
         answers = [cells for cells, _ in answers]

@@ -43,12 +43,13 @@ def warn_of_budget(svm, blocks, status):
     gap, objective = svm.dual_gap_, abs(svm.objective_)
     share = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
     n_iter, limit = svm.n_iter_, f"more than tol={svm.tol_:.3g}"
+    what, done = svm._iterations
     if status is Status.TIME_LIMIT:
         own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
-        ended = f"time_limit{own} ended the fit after {n_iter} {svm._iterations.split(' were')[0]}"
+        ended = f"time_limit{own} ended the fit after {n_iter} {what}"
         helps = "a larger time_limit"
     else:
-        ended, helps = f"{n_iter} {svm._iterations}", f"max_iter above {n_iter}"
+        ended, helps = f"{n_iter} {what} were {done}", f"max_iter above {n_iter}"
     helps = [helps, *_other_help(svm, blocks, gap / objective if objective > 0 else np.inf)]
     warn(
         f"{ended} and the duality gap is {gap:.3g}{share}, {limit}. What helps: "

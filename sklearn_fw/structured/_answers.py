@@ -220,9 +220,8 @@ class Answers:
 
         scores = parts.nodes[nodes]
         highest = scores.max(axis=1)
-        lowest = np.where(np.isneginf(scores), np.inf, scores).min(
-            axis=1
-        )  # of the states there are
+        # Of the states there are.
+        lowest = np.where(np.isneginf(scores), np.inf, scores).min(axis=1)
         spread = (highest - lowest) @ weight or 1.0
         bounds = np.log(spread / WIDEST), np.log(spread * WIDEST)
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})

@@ -165,9 +165,9 @@ class LatentStructuredSVM(StructuredSVM):
     weights: no weights lower it, which touches the objective at ``coef_`` and is above it
     elsewhere, by more than ``dual_gap_``.
 
-    A sample without any label is left out. Nodes of a kind that never has a label are hidden nodes,
-    with ``n_states_per_label`` states each. A state that no node begins in stays empty, as a rule:
-    there are no more clusters than different nodes.
+    A sample without any label is left out, of scores too. Nodes of a kind that never has a label
+    are hidden nodes, with ``n_states_per_label`` states each. A state that no node begins in stays
+    empty, as a rule: there are no more clusters than different nodes.
 
     The natural C is ``largest loss / squared norm of the features`` of the nodes with labels, both
     means over samples.
@@ -232,7 +232,7 @@ class LatentStructuredSVM(StructuredSVM):
         self.init = init
         self.n_init = n_init
 
-    _iterations = "convex problems were solved"
+    _iterations = "convex problems", "solved"
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -357,40 +357,10 @@ class LatentStructuredSVM(StructuredSVM):
         return model.in_container(states, rows.node_start, X)
 
     def loss(self, X, y):
-        """Task loss of the prediction of every sample, of the labels that are not missing.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            Losses, in the units of the model's ``task_loss``; without class weights.
-        """
         check_is_fitted(self)
         return super().loss(X, self._with_masks(y))
 
     def score(self, X, y, sample_weight=None):
-        """One minus the mean task loss; samples without a label do not count.
-
-        Parameters
-        ----------
-        X : array-like, list, object array or Packed of n_samples inputs
-            Inputs.
-        y : array-like, list, object array or Packed of n_samples outputs
-            True outputs.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples in the mean.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
-        """
         check_is_fitted(self)
         y = self._with_masks(y)
         return super().score(X, y, with_label(y, sample_weight, is_tabular(self.model_)))

@@ -204,7 +204,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     True
     """
 
-    _iterations = "passes were made"
+    _iterations = "passes", "made"
 
     def __init__(
         self,

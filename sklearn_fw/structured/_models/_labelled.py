@@ -194,20 +194,6 @@ class LabelledParts(PartModel):
         return self._decode(marginals, node_start, X)
 
     def unpack(self, w):
-        """Name the parts of a weight vector.
-
-        Parameters
-        ----------
-        w : ndarray of shape (size_joint_feature,)
-            Weights.
-
-        Returns
-        -------
-        weights : dict of str to list of ndarray
-            "nodes" with an array (n_features, n_classes) for each kind of node, "intercept" with
-            one (n_classes,), if fitted, and "edges" with an array (n_edge_features, n_states,
-            n_states) for each kind of edge, from row to column.
-        """
         weights = super().unpack(w)
         if self.fit_intercept:
             rows = self._views(w)[0][self.n_features_in_ :]

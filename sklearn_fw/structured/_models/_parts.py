@@ -281,8 +281,9 @@ class PartModel(PairwiseModel):
         Returns
         -------
         weights : dict of str to list of ndarray
-            "nodes" with an array (n_features, n_states) for each kind of node, "edges" with an
-            array (n_edge_features, n_states, n_states) for each kind of edge.
+            "nodes" with an array (n_features, n_states) for each kind of node, "intercept" with
+            one (n_states,), where the model fits it, and "edges" with an array (n_edge_features,
+            n_states, n_states) for each kind of edge, from row to column.
         """
         rows, tables = self._views(w)
         cuts = np.cumsum(self.node_features_)
