@@ -280,7 +280,8 @@ def _split_start(start, variant):
         return start.x, None
     if not isinstance(start, tuple):
         return start, None
-    if len(start) != 2 or len(start[0]) != np.size(start[1]) or not len(start[0]):
+    sizes = [np.shape(part)[:1] if not isinstance(part, list) else (len(part),) for part in start]
+    if len(start) != 2 or sizes[0] != sizes[1] or sizes[0] in ((), (0,)):
         raise ValueError("start must be a point or (atoms, weights) with one weight per atom")
     weights = check_array_of_numbers(start[1], "the weights of start")
     if weights.ndim != 1 or np.any(weights < 0) or not weights.sum() > 0.0:
