@@ -36,8 +36,9 @@ equals if nothing else is said.
 
 from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
 from ._base import Domain
+from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
-from ._matchings import BipartiteMatchings, PerfectMatchings
+from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
 from ._trees import SpanningTrees
@@ -47,13 +48,16 @@ __all__ = [
     "BipartiteMatchings",
     "Box",
     "ConvexHull",
+    "DagPaths",
     "DenseAtom",
     "Domain",
+    "Flows",
     "L1Ball",
     "L2Ball",
     "LocalPolytope",
     "LpBall",
     "MarginalPolytope",
+    "Matchings",
     "NuclearNormBall",
     "PerfectMatchings",
     "Product",

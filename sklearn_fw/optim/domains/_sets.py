@@ -358,7 +358,8 @@ class ConvexHull(Described):
 
     def __init__(self, points):
         if sp.issparse(points):
-            points = check_table(points, input_name="points", accept_sparse="csr").copy()
+            checked = check_table(points, input_name="points", accept_sparse="csr")
+            points = sp.csr_array(checked, copy=True)
             points.sum_duplicates()
         else:
             points = np.array(check_array_of_numbers(points, "points"))
