@@ -1,5 +1,6 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
+from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._incremental._dual_coordinate import Sdca
 from ._incremental._minimize_saga import minimize_saga
 from ._incremental._newton import Newton
@@ -22,6 +23,7 @@ __all__ = [
     "Sdca",
     "SparseSaga",
     "Svrg",
+    "minimize_frank_wolfe",
     "minimize_saga",
     "overlap_step",
     "solve_matrix_game",

@@ -408,7 +408,7 @@ def test_hulls_of_all_sizes(scale, rng):
         (lambda: BipartiteMatchings((2,)), ValueError, "shape must be (n_rows, n_columns)"),
         (lambda: BipartiteMatchings(2), ValueError, "shape must be (n_rows, n_columns), got 2"),
         (lambda: BipartiteMatchings((2, 0)), ValueError, "shape == 0, must be >= 1"),
-        (lambda: PerfectMatchings(5), ValueError, "n_nodes must be even, got 5"),
+        (lambda: PerfectMatchings(5), ValueError, "graph must have an even number of nodes, got 5"),
         (lambda: Product(), ValueError, "Product needs at least one domain"),
         (lambda: Product(Simplex(2), 3), ValueError, "3 has no size: derive it from Domain"),
         (lambda: Simplex(2).lmo([1.0]), ValueError, "gradient.shape == (1,), expected (2,)"),

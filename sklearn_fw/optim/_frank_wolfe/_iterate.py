@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from ..._validation import check_array_of_numbers, check_magnitude
-from ..domains._atoms import Atom, as_atom
+from ..domains._atoms import Atom, as_atom, is_ours
 from ..domains._base import ask
 from ._active_set import ActiveSet
 
@@ -31,53 +31,64 @@ class Iterate:
         Whether to keep the point as a combination, for steps away from its atoms.
     known : bool, default=False
         Whether the start is known to be in the domain, which can be costly to find out.
+    refresh : int, default=1
+        Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
 
     Notes
     -----
     ``gap`` is what the oracle's answer promises and ``slack`` what it may miss by its bound: the
-    certificate is their sum. ``away_gap`` is what leaving the worst atom promises, ``length`` the
-    distance from the point to the answer.
+    certificate is their sum. ``away_gap`` is what leaving the worst atom promises.
     """
 
     def __init__(
-        self, domain, name=None, *, start=None, combination=None, active=False, known=False
-    ):
-        self.domain, self.name, self.n_calls = domain, name, 0
+        self, domain, name=None, *, start=None, combination=None, active=False, known=False,
+        refresh=1,
+    ):  # fmt: skip
+        self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
         self.active = None
         atoms, weights = combination or ([start], [1.0])
         atoms = [start_of(domain, name, atom, known) for atom in atoms]
+        combined = ActiveSet(atoms, weights)
+        self.point = combined.point()
         if active:
-            self.active = ActiveSet(atoms, weights)
-            self.point = self.active.point()
-        else:
-            self.point = atoms[0].to_array()
+            self.active = combined
         self.atom = self.worst = None
-        self.gap = self.slack = self.away_gap = self.length = 0.0
+        self.gap = self.slack = self.away_gap = 0.0
 
     def look(self, gradient):
         """Ask the oracle, and find the worst atom."""
-        self.atom = self.ask(self.domain, gradient, self.point)
-        direction = self.point.copy()
-        self.atom.add_to(direction, -1.0)
-        self.gap = float(gradient @ direction)
-        self.length = float(np.linalg.norm(direction))
-        self.slack = 0.0
+        here = float(gradient @ self.point)
+        self.atom = self.ask(self.domain, gradient, self.point, here)
+        ahead = self.atom.dot(gradient)
+        self.gap, self.slack = here - ahead, 0.0
         if self.atom.bound is not None:
-            self.slack = max(self.atom.dot(gradient) - self.atom.bound, 0.0)
+            self.slack = max(ahead - self.atom.bound, 0.0)
         if self.active is not None:
-            self.worst = self.active.worst(gradient)
-            self.away_gap = float(gradient @ self._from_worst())
+            scores = self.active.scores(gradient)
+            self.worst = int(scores.argmax())
+            self.away_gap = float(scores[self.worst]) - here
+
+    @property
+    def length(self):
+        """Euclidean distance from the point to the oracle's answer."""
+        return float(np.linalg.norm(self.direction(FW)))
 
     def _from_worst(self):
         direction = -self.point
         self.active.atom(self.worst).add_to(direction)
         return direction
 
-    def ask(self, domain, gradient, point):
-        """The checked answer of an oracle."""
+    def ask(self, domain, gradient, point, here=None):
+        """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
         atom = ask(domain, gradient, _of(self.name))
-        check_answer(atom, self.name, gradient, point)
+        check_answer(atom, self.name, gradient, point, here)
+        if not is_ours(domain):
+            x = atom.to_array()
+            if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
+                raise ValueError(
+                    f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
+                )
         return atom
 
     def direction(self, kind):
@@ -108,8 +119,14 @@ class Iterate:
             self.point = (1.0 - step) * self.point
             self.atom.add_to(self.point, step)
             return
+        ahead = self.direction(kind) if self._moves else None
         self.active.step(kind, step, None if kind == AWAY else self.atom, self.worst)
-        self.point = self.active.point()
+        self.point = self.active.point() if ahead is None else self.point + step * ahead
+
+    def refresh(self):
+        """Make the point anew from its atoms."""
+        if self.active is not None:
+            self.point = self.active.point()
 
 
 def start_of(domain, name, point=None, known=False):
@@ -118,6 +135,7 @@ def start_of(domain, name, point=None, known=False):
     if not (given or hasattr(domain, "start")):
         raise ValueError(f"{_of(name)} has no start(): give start=(x, y), or derive it from Domain")
     atom = point if given else domain.start()
+    which = which if given else f"what start() of {_of(name)} returned"
     if not isinstance(atom, Atom):
         atom = check_array_of_numbers(atom, which)
         check_magnitude(atom, which)
@@ -147,10 +165,10 @@ def _is_outside(domain, point, tol):
     return hasattr(domain, "contains") and not domain.contains(point, tol)
 
 
-def check_answer(atom, name, gradient, point):
+def check_answer(atom, name, gradient, point, here=None):
     """Refuse an answer that is worse than another point of the domain by more than it admits."""
     lowest = atom.dot(gradient) if atom.bound is None else atom.bound
-    loss = lowest - gradient @ point
+    loss = lowest - (gradient @ point if here is None else here)
     if loss <= 0.0:
         return
     size = np.abs(gradient) @ (np.abs(atom.to_array()) + np.abs(point))
