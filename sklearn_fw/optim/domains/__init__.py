@@ -34,27 +34,42 @@ equals if nothing else is said.
 
 from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
 from ._base import Domain
+from ._base_polytopes import BasePolytope, Permutahedron
 from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, PerfectMatchings
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, Product, Simplex
+from ._submodular_functions import (
+    CardinalityFunction,
+    CoverageFunction,
+    CutFunction,
+    ModularFunction,
+    SubmodularFunction,
+)
 from ._trees import SpanningTrees
 
 __all__ = [
     "Atom",
+    "BasePolytope",
     "BipartiteMatchings",
     "Box",
+    "CardinalityFunction",
     "ConvexHull",
+    "CoverageFunction",
+    "CutFunction",
     "DenseAtom",
     "Domain",
     "L1Ball",
     "L2Ball",
     "LocalPolytope",
     "MarginalPolytope",
+    "ModularFunction",
     "PerfectMatchings",
+    "Permutahedron",
     "Product",
     "RankOneAtom",
     "Simplex",
     "SpanningTrees",
     "SparseAtom",
+    "SubmodularFunction",
     "UnitAtom",
 ]
