@@ -79,3 +79,15 @@ def is_submodular(values, tol=1e-9):
         if np.any(values[rest | a] + values[rest | b] < values[rest | a | b] + values[rest] - tol):
             return False
     return True
+
+
+def all_bases(values):
+    """What the greedy algorithm makes of a table in every order."""
+    n = len(values).bit_length() - 1
+    found = []
+    for order in itertools.permutations(range(n)):
+        sets = np.append(0, np.cumsum([1 << element for element in order]))
+        base = np.empty(n)
+        base[list(order)] = np.diff(values[sets])
+        found.append(base)
+    return np.array(found)

@@ -83,7 +83,11 @@ def nearest_value(vertices, center):
 
 def run(objective, domain, *, tol, max_iter=5000, variant="pairwise", step="exact", **options):
     method = Minimisation(
-        objective, domain, variant=variant, rule=named_rule(step, lipschitz=1.0), **options
+        objective,
+        domain,
+        variant=variant,
+        rule=named_rule(step, lipschitz=1.0, curvature=4.0, variant=variant),
+        **options,
     )
     return method, *drive(method, tol=tol, max_iter=max_iter)
 

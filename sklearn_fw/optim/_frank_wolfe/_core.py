@@ -3,14 +3,18 @@
 import math
 from abc import abstractmethod
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..._loop import IterativeMethod
 from ..._validation import check_array_of_numbers
+from ..domains._atoms import UnitAtom, is_ours
+from ..objectives._base import Objective
+from ._active_set import ActiveSet
 from ._iterate import Iterate
-from ._steps import Line, StepState, take
+from ._steps import ImageLine, Line, StepState, take
 
 __all__ = ["KINDS", "FrankWolfe", "Minimisation", "checked_derivatives"]
 
@@ -31,10 +35,12 @@ class FrankWolfe(IterativeMethod):
         The step that a `StepState` asks for; see `_steps`.
     """
 
+    accuracy = 1.0  # share of the true gap that the answers have at least
+
     def __init__(self, iterates, variant, rule):
         self.iterates, self.variant, self.rule = iterates, variant, rule
         self.n_iter = -1  # of steps, so that the first gap is that of step 0
-        self.n_good = self.n_away = self.n_drop = 0
+        self.n_good = self.n_away = self.n_drop = self.n_swap = 0
         self.step_length = 0.0
         self.value = self.dual_gap = None
 
@@ -52,7 +58,7 @@ class FrankWolfe(IterativeMethod):
     def certify(self):
         """The certificate at the current point; the row of the history."""
         self.look()
-        self.dual_gap = self.gap + sum(iterate.slack for iterate in self.iterates)
+        self.dual_gap = self.gap / self.accuracy + sum(iterate.slack for iterate in self.iterates)
         return self.row()
 
     def row(self):
@@ -108,6 +114,7 @@ class FrankWolfe(IterativeMethod):
         dropped = was_cut and kind != FW and self.n_atoms < n_atoms
         self.n_drop += dropped
         self.n_good += not dropped
+        self.n_swap += was_cut and kind == PAIRWISE and self.n_atoms == n_atoms
         self.n_away += kind == AWAY
 
     def line(self, kind):
@@ -118,39 +125,146 @@ class FrankWolfe(IterativeMethod):
 class Minimisation(FrankWolfe):
     """Minimise a smooth function over a domain.
 
-    ``objective(x) -> (value, gradient)`` has a method ``curvature(direction)``, the second
-    derivative along it, for the rule "exact". For convex functions the gap bounds how far the value
-    is from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
-    stationary point where it is zero. ``best`` are point, value and gap where the gap was smallest.
+    ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``, the second
+    derivative along it, for the rule "exact". Of an `Objective` the image is kept, and moves with
+    each step by those of single atoms. For convex functions the gap bounds how far the value is
+    from the minimum, with an inexact oracle too, whose bound it takes; other functions have a
+    stationary point where it is zero. ``best`` is what is known of where the gap was smallest.
+
+    Parameters
+    ----------
+    objective, domain, variant, rule
+        What is minimised, and how; the rest as for `Iterate`.
+    tol : float, default=0.0
+        Gaps up to this one are found again from exact sums before they count.
+    accuracy : float, default=1.0
+        Share of the true gap that the oracle's answer has at least.
+    refresh : int, default=1
+        Steps after which sums are made anew from all atoms.
     """
 
-    def __init__(self, objective, domain, *, variant="fw", rule, start=None, combination=None):
-        self.objective = objective
+    def __init__(
+        self, objective, domain, *, variant="fw", rule, start=None, combination=None, tol=0.0,
+        accuracy=1.0, refresh=1,
+    ):  # fmt: skip
+        self.objective, self.tol, self.accuracy = objective, tol, accuracy
         keeps = variant != "fw"
-        self.iterate = Iterate(domain, start=start, combination=combination, active=keeps)
+        self.iterate = Iterate(
+            domain, start=start, combination=combination, active=keeps, refresh=refresh
+        )
         super().__init__([self.iterate], variant, rule)
-        self.best = None
+        self.best = self._rank = None
+        self.image = self._images = None
+        if isinstance(objective, Objective):
+            self._images = {}
+            self.image = self._checked_image(self.iterate.point)
+        self._refresh, self._n_moves, self._ahead = refresh, 0, None
 
     def look(self):
         point = self.iterate.point
-        self.value, (gradient,) = checked_derivatives(
-            self.objective(point), [("gradient", point)], self.n_iter, "objective"
+        self.value, (self.gradient,) = checked_derivatives(
+            self._derivatives(point), [("gradient", point)], self.n_iter, "objective"
         )
-        self.iterate.look(gradient)
+        self.iterate.look(self.gradient)
+
+    def _derivatives(self, point):
+        if self.image is None:
+            return self.objective(point)
+        value, slopes = self.objective.slopes(self.image)
+        return value, self.objective.adjoint(slopes)
 
     def certify(self):
         row = super().certify()
-        if self.best is None or self.dual_gap < self.best[2]:
-            self.best = self.iterate.point, self.value, self.dual_gap
+        if self.dual_gap <= self.tol and self._n_moves:
+            self.refresh()
+            row = super().certify()
+        rank = self.dual_gap, self.gap  # of oracles without a bound the second decides
+        if self.best is None or rank < self._rank:
+            self.best, self._rank = self.described(), rank
         return row
 
+    def refresh(self):
+        """Free the point and its image of the rounding errors of earlier steps."""
+        self._n_moves = 0
+        self.iterate.refresh()
+        if self.image is not None:
+            self.image = self.objective.image(self.iterate.point)
+
+    def described(self):
+        """The current point with all that is known of it."""
+        active = self.iterate.active
+        return Known(
+            self.iterate.point, self.value, self.gradient, self.dual_gap, self._n_moves == 0,
+            *((None, None) if active is None else (active.atoms, active.weights.copy())),
+        )  # fmt: skip
+
     def solution(self):
-        """Point, value and gap where the gap was smallest."""
+        """What is known of where the gap was smallest."""
         return self.best
+
+    def certified_best(self):
+        """The same, found anew from exact sums."""
+        best = self.best
+        if not best.is_exact:
+            iterate = self.iterate
+            iterate.point = best.x
+            if best.atoms is not None:
+                iterate.active = ActiveSet(best.atoms, best.weights)
+            self.refresh()
+            super().certify()
+            self.best = self.described()
+        return self.best
+
+    def advance(self):
+        super().advance()
+        self._n_moves += 1
+        if self._n_moves >= self._refresh:
+            self.refresh()
+        elif self._ahead is not None:
+            self.image = self.image + self.step_length * self._ahead
 
     def line(self, kind):
         iterate = self.iterate
-        return Line(self.objective, iterate.point, self.value, lambda: iterate.direction(kind))
+        if self.image is None:
+            return Line(self.objective, iterate.point, self.value, lambda: iterate.direction(kind))
+        base = self.image if kind == FW else self.image_of(iterate.active.atom(iterate.worst))
+        front = self.image if kind == AWAY else self.image_of(iterate.atom)
+        self._ahead = front - base
+        return ImageLine(
+            self.objective, self.image, self._ahead, self.value, lambda: iterate.direction(kind)
+        )
+
+    def image_of(self, atom):
+        """The image of an atom, kept as long as the atom is in use where it costs a product."""
+        if self.iterate.active is None or isinstance(atom, UnitAtom):
+            return self._checked_image(atom)
+        image = self._images.get(atom.key)
+        if image is None:
+            if len(self._images) > 2 * len(self.iterate.active) + 16:
+                used = {kept.key for kept in self.iterate.active.atoms}
+                self._images = {key: z for key, z in self._images.items() if key in used}
+            image = self._images[atom.key] = self._checked_image(atom)
+        return image
+
+    def _checked_image(self, point):
+        if is_ours(self.objective):
+            return self.objective.image(point)
+        image = check_array_of_numbers(self.objective.image(point), "the image of objective")
+        if image.ndim != 1 or (self.image is not None and image.shape != self.image.shape):
+            raise ValueError(f"the image of objective must be a vector, got shape {image.shape}")
+        return image
+
+
+class Known(NamedTuple):
+    """A point of a run: its certificate, whether that came from exact sums, and its atoms."""
+
+    x: np.ndarray
+    fun: float
+    gradient: np.ndarray
+    dual_gap: float
+    is_exact: bool
+    atoms: list | None
+    weights: np.ndarray | None
 
 
 def checked_derivatives(answer, wanted, n_iter, who="function"):

@@ -31,6 +31,8 @@ class Iterate:
         Whether to keep the point as a combination, for steps away from its atoms.
     known : bool, default=False
         Whether the start is known to be in the domain, which can be costly to find out.
+    refresh : int, default=1
+        Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
 
     Notes
     -----
@@ -40,17 +42,17 @@ class Iterate:
     """
 
     def __init__(
-        self, domain, name=None, *, start=None, combination=None, active=False, known=False
-    ):
-        self.domain, self.name, self.n_calls = domain, name, 0
+        self, domain, name=None, *, start=None, combination=None, active=False, known=False,
+        refresh=1,
+    ):  # fmt: skip
+        self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
         self.active = None
         atoms, weights = combination or ([start], [1.0])
         atoms = [start_of(domain, name, atom, known) for atom in atoms]
+        combined = ActiveSet(atoms, weights)
+        self.point = combined.point()
         if active:
-            self.active = ActiveSet(atoms, weights)
-            self.point = self.active.point()
-        else:
-            self.point = atoms[0].to_array()
+            self.active = combined
         self.atom = self.worst = None
         self.gap = self.slack = self.away_gap = self.length = 0.0
 
@@ -108,8 +110,14 @@ class Iterate:
             self.point = (1.0 - step) * self.point
             self.atom.add_to(self.point, step)
             return
+        ahead = self.direction(kind) if self._moves else None
         self.active.step(kind, step, None if kind == AWAY else self.atom, self.worst)
-        self.point = self.active.point()
+        self.point = self.active.point() if ahead is None else self.point + step * ahead
+
+    def refresh(self):
+        """Make the point anew from its atoms."""
+        if self.active is not None:
+            self.point = self.active.point()
 
 
 def start_of(domain, name, point=None, known=False):

@@ -61,11 +61,12 @@ class HullProjection:
         """
         n_calls = int(self.active is None)
         if n_calls:
-            self.begin(self.domain.lmo(-p))
+            self.active = ActiveSet([self.domain.lmo(-p)])
+            self.gram = np.array([self.active.scores(self.active.point())])
         self.products, before = self.active.scores(p), np.inf
         rounding = 1e-14 * max(1.0, np.abs(p).max(initial=0.0))
         while True:
-            z = self.correct()
+            z = self._correct()
             ahead = p - z
             square, atom = ahead @ ahead, as_atom(self.domain.lmo(-ahead), len(p), "a corner")
             n_calls += 1
@@ -83,15 +84,9 @@ class HullProjection:
                 )
                 return z, n_calls
             before = square
-            self.include(atom, p)
+            self._include(atom, p)
 
-    def begin(self, atom):
-        """Start at an atom, to project zero if nothing else is said."""
-        self.active, self.products = ActiveSet([atom]), np.zeros(1)
-        self.gram = np.array([self.active.scores(self.active.point())])
-
-    def include(self, atom, p):
-        """Take an atom in, without weight, to project p."""
+    def _include(self, atom, p):
         if self.active.include(atom) < len(self.gram):
             return  # it was there
         x = atom.to_array()
@@ -100,8 +95,8 @@ class HullProjection:
         gram[:-1, :-1], gram[-1], gram[:, -1] = self.gram, row, row
         self.gram, self.products = gram, np.concatenate([self.products, [x @ p]])
 
-    def correct(self):
-        """Move to the nearest mean of all atoms, which is returned."""
+    def _correct(self):
+        """Move to the nearest mean of all atoms."""
         weights = nearest_mean(self.active.weights, self.gram, self.products)
         kept = self.active.reweigh(weights)
         if len(kept) < len(weights):

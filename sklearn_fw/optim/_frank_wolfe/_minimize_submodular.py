@@ -6,14 +6,16 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..._budget import time_budget
-from ..._loop import IterativeMethod, drive
+from ..._loop import drive
 from ..._validation import check_choice, check_flag, check_integer, check_not_negative
 from .._saddle._saddle_point import fields_of
 from ..domains._base import Domain
 from ..domains._base_polytopes import BaseAtom, BasePolytope
-from ..domains._submodular_functions import base_of, is_known
+from ..domains._submodular_functions import SubmodularFunction, base_of, is_known
+from ..objectives._base import Objective
 from ._core import Minimisation
-from ._min_norm_point import HullProjection
+from ._corrective import QuadraticCorrection
+from ._minimize import REFRESH
 from ._steps import named_rule
 
 __all__ = ["minimize_submodular"]
@@ -86,7 +88,8 @@ def minimize_submodular(
         ``x`` (mask of the best set, bools of shape (size,)), ``fun`` (its value), ``lower_bound``
         (no set is lower), ``dual_gap`` (their difference), ``base_point`` (the last base, of the
         function without the value of the empty set), ``nit``, ``n_oracle_calls`` (bases asked
-        for), ``success``, ``status``, ``message``, and ``history`` (dict of arrays).
+        for), ``n_away``, ``n_drop``, ``success``, ``status``, ``message``, and ``history`` (dict of
+        arrays).
 
     Raises
     ------
@@ -154,9 +157,10 @@ def minimize_submodular(
     bound.begin(bases, first)
     tol = GAP * bound.size if tol is None else check_not_negative(tol, "tol")
     if variant == "min_norm_point":
-        run = MinNormPoint(bases, bound, first)
+        run = Corrected(bases, bound, first, affine=True)
     else:
-        run = Descent(bases, bound, first, variant)
+        rule = named_rule("exact")
+        run = Stepwise(bases, bound, first, variant=variant, rule=rule, refresh=REFRESH)
     with time_budget(time_limit):
         outcome = drive(
             run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
@@ -167,8 +171,9 @@ def minimize_submodular(
         fields["status"] = "rounding"
         fields["message"] = f"gap {bound.dual_gap:.3g} > {tol:.3g}: rounding errors leave no more"
     return OptimizeResult(
-        **bound.fields(), base_point=run.solution(), n_oracle_calls=bases.n_calls, **fields
-    )
+        **bound.fields(), base_point=run.iterate.point * bound.scale,
+        n_oracle_calls=bases.n_calls, n_away=run.n_away, n_drop=run.n_drop, **fields,
+    )  # fmt: skip
 
 
 def _end_of(run, callback):
@@ -250,7 +255,10 @@ class Rounding:
         """Value the chain of the first base in reverse, which few functions pass by chance."""
         if not self.is_known:
             order = first.order[::-1].copy()
-            reverse = bases.scaled(BaseAtom(base_of(self.function, order), order))
+            base = SubmodularFunction.base(self.function, order)  # by the values
+            if np.abs(base - base_of(self.function, order)).max() > VIOLATION * self.size:
+                raise ValueError(f"the base of {self.function!r} is not what its values say")
+            reverse = bases.scaled(BaseAtom(base, order))
             bases.n_calls += 1
             self.look(first.array, reverse, [first])
 
@@ -277,9 +285,7 @@ class Rounding:
                 found.append((gains[0] - gains[1], element, gains, sets))
             larger[element] = True
             smaller[element] = inside[element]
-        excess, element, gains, sets = max(found)
-        if excess <= 0.0:
-            raise ValueError(f"the base of {self.function!r} is not what its values say")
+        _, element, gains, sets = max(found)
         raise ValueError(
             f"function is not submodular: element {element} adds {gains[0]:.9g} to the set "
             f"{sets[0]}, but {gains[1]:.9g} to its subset {sets[1]}"
@@ -307,66 +313,57 @@ class Rounding:
         }
 
 
-class MinNormPoint(IterativeMethod):
-    """Wolfe's method: to the shortest mean of all bases, then one base more."""
+class Shortest:
+    """The part of a run on half the squared length that rounds to sets and counts their gap."""
 
-    def __init__(self, bases, bound, first):
-        self.hull, self.bound, self.n_iter = HullProjection(bases), bound, -1
-        self.hull.begin(first)
-        self.square, self.is_stuck = math.inf, False
-
-    def step(self):
-        self.n_iter += 1
-        self.x = self.hull.correct()
-        atom = self.hull.domain.lmo(self.x)
-        self.bound.look(self.x, atom, self.hull.active.atoms)
-        square = float(self.x @ self.x)
-        # No progress means that rounding decides which bases stay.
-        self.is_stuck = not (square < self.square and atom.dot(self.x) < square)
-        self.square = square
-        row = {"n_oracle_calls": self.hull.domain.n_calls, **self.bound.row()}
-        row["n_atoms"] = len(self.hull.active)
-        self.hull.include(atom, np.zeros_like(self.x))
-        return row
-
-    def solution(self):
-        return self.x * self.bound.scale
-
-
-class Descent(Minimisation):
-    """Frank-Wolfe steps on half the squared length."""
-
-    def __init__(self, bases, bound, first, variant):
-        objective, self.bound = HalfSquare(), bound
-        super().__init__(objective, bases, variant=variant, rule=named_rule("exact"), start=first)
+    def __init__(self, bases, bound, first, **options):
+        self.bound, self.before = bound, math.inf
+        super().__init__(HalfSquare(bases.size), bases, start=first, **options)
 
     @property
     def is_stuck(self):
-        """Whether no step is left."""
-        return self.gap <= 0.0
+        """Whether rounding decides from here on."""
+        return self.gap <= 0.0 or not self.value < self.before
+
+    def advance(self):
+        self.before = self.value
+        super().advance()
 
     def look(self):
         super().look()
-        active, atom = self.iterate.active, self.iterate.atom
-        atoms = active.atoms if active is not None else [atom]
+        atom, active = self.iterate.atom, self.iterate.active
+        atoms = [atom] if active is None else active.atoms
         self.bound.look(self.iterate.point, atom, atoms)
 
     def row(self):
         row = {"n_oracle_calls": self.iterate.domain.n_calls, **self.bound.row()}
-        if self.iterate.active is not None:
-            row |= {"n_atoms": self.n_atoms, "n_away": self.n_away, "n_drop": self.n_drop}
-        return row
-
-    def solution(self):
-        return self.iterate.point * self.bound.scale
+        return row | ({"n_atoms": self.n_atoms} if self.iterate.active is not None else {})
 
 
-class HalfSquare:
-    """``||x||^2 / 2`` with its gradient and curvature."""
+class Corrected(Shortest, QuadraticCorrection):
+    """Wolfe's method: to the shortest mean of all bases, then one base more."""
 
-    def __call__(self, x):
-        return 0.5 * float(x @ x), x
 
-    def curvature(self, direction):
-        """Second derivative along a direction."""
-        return float(direction @ direction)
+class Stepwise(Shortest, Minimisation):
+    """Steps towards one base or from one to another."""
+
+
+class HalfSquare(Objective):
+    """``||x||^2 / 2``."""
+
+    is_quadratic = True
+
+    def __init__(self, size):
+        self.size = size
+
+    def image(self, point):
+        return point if isinstance(point, np.ndarray) else point.to_array()
+
+    def slopes(self, image):
+        return 0.5 * float(image @ image), image
+
+    def adjoint(self, slopes):
+        return slopes.copy()
+
+    def inner(self, image, others):
+        return others @ image

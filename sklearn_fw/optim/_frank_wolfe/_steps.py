@@ -59,13 +59,30 @@ class Line:
         return float(self.direction @ self.direction)
 
 
-def named_rule(step_size, *, lipschitz=None):
+class ImageLine(Line):
+    """The same for an `Objective`: all but the length of the direction is known by images."""
+
+    def __init__(self, objective, image, ahead, value, make_direction):
+        super().__init__(objective, None, value, make_direction)
+        self.image, self.ahead = image, ahead
+
+    def at(self, step):
+        value, slopes = self.objective.slopes(self.image + step * self.ahead)
+        return float(value), float(slopes @ self.ahead)
+
+    def curvature(self):
+        return float(self.objective.inner(self.ahead, self.ahead))
+
+
+def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", convex=True):
     """A function `StepState` -> step, from a name, a number or a function.
 
     "universal" is 2 / (2 + k) and "fictitious" 1 / (1 + k), with k the number of steps that did not
     drop an atom; "short" minimises the parabola whose curvature is ``lipschitz`` times the squared
-    length of the direction, "exact" the one of the objective's own ``curvature``; "line_search"
-    finds a root of the slope, and "backtracking" learns the constant of "short".
+    length of the direction, "exact" the one of the objective's own ``curvature``; "curvature" that
+    of a constant ``curvature`` for all directions; "line_search" finds a root of the slope, and
+    "backtracking" learns the constant of "short". Of functions that are not ``convex`` the root
+    counts if no backtracking step, for which there is a rate, is lower.
     """
     if callable(step_size):
         return step_size
@@ -76,8 +93,15 @@ def named_rule(step_size, *, lipschitz=None):
     if step_size == "short":
         constant = check_positive(lipschitz, "lipschitz")
         return lambda state: _parabola(state, constant * state.line.square())
+    if step_size == "curvature":
+        constant = check_positive(curvature, "curvature")
+        if variant == "away":
+            return lambda state: min(1.0, 0.5 * state.pairwise_gap / constant)
+        return lambda state: max(state.direction_gap, 0.0) / constant
     if step_size == "backtracking":
         return Backtracking()
+    if step_size == "line_search" and not convex:
+        return LowerOf(line_search, Backtracking())
     return RULES[step_size]
 
 
@@ -162,6 +186,17 @@ class Backtracking:
         return step
 
 
+class LowerOf:
+    """The step of two rules at which the objective is lower."""
+
+    def __init__(self, *rules):
+        self.rules = rules
+
+    def __call__(self, state):
+        steps = [min(rule(state), state.max_step) for rule in self.rules]
+        return min(steps, key=lambda step: state.line.at(step)[0])
+
+
 def _parabola(state, curvature):
     step = short_step(state.direction_gap, curvature, state.max_step)
     return step if step < math.inf else 0.0  # nothing moves: a slope of rounding errors
@@ -173,6 +208,7 @@ RULES = {
     "exact": exact,
     "line_search": line_search,
     "short": None,
+    "curvature": None,
     "backtracking": None,
 }
 
