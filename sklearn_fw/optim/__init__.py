@@ -1,6 +1,7 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
 from ._frank_wolfe._minimize import minimize_frank_wolfe
+from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
 from ._frank_wolfe._minimize_submodular import minimize_submodular
 from ._incremental._dual_coordinate import Sdca
 from ._incremental._minimize_saga import minimize_saga
@@ -24,6 +25,7 @@ __all__ = [
     "Sdca",
     "SparseSaga",
     "Svrg",
+    "minimize_block_frank_wolfe",
     "minimize_frank_wolfe",
     "minimize_saga",
     "minimize_submodular",
