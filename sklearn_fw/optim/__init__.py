@@ -1,6 +1,8 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
 from ._frank_wolfe._minimize import minimize_frank_wolfe
+from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
+from ._frank_wolfe._minimize_submodular import minimize_submodular
 from ._incremental._dual_coordinate import Sdca
 from ._incremental._minimize_saga import minimize_saga
 from ._incremental._newton import Newton
@@ -23,8 +25,10 @@ __all__ = [
     "Sdca",
     "SparseSaga",
     "Svrg",
+    "minimize_block_frank_wolfe",
     "minimize_frank_wolfe",
     "minimize_saga",
+    "minimize_submodular",
     "overlap_step",
     "solve_matrix_game",
     "solve_saddle_point",

@@ -13,16 +13,21 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from _domain_referees import matchings, perfect_matchings
+from _submodular import Table, all_bases, all_sets, cuts
 from sklearn_fw.optim.domains import (
+    BasePolytope,
     BipartiteMatchings,
     Box,
+    CardinalityFunction,
     ConvexHull,
+    CutFunction,
     Domain,
     L1Ball,
     L2Ball,
     LocalPolytope,
     MarginalPolytope,
     PerfectMatchings,
+    Permutahedron,
     Product,
     Simplex,
     SpanningTrees,
@@ -106,6 +111,23 @@ POLYTOPES |= {
         labellings([2, 3, 2], CYCLE),
     ),
 }
+
+SQUARE = np.array([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+CUT = cuts(all_sets(4), SQUARE, np.array([1.0, 2.0, 3.0, 1.0, 0.5]))
+BENT = np.array([0.0, 3.0, 4.0, 4.0, 2.0])[all_sets(4).sum(axis=1)]
+POLYTOPES |= {
+    "orders": (Permutahedron([1, 2, 4]), np.array(list(itertools.permutations([1.0, 2.0, 4.0])))),
+    "orders with ties": (Permutahedron([2, 1, 2, 0]), all_bases(
+        np.array([0.0, 2.0, 4.0, 5.0, 5.0])[all_sets(4).sum(axis=1)]
+    )),
+    "one number": (Permutahedron([3.0]), np.array([[3.0]])),
+    "cuts": (BasePolytope(CutFunction(SQUARE, [1, 2, 3, 1, 0.5])), all_bases(CUT)),
+    "called": (BasePolytope(Table(CUT + 7.0), 4), all_bases(CUT)),
+    "sums": (
+        BasePolytope(CutFunction(SQUARE, [1, 2, 3, 1, 0.5]) + CardinalityFunction([0, 3, 4, 4, 2])),
+        all_bases(CUT + BENT),
+    ),
+}  # fmt: skip
 
 
 def cases(method="lmo"):
@@ -290,6 +312,7 @@ PROJECTABLE = [
     L1Ball(4, radius=1.5),
     L2Ball(3, radius=2.0),
     Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]),
+    Permutahedron([3.0, 1.0, 0.0, 0.0]),
     Product(Simplex(3), L2Ball(2), Box(0.0, 1.0, size=1)),
 ]
 

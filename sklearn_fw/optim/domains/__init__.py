@@ -36,18 +36,30 @@ equals if nothing else is said.
 
 from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
 from ._base import Domain
+from ._base_polytopes import BasePolytope, Permutahedron
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
+from ._submodular_functions import (
+    CardinalityFunction,
+    CoverageFunction,
+    CutFunction,
+    ModularFunction,
+    SubmodularFunction,
+)
 from ._trees import SpanningTrees
 
 __all__ = [
     "Atom",
+    "BasePolytope",
     "BipartiteMatchings",
     "Box",
+    "CardinalityFunction",
     "ConvexHull",
+    "CoverageFunction",
+    "CutFunction",
     "DagPaths",
     "DenseAtom",
     "Domain",
@@ -58,13 +70,16 @@ __all__ = [
     "LpBall",
     "MarginalPolytope",
     "Matchings",
+    "ModularFunction",
     "NuclearNormBall",
     "PerfectMatchings",
+    "Permutahedron",
     "Product",
     "RankOneAtom",
     "Simplex",
     "SpanningTrees",
     "SparseAtom",
     "Spectrahedron",
+    "SubmodularFunction",
     "UnitAtom",
 ]

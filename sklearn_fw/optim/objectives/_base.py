@@ -102,6 +102,23 @@ class Objective(ABC):
             ``M' slopes``, a new array.
         """
 
+    def adjoint_in(self, slopes, block):
+        """The gradient in some entries of x: by default cut out of all of it.
+
+        Parameters
+        ----------
+        slopes : ndarray of shape (n_image,)
+            Derivatives in the image.
+        block : slice
+            Which entries.
+
+        Returns
+        -------
+        ndarray
+            ``adjoint(slopes)[block]``, a new array.
+        """
+        return self.adjoint(slopes)[block].copy()
+
     def inner(self, image, others):
         """Second derivative of a quadratic function between images.
 

@@ -146,6 +146,11 @@ class Composite(Objective):
             return self._map.adjoint(slopes)
         return self._map.adjoint(slopes[:-1]) + slopes[-1] * self.linear
 
+    def adjoint_in(self, slopes, block):
+        if self.linear is None:
+            return self._map.adjoint_in(slopes, block)
+        return self._map.adjoint_in(slopes[:-1], block) + slopes[-1] * self.linear[block]
+
     def inner(self, image, others):
         if not self.is_quadratic:
             return super().inner(image, others)

@@ -58,6 +58,12 @@ class LinearMap:
             return self.A.T @ slopes
         return (self.A.T @ slopes.reshape(-1, self.n_outputs)).ravel()
 
+    def adjoint_in(self, slopes, block):
+        """The same for the entries of a slice, by their columns."""
+        if self._is_alone():
+            return self._columns[:, block].T @ slopes
+        return self.adjoint(slopes)[block].copy()
+
     def _image_of_few(self, places, values):
         if self._is_alone():
             if len(places) == 1:

@@ -81,5 +81,8 @@ class Quadratic(Objective):
     def adjoint(self, slopes):
         return slopes[self.size :].copy()
 
+    def adjoint_in(self, slopes, block):
+        return slopes[self.size :][block].copy()
+
     def inner(self, image, others):
         return others[..., self.size :] @ image[: self.size]

@@ -1,0 +1,339 @@
+"""Frank-Wolfe steps in one factor of a product at a time."""
+
+import math
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ..._budget import time_budget
+from ..._kernels.common.step_rules import open_loop_step
+from ..._loop import drive
+from ..._validation import check_choice, check_integer, check_not_negative, check_random_state
+from ..domains._atoms import ProductAtom, SparseAtom, is_ours
+from ..domains._base import check_domain
+from ._core import FrankWolfe, Minimisation, checked_derivatives
+from ._iterate import Iterate
+from ._minimize import _check_sizes, _end_of, _result, _rule, choose
+from ._steps import ImageLine, Line
+
+__all__ = ["minimize_block_frank_wolfe"]
+
+SAMPLINGS = ("uniform", "permutation", "gap")
+
+
+def minimize_block_frank_wolfe(
+    objective,
+    domain,
+    *,
+    variant="auto",
+    sampling="permutation",
+    step_size="auto",
+    average=None,
+    gap_every=10,
+    start=None,
+    max_iter=1000,
+    tol=1e-6,
+    time_limit=None,
+    callback=None,
+    random_state=None,
+    verbose=0,
+):
+    """Minimise a smooth function over a product of sets, one factor at a time.
+
+    Solves ``min f(x_1, ..., x_n)`` with each x_i in a set of its own. A step asks the oracle of one
+    factor and moves in this one. Choose it where there are many factors and the gradient in one of
+    them is cheap, as with objects of `sklearn_fw.optim.objectives`: a pass of n such steps costs
+    what one step of `minimize_frank_wolfe` costs and goes much further.
+
+    Parameters
+    ----------
+    objective : Objective or callable
+        As for `minimize_frank_wolfe`. A callable is asked for the whole gradient in every step.
+    domain : Product
+        The sets, a `sklearn_fw.optim.domains.Product`.
+    variant : {"auto", "fw", "away", "pairwise"}, default="auto"
+        Steps towards the answer of the oracle; besides, away from the worst vertex of the factor's
+        combination; or from that vertex to the answer. "auto" is "pairwise" where all factors are
+        polytopes, else "fw". No convergence rate is proved for "away" and "pairwise".
+    sampling : {"uniform", "permutation", "gap"}, default="permutation"
+        Which factor is next: any, each once in a random order, or in proportion to the gaps that
+        were last seen.
+    step_size : str, float or callable, default="auto"
+        "universal" is ``2 n / (2 n + k)`` with k the number of steps in factors that did not drop
+        a vertex; the others are as for `minimize_frank_wolfe`, of which "short" and "curvature"
+        are not there.
+    average : {"weighted"} or None, default=None
+        Whether to look also at the mean of all iterates, in which that of step k counts k times,
+        and to return it where its gap is smaller.
+    gap_every : int, default=10
+        Passes after which the gap is computed, which costs the whole gradient and all oracles.
+    start : array-like of shape (size,), Atom, earlier result or None, default=None
+        Where to start; None means ``domain.start()``. Of a point the part of each factor should be
+        a vertex, for variants that keep these.
+    max_iter : int, default=1000
+        Largest number of iterations; the first is the gap of the start, each other one a pass of as
+        many steps as there are factors.
+    tol : float, default=1e-6
+        Stop when the gap is at most this, in units of f.
+    time_limit : float or None, default=None
+        Seconds after which no new pass begins.
+    callback : callable or None, default=None
+        Called after each computation of the gap with an OptimizeResult that has ``x``, ``fun``,
+        ``dual_gap`` and ``nit``; returning True ends the loop.
+    random_state : int, RandomState or None, default=None
+        Order of the factors.
+    verbose : int, default=0
+        Log a line per gap.
+
+    Returns
+    -------
+    result : OptimizeResult
+        As of `minimize_frank_wolfe`; ``atoms`` and ``weights`` are lists with those of each factor
+        (None for "fw", and where ``x`` is an average), ``n_oracle_calls`` counts the factors.
+
+    Raises
+    ------
+    ValueError
+        For a domain that is no product, parameters out of range, and what `minimize_frank_wolfe`
+        refuses.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When a budget ends before the gap is at most ``tol``.
+
+    See Also
+    --------
+    minimize_frank_wolfe : All factors at once.
+
+    Notes
+    -----
+    More than 13 parameters: those of `minimize_frank_wolfe` for runs, and those of sampling.
+    For "fw" with "universal" or line searches the expected distance to the minimum after k steps is
+    at most ``2 n / (k + 2 n)`` times the sum of the curvature constants of the factors and the
+    first distance [1]_. Results are the same in every run with the same ``random_state``.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher, "Block-coordinate Frank-Wolfe
+       optimization for structural SVMs", ICML 2013: Algorithm 3, Theorem C.1.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania, S. Lacoste-Julien, "Minding the gaps
+       for block Frank-Wolfe optimization of structured SVMs", ICML 2016: gap sampling, and steps
+       away from vertices.
+
+    Examples
+    --------
+    Mixtures of three pictures each that together come near to a sum:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains, minimize_block_frank_wolfe, objectives
+    >>> rng = np.random.default_rng(0)
+    >>> pictures = rng.random((30, 12))
+    >>> sets = domains.Product(*[domains.Simplex(3)] * 4)
+    >>> objective = objectives.LeastSquares(pictures, pictures @ np.tile([0.2, 0.8, 0.0], 4))
+    >>> result = minimize_block_frank_wolfe(objective, sets, random_state=0)
+    >>> result.x.reshape(4, 3)[0].round(2)
+    array([0.2, 0.8, 0. ])
+    """
+    check_choice(variant, "variant", ("auto", "fw", "away", "pairwise"))
+    check_choice(sampling, "sampling", SAMPLINGS)
+    if average is not None:
+        check_choice(average, "average", ("weighted",))
+    if not callable(objective):
+        raise ValueError(f"objective must be callable or an Objective, got {objective!r}")
+    check_domain(domain, "domain")
+    if not hasattr(domain, "blocks"):
+        raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
+    _check_sizes(objective, domain)
+    tol = check_not_negative(tol, "tol")
+    variant, step_size = choose(objective, domain, variant, step_size, True)
+    if isinstance(step_size, str):
+        check_choice(step_size, "step_size", ("exact", "line_search", "backtracking", "universal"))
+    run = BlockMinimisation(
+        objective, domain, variant, step_size, start=start, tol=tol, sampling=sampling,
+        average=average, gap_every=check_integer(gap_every, "gap_every", 1),
+        rng=check_random_state(random_state),
+    )  # fmt: skip
+    max_iter, verbose = check_integer(max_iter, "max_iter", 1), check_integer(verbose, "verbose", 0)
+    end = _end_of(run, callback)
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=max_iter, verbose=verbose,
+            end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
+        )  # fmt: skip
+    return _result(run, outcome, tol, variant, step_size)
+
+
+class BlockMinimisation(Minimisation):
+    """Passes of steps in one factor each; the certificate is that of the whole point."""
+
+    def __init__(
+        self, objective, domain, variant, step_size, *, start, tol, sampling, average, gap_every,
+        rng,
+    ):  # fmt: skip
+        combinations = None
+        if isinstance(start, OptimizeResult):
+            if start.get("atoms") is not None and variant != "fw":
+                combinations = list(zip(start["atoms"], start["weights"], strict=True))
+            start = start.x
+        super().__init__(objective, domain, rule=None, start=start, tol=tol)
+        self.sampling, self.gap_every, self.rng, self.n_steps = sampling, gap_every, rng, 0
+        points = [None] * len(domain.blocks)
+        if start is None:  # vertices in their short form
+            first = domain.start()
+            points = first.parts if isinstance(first, ProductAtom) else points
+        self.parts = []
+        for i, (factor, block) in enumerate(zip(domain.domains, domain.blocks)):
+            point = self.iterate.point[block] if points[i] is None else points[i]
+            combination = None if combinations is None else combinations[i]
+            iterate = Iterate(
+                factor, start=point, combination=combination, active=variant != "fw", known=True
+            )
+            self.parts.append(Block(self, iterate, block, variant, step_size))
+        self.sums = None if average is None else np.zeros_like(self.iterate.point)
+        self.since = np.ones(len(self.parts), np.int64)  # first step whose point is not in the sums
+        self.gaps = np.ones(len(self.parts))
+        self._is_average = False
+
+    def step(self):
+        if self.n_iter >= 0:
+            self.advance()
+        self.n_iter += 1
+        return None if self.n_iter % self.gap_every else self.certify()
+
+    def advance(self):
+        """A pass."""
+        n, iterate = len(self.parts), self.iterate
+        iterate.point = iterate.point.copy()  # of which the last one is known to others
+        order = None
+        if self.sampling != "gap":
+            order = self.rng.permutation(n) if self.sampling == "permutation" else (
+                self.rng.randint(n, size=n)
+            )  # fmt: skip
+        for k in range(n):
+            i = self._by_gap() if order is None else int(order[k])
+            part = self.parts[i]
+            part.look()
+            iterate.n_calls += 1
+            self.gaps[i] = max(part.dual_gap, 0.0)
+            before = part.n_good
+            part.advance()
+            self.n_steps += part.n_good - before
+            self._count(i, part)
+            if self.image is None:
+                iterate.point = iterate.point.copy()
+            else:
+                self.image = self.image + part.step_length * part.ahead
+            iterate.point[part.block] = part.iterates[0].point
+
+    def _by_gap(self):
+        sums = np.cumsum(self.gaps)
+        if not 0.0 < sums[-1] < math.inf:
+            return self.rng.randint(len(self.gaps))
+        place = np.searchsorted(sums, self.rng.random_sample() * sums[-1], side="right")
+        return int(min(place, len(sums) - 1))
+
+    def _count(self, i, part):
+        """Add the former point of a factor to the average, for all steps that had it."""
+        self.n_done = getattr(self, "n_done", 0) + 1
+        if self.sums is not None:
+            last = self.n_done - 1
+            weight = 0.5 * (last * (last + 1) - self.since[i] * (self.since[i] - 1))
+            self.sums[part.block] += weight * self.iterate.point[part.block]
+            self.since[i] = self.n_done
+
+    def gradient_of(self, block):
+        """The gradient in a factor; the value, too, is found."""
+        x = self.iterate.point
+        if self.image is not None and is_ours(self.objective):
+            self.value, slopes = self.objective.slopes(self.image)
+            return self.objective.adjoint_in(slopes, block)
+        self.value, (gradient,) = checked_derivatives(
+            self._derivatives(x), [("gradient", x)], self.n_iter, "objective"
+        )
+        return gradient[block].copy()
+
+    def refresh(self):
+        self._n_moves = 0
+        self.iterate.point = self.iterate.point.copy()
+        for part in self.parts:
+            part.iterates[0].refresh()
+            self.iterate.point[part.block] = part.iterates[0].point
+        if self.image is not None:
+            self.image = self._checked_image(self.iterate.point)
+
+    def certify(self):
+        self.refresh()
+        for name in ("n_good", "n_away", "n_drop", "n_swap"):
+            setattr(self, name, sum(getattr(part, name) for part in self.parts))
+        gap = self._certify_average()
+        row = super().certify()
+        ahead = self.iterate.point - self.iterate.atom.to_array()
+        starts = [part.block.start for part in self.parts]
+        self.gaps = np.maximum(np.add.reduceat(self.gradient * ahead, starts), 0.0)
+        self.dual_gap = min(self.dual_gap, gap)
+        return row | {"dual_gap": self.dual_gap}
+
+    def _certify_average(self):
+        """The gap of the average, which may be the best that there is."""
+        if self.sums is None or not self.n_steps:
+            return math.inf
+        iterate, kept, n = self.iterate, (self.iterate.point, self.image), self.n_done
+        weights = 0.5 * (n * (n + 1) - self.since * (self.since - 1))
+        sizes = [part.block.stop - part.block.start for part in self.parts]
+        iterate.point = (self.sums + np.repeat(weights, sizes) * iterate.point) / (n * (n + 1) / 2)
+        if self.image is not None:
+            self.image = self._checked_image(iterate.point)
+        self._is_average = True
+        super().certify()
+        self._is_average = False
+        iterate.point, self.image = kept
+        return self.dual_gap
+
+    def described(self):
+        known = super().described()
+        if self._is_average or self.parts[0].iterates[0].active is None:
+            return known
+        sets = [part.iterates[0].active for part in self.parts]
+        return known._replace(
+            atoms=[active.atoms for active in sets],
+            weights=[active.weights.copy() for active in sets],
+        )
+
+
+class Block(FrankWolfe):
+    """Steps in one factor."""
+
+    def __init__(self, run, iterate, block, variant, step_size):
+        rule = self.shrinking if step_size == "universal" else _rule(
+            run.objective, None, variant, step_size, None, None, True
+        )  # fmt: skip
+        super().__init__([iterate], variant, rule)
+        self.run, self.block, self.ahead = run, block, None
+
+    def shrinking(self, state):
+        """2 n / (2 n + k)."""
+        return open_loop_step(self.run.n_steps, len(self.run.parts), math.inf)
+
+    def look(self):
+        iterate = self.iterates[0]
+        iterate.look(self.run.gradient_of(self.block))
+        self.dual_gap = self.gap + iterate.slack
+
+    def line(self, kind):
+        run, direction = self.run, self.iterates[0].direction(kind)
+
+        def padded():
+            whole = np.zeros(run.iterate.point.size)
+            whole[self.block] = direction
+            return whole
+
+        if run.image is None:
+            return Line(run.objective, run.iterate.point, run.value, padded)
+        places = np.flatnonzero(direction)
+        atom = SparseAtom(run.iterate.point.size, places + self.block.start, direction[places])
+        self.ahead = run._checked_image(atom)
+        return ImageLine(run.objective, run.image, self.ahead, run.value, padded)
+
+    def solution(self):
+        return self.iterates[0].point

@@ -1,0 +1,369 @@
+"""Lowest sets of submodular functions, by Frank-Wolfe methods on their base polytopes."""
+
+import math
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ..._budget import time_budget
+from ..._loop import drive
+from ..._validation import check_choice, check_flag, check_integer, check_not_negative
+from .._saddle._saddle_point import fields_of
+from ..domains._base import Domain
+from ..domains._base_polytopes import BaseAtom, BasePolytope
+from ..domains._submodular_functions import SubmodularFunction, base_of, is_known
+from ..objectives._base import Objective
+from ._core import Minimisation
+from ._corrective import QuadraticCorrection
+from ._minimize import REFRESH
+from ._steps import named_rule
+
+__all__ = ["minimize_submodular"]
+
+VARIANTS = ("min_norm_point", "pairwise", "away", "fw")
+# Shares of the sum of the absolute entries of the first base:
+GAP = 1e-10  # default of tol
+VIOLATION = 1e-8  # what a base may exceed the function by, since values are rounded
+
+
+def minimize_submodular(
+    function,
+    size=None,
+    *,
+    variant="min_norm_point",
+    integer_valued="auto",
+    normalize=True,
+    start=None,
+    max_iter=10_000,
+    tol=None,
+    time_limit=None,
+    callback=None,
+    verbose=0,
+):
+    """Find the set on which a submodular function is lowest, with a certificate.
+
+    Minimises F over all subsets of ``{0, ..., size - 1}`` by way of the shortest base::
+
+        min over A of F(A) = F(empty set) + max over bases x of sum_i min(x[i], 0)
+
+    Each iteration asks the greedy algorithm for one base, which also gives the values of a chain
+    of ``size + 1`` sets: the best of all sets seen is the answer, and the best of all bases seen
+    bounds what any set can have. Choose it for functions of any form; where all that there is are
+    pairs of elements, `sklearn_fw.inference.GraphCut` is faster on large graphs.
+
+    Parameters
+    ----------
+    function : SubmodularFunction or callable
+        The function. A callable gets a mask, an array of ``size`` bools that are True for the
+        elements of a set, and returns a number.
+    size : int or None, default=None
+        Number of elements; needed for a callable.
+    variant : {"min_norm_point", "pairwise", "away", "fw"}, default="min_norm_point"
+        Wolfe's method, which goes to the shortest mean of all its bases each time; or Frank-Wolfe
+        steps on half the squared length, for comparison.
+    integer_valued : bool or "auto", default="auto"
+        Whether all values are integers: then a lower bound is rounded up, and the search ends when
+        less than one is open. "auto" is what the function knows of itself; of a callable nothing.
+    normalize : bool, default=True
+        Whether to subtract the value of the empty set, where it is not zero; else it is an error.
+    start : array-like of shape (size,) or None, default=None
+        The first base is that of the elements in the order of ascending entries: ``base_point`` of
+        a similar problem, for example. None is the order 0, 1, 2, ...
+    max_iter : int, default=10000
+        Largest number of iterations, each with one base.
+    tol : float or None, default=None
+        Stop when ``dual_gap`` is at most this, in units of F. None means 1e-10 times the sum of the
+        absolute entries of the first base, as far as numbers reach.
+    time_limit : float or None, default=None
+        Seconds after which no new iteration begins.
+    callback : callable or None, default=None
+        Called after each iteration with an OptimizeResult that has ``x``, ``fun``, ``lower_bound``,
+        ``dual_gap`` and ``nit``; returning True ends the search.
+    verbose : int, default=0
+        Log a line per iteration.
+
+    Returns
+    -------
+    result : OptimizeResult
+        ``x`` (mask of the best set, bools of shape (size,)), ``fun`` (its value), ``lower_bound``
+        (no set is lower), ``dual_gap`` (their difference), ``base_point`` (the last base, of the
+        function without the value of the empty set), ``nit``, ``n_oracle_calls`` (bases asked
+        for), ``n_away``, ``n_drop``, ``success``, ``status``, ``message``, and ``history`` (dict of
+        arrays).
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, values that are not finite, and a function that is seen not to
+        be submodular: the message names an element and two sets.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When a budget ends before the gap is at most ``tol``.
+
+    See Also
+    --------
+    sklearn_fw.optim.domains.BasePolytope : The set of bases, for other objectives.
+    sklearn_fw.inference.GraphCut : Minimum cuts by maximum flow.
+
+    Notes
+    -----
+    One base costs ``size + 1`` values of a callable, and one pass over edges or entries for the
+    functions of `sklearn_fw.optim.domains`. Wolfe's method adds k^3 / 3 for k bases in use, of
+    which there are few, and ends after finitely many iterations.
+
+    The bound holds for submodular functions. Of others, it is noticed when a base that is in use
+    exceeds the function on a set that was valued; a function without such a set among those valued
+    passes. That the answer is lowest is then not proved.
+
+    References
+    ----------
+    .. [1] S. Fujishige, "Lexicographically optimal base of a polymatroid with respect to a weight
+       vector", Mathematics of Operations Research 5, 1980.
+    .. [2] P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11, 1976.
+    .. [3] S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
+       optimization variants", NIPS 2015: Algorithm 5, appendix A.2.
+
+    Examples
+    --------
+    Two groups of nodes, and what it costs to leave node 0 out or to take node 3 in:
+
+    >>> from sklearn_fw.optim import domains, minimize_submodular
+    >>> edges = [(0, 1), (1, 2), (2, 3)]
+    >>> cut = domains.CutFunction(edges, weights=[3.0, 1.0, 2.0])
+    >>> result = minimize_submodular(cut + domains.ModularFunction([-5.0, 0.0, 0.0, 5.0]))
+    >>> result.x
+    array([ True,  True, False, False])
+    >>> result.fun, result.lower_bound
+    (-4.0, -4.0)
+
+    The same as a function of one's own:
+
+    >>> def energy(mask):
+    ...     weights = [3.0, 1.0, 2.0]
+    ...     leaves = sum(w for (i, j), w in zip(edges, weights) if mask[i] != mask[j])
+    ...     return leaves - 5.0 * mask[0] + 5.0 * mask[3]
+    >>> minimize_submodular(energy, 4).fun
+    -4.0
+    """
+    check_choice(variant, "variant", VARIANTS)
+    polytope = BasePolytope(function, size)
+    bound = Rounding(polytope.function, integer_valued, normalize)
+    direction = np.zeros(polytope.size) if start is None else polytope._vector(start, "start")
+    first = polytope.lmo(direction)
+    bases = ScaledBases(polytope, bound, first)
+    first = bases.scaled(first)
+    bound.begin(bases, first)
+    tol = GAP * bound.size if tol is None else check_not_negative(tol, "tol")
+    if variant == "min_norm_point":
+        run = Corrected(bases, bound, first, affine=True)
+    else:
+        rule = named_rule("exact")
+        run = Stepwise(bases, bound, first, variant=variant, rule=rule, refresh=REFRESH)
+    with time_budget(time_limit):
+        outcome = drive(
+            run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
+            verbose=check_integer(verbose, "verbose", 0), end=_end_of(run, callback),
+        )  # fmt: skip
+    fields = fields_of(outcome, bound.dual_gap, tol)
+    if run.is_stuck and not outcome.converged:
+        fields["status"] = "rounding"
+        fields["message"] = f"gap {bound.dual_gap:.3g} > {tol:.3g}: rounding errors leave no more"
+    return OptimizeResult(
+        **bound.fields(), base_point=run.iterate.point * bound.scale,
+        n_oracle_calls=bases.n_calls, n_away=run.n_away, n_drop=run.n_drop, **fields,
+    )  # fmt: skip
+
+
+def _end_of(run, callback):
+    """What the loop asks after each iteration whether it shall end."""
+    if not (callback is None or callable(callback)):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+
+    def end():
+        if callback is None:
+            return run.is_stuck
+        answer = callback(OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
+        if not (answer is None or isinstance(answer, bool | np.bool_)):
+            raise TypeError(f"callback must return True, False or None, got {answer!r}")
+        return bool(answer) or run.is_stuck
+
+    return end
+
+
+class ScaledBases(Domain):
+    """Bases divided by a power of two near the length of the first one, which rounds nothing."""
+
+    def __init__(self, polytope, bound, first):
+        self.polytope, self.size, self.n_calls = polytope, polytope.size, 1
+        bound.size = float(np.abs(first.array).sum())
+        length = float(np.linalg.norm(first.array))
+        bound.scale = self.scale = 2.0 ** round(math.log2(length)) if length > 0.0 else 1.0
+
+    def lmo(self, gradient):
+        self.n_calls += 1
+        return self.scaled(self.polytope.lmo(gradient))
+
+    def scaled(self, atom):
+        """A base in these units."""
+        return BaseAtom(atom.array / self.scale, atom.order)
+
+
+class Rounding:
+    """The best set that was valued and the best bound of a base, of F less F(empty set)."""
+
+    def __init__(self, function, integer_valued, normalize):
+        self.function, self.is_known = function, is_known(function)
+        if isinstance(integer_valued, str):
+            check_choice(integer_valued, "integer_valued", ("auto",))
+            integer_valued = function.integer_valued
+        self.is_integer = check_flag(integer_valued, "integer_valued")
+        self.offset = function._checked(np.zeros(function.size, bool))
+        if not check_flag(normalize, "normalize") and self.offset != 0.0:
+            raise ValueError(
+                f"function gives {self.offset} for the empty set, expected 0: subtract it, or "
+                f"leave that to normalize=True"
+            )
+        self.value, self.lower, self.best = 0.0, -math.inf, np.empty(0, np.int64)
+
+    @property
+    def dual_gap(self):
+        """How far the best set is above what is proved."""
+        return max(self.value - self.lower, 0.0)
+
+    def look(self, x, atom, atoms):
+        """Value the sets of the order of a base, and bound with this and with another base x.
+
+        ``atoms`` are the bases of which x is a mean.
+        """
+        gains = atom.array[atom.order] * self.scale
+        if self.is_integer and np.any(gains != np.round(gains)):
+            raise ValueError("function has values that are no integers, but integer_valued=True")
+        values = np.cumsum(gains)
+        lowest = int(values.argmin())
+        if values[lowest] < self.value:
+            self.value, self.best = float(values[lowest]), atom.order[: lowest + 1]
+        lower = max(np.minimum(base, 0.0).sum() for base in (x, atom.array)) * self.scale
+        if self.is_integer:
+            lower = math.ceil(lower - VIOLATION * max(self.size, 1.0))
+        self.lower = max(self.lower, float(lower))
+        if not self.is_known:
+            self._verify(atom.order, values, atoms)
+
+    def begin(self, bases, first):
+        """Value the chain of the first base in reverse, which few functions pass by chance."""
+        if not self.is_known:
+            order = first.order[::-1].copy()
+            base = SubmodularFunction.base(self.function, order)  # by the values
+            if np.abs(base - base_of(self.function, order)).max() > VIOLATION * self.size:
+                raise ValueError(f"the base of {self.function!r} is not what its values say")
+            reverse = bases.scaled(BaseAtom(base, order))
+            bases.n_calls += 1
+            self.look(first.array, reverse, [first])
+
+    def _verify(self, order, values, atoms):
+        """Refuse a function that a base exceeds on a set of a chain."""
+        sums = np.cumsum([base.array[order] for base in atoms], axis=1) * self.scale
+        over = sums - values
+        row, column = np.unravel_index(over.argmax(), over.shape)
+        if over[row, column] > VIOLATION * max(self.size, np.abs(values).max()):
+            self._witness(atoms[row].order, order[: column + 1])
+
+    def _witness(self, order, members):
+        """Name an element that adds more to a set than to a smaller one.
+
+        A base is the sum of what elements add to all before them. Were that nowhere more than what
+        they add to the members before them, the base could not exceed F.
+        """
+        smaller, larger = np.zeros((2, len(order)), bool)
+        inside, found = np.isin(np.arange(len(order)), members), []
+        for element in order.tolist():
+            if inside[element]:
+                gains = [self._gain(before, element) for before in (larger, smaller)]
+                sets = [np.flatnonzero(before).tolist() for before in (larger, smaller)]
+                found.append((gains[0] - gains[1], element, gains, sets))
+            larger[element] = True
+            smaller[element] = inside[element]
+        _, element, gains, sets = max(found)
+        raise ValueError(
+            f"function is not submodular: element {element} adds {gains[0]:.9g} to the set "
+            f"{sets[0]}, but {gains[1]:.9g} to its subset {sets[1]}"
+        )
+
+    def _gain(self, members, element):
+        together = members.copy()
+        together[element] = True
+        return self.function._checked(together) - self.function._checked(members)
+
+    def fields(self):
+        """The best set and what is known of it."""
+        x = np.zeros(self.function.size, bool)
+        x[self.best] = True
+        fun = self.function._checked(x)  # a sum of gains is rounded more often
+        lower = min(self.lower + self.offset, fun)
+        return {"x": x, "fun": fun, "lower_bound": lower, "dual_gap": fun - lower}
+
+    def row(self):
+        """The same for the history."""
+        return {
+            "objective": self.value + self.offset,
+            "dual_objective": self.lower + self.offset,
+            "dual_gap": self.dual_gap,
+        }
+
+
+class Shortest:
+    """The part of a run on half the squared length that rounds to sets and counts their gap."""
+
+    def __init__(self, bases, bound, first, **options):
+        self.bound, self.before = bound, math.inf
+        super().__init__(HalfSquare(bases.size), bases, start=first, **options)
+
+    @property
+    def is_stuck(self):
+        """Whether rounding decides from here on."""
+        return self.gap <= 0.0 or not self.value < self.before
+
+    def advance(self):
+        self.before = self.value
+        super().advance()
+
+    def look(self):
+        super().look()
+        atom, active = self.iterate.atom, self.iterate.active
+        atoms = [atom] if active is None else active.atoms
+        self.bound.look(self.iterate.point, atom, atoms)
+
+    def row(self):
+        row = {"n_oracle_calls": self.iterate.domain.n_calls, **self.bound.row()}
+        return row | ({"n_atoms": self.n_atoms} if self.iterate.active is not None else {})
+
+
+class Corrected(Shortest, QuadraticCorrection):
+    """Wolfe's method: to the shortest mean of all bases, then one base more."""
+
+
+class Stepwise(Shortest, Minimisation):
+    """Steps towards one base or from one to another."""
+
+
+class HalfSquare(Objective):
+    """``||x||^2 / 2``."""
+
+    is_quadratic = True
+
+    def __init__(self, size):
+        self.size = size
+
+    def image(self, point):
+        return point if isinstance(point, np.ndarray) else point.to_array()
+
+    def slopes(self, image):
+        return 0.5 * float(image @ image), image
+
+    def adjoint(self, slopes):
+        return slopes.copy()
+
+    def inner(self, image, others):
+        return others @ image

@@ -1,0 +1,453 @@
+"""Submodular functions of sets, with the greedy algorithm of each in one pass."""
+
+from abc import ABC, abstractmethod
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._validation import (
+    check_array_of_numbers,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_sparse,
+)
+from ...inference._layout import check_edges
+
+BENT = 1e-9  # share of the largest step by which the steps of a concave list may rise
+
+
+class SubmodularFunction(ABC):
+    """Base class of submodular functions of the subsets of ``{0, ..., size - 1}``.
+
+    A function F is submodular when an element gains less the more are there::
+
+        F(A and i) - F(A) >= F(B and i) - F(B)    for A inside B and i outside of B
+
+    Derive from it, set ``size`` and write `value`. Where the values of a growing set follow from
+    each other, write `base` too: it is all that methods call in their loops. Functions of one size
+    can be added up with ``+``.
+
+    Attributes
+    ----------
+    size : int
+        Number of elements.
+    integer_valued : bool
+        Whether all values are known to be integers.
+
+    See Also
+    --------
+    BasePolytope : The domain that belongs to a function.
+    sklearn_fw.optim.minimize_submodular : Finds the lowest set.
+
+    Examples
+    --------
+    The rank of a set of vectors, and that many elements cost 0.6 each:
+
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> class Rank(domains.SubmodularFunction):
+    ...     def __init__(self, vectors):
+    ...         self.vectors, self.size = vectors, len(vectors)
+    ...     def value(self, members):
+    ...         return np.linalg.matrix_rank(self.vectors[members]) if members.any() else 0
+    >>> rank = Rank(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]))
+    >>> dear = rank + domains.ModularFunction([-0.6, -0.6, -0.6])
+    >>> round(dear.value(np.array([True, True, False])), 12)
+    -0.2
+    """
+
+    integer_valued = False
+
+    @abstractmethod
+    def value(self, members):
+        """Value of a set.
+
+        Parameters
+        ----------
+        members : ndarray of shape (size,), bool
+            True for the elements of the set.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+
+    def base(self, order):
+        """What each element adds when they come one by one: the greedy algorithm.
+
+        Parameters
+        ----------
+        order : ndarray of shape (size,), integer
+            All elements, first to last.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            For each element the value with it less the value before it came. Here by ``size + 1``
+            values.
+        """
+        order = self._order(order)
+        members, base = np.zeros(self.size, bool), np.empty(self.size)
+        before = self._checked(members)
+        for element in order.tolist():
+            members[element] = True
+            after = self._checked(members)
+            base[element] = after - before
+            before = after
+        return base
+
+    def __add__(self, other):
+        if not isinstance(other, SubmodularFunction):
+            return NotImplemented
+        return _Sum(self, other)
+
+    def __repr__(self):
+        return f"{type(self).__name__}(size={self.size})"
+
+    def _checked(self, members):
+        """The value of a set, which the user may have written."""
+        value = self.value(members.copy())
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.item()
+        if not isinstance(value, Real) or not abs(value) < np.inf:
+            raise ValueError(
+                f"{self!r} must give finite numbers, got {value!r} for the set "
+                f"{np.flatnonzero(members).tolist()}"
+            )
+        return float(value)
+
+    def _members(self, members):
+        members = np.asarray(members)
+        if members.dtype != bool or members.shape != (self.size,):
+            raise ValueError(
+                f"members must be a bool for each of {self.size} elements, got dtype "
+                f"{members.dtype} and shape {members.shape}"
+            )
+        return members
+
+    def _order(self, order):
+        order, seen = np.asarray(order), np.zeros(self.size, bool)
+        are_places = order.dtype.kind in "iu" and order.shape == (self.size,)
+        if are_places and order.min() >= 0 and order.max() < self.size:
+            seen[order] = True
+        if not seen.all():
+            raise ValueError(f"order must hold each of 0 to {self.size - 1} once")
+        return order
+
+    def _ranks(self, order):
+        """The place of each element in an order."""
+        ranks = np.empty(self.size, np.int64)
+        ranks[self._order(order)] = np.arange(self.size)
+        return ranks
+
+
+class ModularFunction(SubmodularFunction):
+    """Sum of weights: ``F(A) = sum_{i in A} weights[i]``.
+
+    Parameters
+    ----------
+    weights : array-like of shape (size,)
+        Weight of each element, of any sign.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.ModularFunction([1.0, -2.0]).value([False, True])
+    -2.0
+    """
+
+    def __init__(self, weights):
+        self.weights = _vector(weights, "weights")
+        self.size = len(self.weights)
+        self.integer_valued = _are_integers(self.weights)
+
+    def value(self, members):
+        return float(self.weights[self._members(members)].sum())
+
+    def base(self, order):
+        self._order(order)
+        return self.weights.copy()
+
+
+class CardinalityFunction(SubmodularFunction):
+    """A concave function of the number of elements: ``F(A) = values[len(A)]``.
+
+    Parameters
+    ----------
+    values : array-like of shape (size + 1,)
+        Values of sets of 0, 1, ..., size elements, with steps that do not rise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> root = domains.CardinalityFunction(np.sqrt(np.arange(5)))
+    >>> root.base([2, 0, 1, 3]).round(2)
+    array([0.41, 0.32, 1.  , 0.27])
+    """
+
+    def __init__(self, values):
+        self.values = _vector(values, "values", 2)
+        self.size = len(self.values) - 1
+        self.integer_valued = _are_integers(self.values)
+        self._steps = np.diff(self.values)
+        rises = np.diff(self._steps) > BENT * np.abs(self._steps).max()
+        if np.any(rises):
+            k = int(np.flatnonzero(rises)[0])
+            raise ValueError(
+                f"values must be concave, else the function is not submodular: the step to "
+                f"values[{k + 2}] is larger than the one to values[{k + 1}]"
+            )
+
+    def value(self, members):
+        return float(self.values[np.count_nonzero(self._members(members))])
+
+    def base(self, order):
+        return self._steps[self._ranks(order)]
+
+
+class CoverageFunction(SubmodularFunction):
+    """Weight of what a set covers: sensors and places, texts and words, tests and lines of code.
+
+    Each element covers some items; ``F(A)`` is the sum of the weights of all items that at least
+    one element of A covers.
+
+    Parameters
+    ----------
+    covers : array-like or sparse matrix of shape (size, n_items)
+        Not zero where an element covers an item.
+    weights : array-like of shape (n_items,) or None, default=None
+        Weight of each item, not negative; None means ones.
+
+    Notes
+    -----
+    A base costs one look at each entry of ``covers`` that is not zero.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> covers = [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
+    >>> domains.CoverageFunction(covers, weights=[1.0, 2.0, 5.0]).base([1, 0, 2])
+    array([1., 7., 0.])
+    """
+
+    def __init__(self, covers, weights=None):
+        if not sp.issparse(covers):
+            covers = check_array_of_numbers(covers, "covers")
+            if covers.ndim != 2:
+                raise ValueError(f"covers must have shape (size, n_items), got {covers.shape}")
+        covers = sp.csc_array(check_sparse(covers, "covers"), copy=True)
+        check_array_of_numbers(covers.data, "covers")
+        covers.sum_duplicates()
+        covers.eliminate_zeros()
+        self.size, n_items = covers.shape
+        if self.size == 0:
+            raise ValueError("covers must have a row for each element, got none")
+        weights = np.ones(n_items) if weights is None else _vector(weights, "weights", 0)
+        if weights.shape != (n_items,):
+            raise ValueError(f"weights.shape == {weights.shape}, expected ({n_items},)")
+        _refuse_negative(weights)
+        used = np.diff(covers.indptr) > 0  # what nobody covers weighs nothing
+        self._starts, self._by = covers.indptr[:-1][used].astype(np.int64), covers.indices
+        self._weights = weights[used]
+        self.integer_valued = _are_integers(weights)
+
+    def value(self, members):
+        members = self._members(members)
+        if not len(self._starts):
+            return 0.0
+        covered = np.logical_or.reduceat(members[self._by], self._starts)
+        return float(self._weights[covered].sum())
+
+    def base(self, order):
+        ranks = self._ranks(order)
+        if not len(self._starts):
+            return np.zeros(self.size)
+        first = np.asarray(order)[np.minimum.reduceat(ranks[self._by], self._starts)]
+        return np.bincount(first, weights=self._weights, minlength=self.size)
+
+
+class CutFunction(SubmodularFunction):
+    """Weight of the edges of a graph that leave a set.
+
+    ``F(A)`` is the sum of the weights of all edges with one end in A and the other outside; of
+    directed ones, those from A to the rest. With a `ModularFunction` this is the energy of a
+    labelling of an image with two labels.
+
+    Parameters
+    ----------
+    graph : array-like of shape (n_edges, 2), integer, or sparse matrix of shape (size, size)
+        The two ends of each edge; or weights, of which entry (i, j) is that of a directed edge
+        from i to j, so that a symmetric matrix is an undirected graph.
+    weights : array-like of shape (n_edges,) or None, default=None
+        Weight of each edge, not negative; None means ones. Not with a matrix.
+    size : int or None, default=None
+        Number of nodes; None takes the shape of the matrix, or the largest node that has an edge.
+    directed : bool, default=False
+        Whether edges lead from their first end to the second one. Not with a matrix.
+
+    Notes
+    -----
+    A base costs one look at each edge.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> cut = domains.CutFunction([(0, 1), (1, 2)], weights=[1.0, 3.0])
+    >>> cut.value([True, True, False])
+    3.0
+    >>> cut.base([1, 0, 2])
+    array([-1.,  4., -3.])
+    """
+
+    def __init__(self, graph, weights=None, size=None, directed=False):
+        directed = check_flag(directed, "directed")
+        if size is not None:
+            size = check_integer(size, "size", 1)
+        if sp.issparse(graph):
+            if weights is not None or directed:
+                raise ValueError("weights and directed say nothing of a graph that is a matrix")
+            edges, weights, size = _arcs_of(graph, size)
+            directed = True
+        else:
+            if size is None:
+                ends = check_edges(graph, 2**62, "nodes")
+                if not len(ends):
+                    raise ValueError("size must be given for a graph without edges")
+                size = int(ends.max()) + 1
+            edges = check_edges(graph, size, "nodes").reshape(-1, 2)
+            weights = np.ones(len(edges)) if weights is None else _vector(weights, "weights", 0)
+            if weights.shape != (len(edges),):
+                raise ValueError(f"weights.shape == {weights.shape}, expected ({len(edges)},)")
+        _refuse_negative(weights)
+        self.size, self.directed = size, directed
+        self._tails, self._heads = np.ascontiguousarray(edges.T)
+        self._weights = weights
+        self.integer_valued = _are_integers(weights)
+
+    def value(self, members):
+        members = self._members(members)
+        tails, heads = members[self._tails], members[self._heads]
+        leave = tails & ~heads if self.directed else tails != heads
+        return float(self._weights[leave].sum())
+
+    def base(self, order):
+        ranks = self._ranks(order)
+        forth = ranks[self._tails] < ranks[self._heads]
+        # An edge joins the cut with its first end and leaves it with the other one.
+        gained = self._weights * forth if self.directed else np.where(
+            forth, self._weights, -self._weights
+        )  # fmt: skip
+        ends = self._tails, self._heads
+        tails, heads = (np.bincount(end, gained, minlength=self.size) for end in ends)
+        return tails - heads
+
+
+class _Sum(SubmodularFunction):
+    """Sum of functions of one size."""
+
+    def __init__(self, first, second):
+        self.terms = [*getattr(first, "terms", [first]), *getattr(second, "terms", [second])]
+        sizes = [term.size for term in self.terms]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"functions of {sizes} elements cannot be added up")
+        self.size = sizes[0]
+
+    @property
+    def integer_valued(self):
+        """Whether all terms have integer values."""
+        return all(term.integer_valued for term in self.terms)
+
+    def value(self, members):
+        members = self._members(members)
+        return sum(term._checked(members) for term in self.terms)
+
+    def base(self, order):
+        return sum(base_of(term, order) for term in self.terms)
+
+    def __repr__(self):
+        return " + ".join(map(repr, self.terms))
+
+
+class _Called(SubmodularFunction):
+    """A callable of the user."""
+
+    def __init__(self, function, size):
+        self.function, self.size = function, size
+
+    def value(self, members):
+        return self.function(members)
+
+    def __repr__(self):
+        return "function"
+
+
+def as_submodular(function, size):
+    """The function object of what a user gave, a callable of masks perhaps."""
+    if isinstance(function, SubmodularFunction):
+        own = getattr(function, "size", None)
+        if size not in (None, own):
+            raise ValueError(f"size == {size}, but the function has {own} elements")
+        check_integer(own, "function.size", 1)
+        return function
+    if not callable(function) or isinstance(function, type):
+        raise ValueError(
+            f"function must be a SubmodularFunction or a callable with a mask, got {function!r}"
+        )
+    if size is None:
+        raise ValueError("size must be given: a callable does not say how many elements there are")
+    return _Called(function, check_integer(size, "size", 1))
+
+
+def is_known(function):
+    """Whether a function is submodular by how it was made."""
+    terms = getattr(function, "terms", [function])
+    ours = ModularFunction, CardinalityFunction, CoverageFunction, CutFunction
+    return all(type(term) in ours for term in terms)
+
+
+def base_of(function, order):
+    """The checked base of a function that a user may have written."""
+    base = check_array_of_numbers(function.base(order.copy()), f"the base of {function!r}")
+    if base.shape != (function.size,):
+        raise ValueError(
+            f"the base of {function!r} has shape {base.shape}, expected ({function.size},)"
+        )
+    return base
+
+
+def _arcs_of(graph, size):
+    """Ends and weights of the directed edges of a matrix, and its size."""
+    graph = check_sparse(graph, "graph").tocoo()
+    if graph.shape[0] != graph.shape[1] or size not in (None, graph.shape[0]) or not graph.shape[0]:
+        expected = "(size, size)" if size is None else (size, size)
+        raise ValueError(f"graph.shape == {graph.shape}, expected {expected}")
+    weights = check_array_of_numbers(graph.data, "graph")
+    check_magnitude(weights, "graph")
+    between = graph.row != graph.col
+    edges = np.column_stack([graph.row, graph.col]).astype(np.int64)
+    return edges[between], weights[between], graph.shape[0]
+
+
+def _vector(values, name, shortest=1):
+    values = np.array(check_array_of_numbers(values, name))
+    if values.ndim != 1 or len(values) < shortest:
+        raise ValueError(f"{name} must be a vector, got shape {values.shape}")
+    check_magnitude(values, name)
+    return values
+
+
+def _refuse_negative(weights):
+    if np.any(weights < 0.0):
+        raise ValueError(
+            f"weights must not be negative, else the function is not submodular; got "
+            f"{weights.min():g}"
+        )
+
+
+def _are_integers(values):
+    """Whether sums of all of these are exact integers."""
+    return bool(np.all(values == np.round(values)) and np.abs(values).sum() < 2.0**53)
