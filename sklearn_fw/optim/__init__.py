@@ -11,12 +11,15 @@ from ._incremental._svrg import Svrg
 from ._saddle._matrix_game import solve_matrix_game
 from ._saddle._saddle_point import solve_saddle_point
 from ._saddle._saddle_steps import SaddleConstants
+from ._subgradient._averages import RunningAverage
+from ._subgradient._projected_subgradient import projected_subgradient
 
 __all__ = [
     "Asaga",
     "LaggedSaga",
     "Newton",
     "NewtonCG",
+    "RunningAverage",
     "SaddleConstants",
     "Sag",
     "Saga",
@@ -26,6 +29,7 @@ __all__ = [
     "minimize_frank_wolfe",
     "minimize_saga",
     "overlap_step",
+    "projected_subgradient",
     "solve_matrix_game",
     "solve_saddle_point",
 ]
