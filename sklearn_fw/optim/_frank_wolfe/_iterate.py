@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from ..._validation import check_array_of_numbers, check_magnitude
-from ..domains._atoms import Atom, as_atom
+from ..domains._atoms import Atom, as_atom, is_ours
 from ..domains._base import ask
 from ._active_set import ActiveSet
 
@@ -80,6 +80,12 @@ class Iterate:
         self.n_calls += len(getattr(domain, "blocks", "1"))
         atom = ask(domain, gradient, _of(self.name))
         check_answer(atom, self.name, gradient, point)
+        if not is_ours(domain):
+            x = atom.to_array()
+            if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
+                raise ValueError(
+                    f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
+                )
         return atom
 
     def direction(self, kind):
@@ -126,6 +132,7 @@ def start_of(domain, name, point=None, known=False):
     if not (given or hasattr(domain, "start")):
         raise ValueError(f"{_of(name)} has no start(): give start=(x, y), or derive it from Domain")
     atom = point if given else domain.start()
+    which = which if given else f"what start() of {_of(name)} returned"
     if not isinstance(atom, Atom):
         atom = check_array_of_numbers(atom, which)
         check_magnitude(atom, which)

@@ -20,6 +20,7 @@ from ..domains._base import check_domain
 from ..objectives._base import Objective, is_quadratic
 from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
+from ._scan import ScanRun, can_scan
 from ._steps import named_rule
 
 __all__ = ["minimize_frank_wolfe"]
@@ -178,6 +179,7 @@ def minimize_frank_wolfe(
     accuracy = check_number(lmo_accuracy, "lmo_accuracy")
     if not 0.0 < accuracy <= 1.0:
         raise ValueError(f"lmo_accuracy must be above 0 and at most 1, got {lmo_accuracy!r}")
+    max_iter = check_integer(max_iter, "max_iter", 1)
     variant, step_size = choose(objective, domain, variant, step_size, convex)
     point, combination = _split_start(start, variant)
     options = {
@@ -188,8 +190,11 @@ def minimize_frank_wolfe(
         run = _corrective(objective, domain, variant, convex, options)
     else:
         rule = _rule(objective, domain, variant, step_size, lipschitz, curvature, convex)
-        run = Minimisation(objective, domain, variant=variant, rule=rule, **options)
-    max_iter, verbose = check_integer(max_iter, "max_iter", 1), check_integer(verbose, "verbose", 0)
+        if accuracy == 1.0 and callback is None and can_scan(objective, domain, step_size):
+            options["max_iter"] = max_iter
+        make = ScanRun if "max_iter" in options else Minimisation
+        run = make(objective, domain, variant=variant, rule=rule, **options)
+    verbose = check_integer(verbose, "verbose", 0)
     with time_budget(time_limit):
         outcome = drive(
             run, tol=tol, max_iter=max_iter, verbose=verbose, end=_end_of(run, callback)
@@ -275,7 +280,8 @@ def _split_start(start, variant):
         return start.x, None
     if not isinstance(start, tuple):
         return start, None
-    if len(start) != 2 or len(start[0]) != np.size(start[1]) or not len(start[0]):
+    sizes = [np.shape(part)[:1] if not isinstance(part, list) else (len(part),) for part in start]
+    if len(start) != 2 or sizes[0] != sizes[1] or sizes[0] in ((), (0,)):
         raise ValueError("start must be a point or (atoms, weights) with one weight per atom")
     weights = check_array_of_numbers(start[1], "the weights of start")
     if weights.ndim != 1 or np.any(weights < 0) or not weights.sum() > 0.0:

@@ -228,4 +228,4 @@ def take(rule, state):
             f"step_size must give finite numbers that are not negative, got {wanted} in step "
             f"{state.n_iter}"
         )
-    return step, wanted > state.max_step
+    return step, wanted >= state.max_step
