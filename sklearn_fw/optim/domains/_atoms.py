@@ -252,6 +252,7 @@ class RankOneAtom(Atom):
         for vector, name in ((self.left, "left"), (self.right, "right")):
             if vector.ndim != 1 or not vector.size:
                 raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
+        self.shape = self.left.size, self.right.size
         self.size = self.left.size * self.right.size
 
     @cached_property
@@ -260,11 +261,11 @@ class RankOneAtom(Atom):
         return _short(self.left), _short(self.right)
 
     def dot(self, vector):
-        matrix = vector.reshape(self.left.size, self.right.size)
+        matrix = vector.reshape(self.shape)  # sparse matrices stay sparse
         return float(self.left @ (matrix @ self.right))
 
     def add_to(self, x, scale=1.0):
-        rows = x.reshape(self.left.size, self.right.size)
+        rows = x.reshape(self.shape)
         # Row by row, for the whole product would be as large as the matrix.
         for row, factor in zip(rows, (scale * self.left).tolist()):
             if factor:
