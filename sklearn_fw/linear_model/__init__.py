@@ -3,6 +3,8 @@
 from ._averaged_classifier import AveragedSubgradientClassifier
 from ._averaged_regressor import AveragedSubgradientRegressor
 from ._classifier import AsagaClassifier
+from ._constrained_classifier import FrankWolfeClassifier
+from ._constrained_regressor import FrankWolfeRegressor
 from ._path import LinearPath
 from ._regressor import AsagaRegressor
 
@@ -11,5 +13,7 @@ __all__ = [
     "AsagaRegressor",
     "AveragedSubgradientClassifier",
     "AveragedSubgradientRegressor",
+    "FrankWolfeClassifier",
+    "FrankWolfeRegressor",
     "LinearPath",
 ]

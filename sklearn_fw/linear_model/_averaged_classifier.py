@@ -1,20 +1,11 @@
 """The classifier by averaged subgradient steps."""
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
-from ..losses import resolve_loss
-from ..losses._border import ask_probability
 from ._averaged import AveragedModel
 from ._linear import LabelsMixin
 
 __all__ = ["AveragedSubgradientClassifier"]
-
-
-def _has_probabilities(estimator):
-    if callable(getattr(resolve_loss(estimator.loss, "classification"), "probability", None)):
-        return True
-    raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
 
 
 class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
@@ -43,9 +34,10 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
         `sklearn_fw.optim.RunningAverage`.
     step_size : {"auto", "theory", "pegasos"}, tuple or callable, default="auto"
         "auto" is ``1 / (alpha t + R^2)``, R^2 the mean of ``s_i |x_i|^2``, which does without the
-        long first steps of the other rules; "pegasos" is ``1 / (alpha t)`` and "theory" is ``2 / (alpha (t + 1))``, which with
-        "weighted" has the guarantee of [1]_; ``("shifted", c, b)`` is ``c / (alpha (t + b))``; a
-        callable gets t = 1, 2, ... and returns at most ``1 / alpha``.
+        long first steps of the other rules; "pegasos" is ``1 / (alpha t)`` and "theory" is
+        ``2 / (alpha (t + 1))``, which with "weighted" has the guarantee of [1]_;
+        ``("shifted", c, b)`` is ``c / (alpha (t + b))``; a callable gets t = 1, 2, ... and returns
+        at most ``1 / alpha``.
     projection : str, callable or None, default=None
         Set that every iterate is projected on: "l2_ball" (with the constant feature), "l1_ball",
         "box" (``|w_j| <= radius``), "nonneg", or ``projection(coef)`` of your own; all but
@@ -151,8 +143,6 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
     True
     """
 
-    _task = "classification"
-
     def __init__(
         self,
         loss="hinge",
@@ -206,38 +196,3 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
 
     def _auto_strength(self, truths, weight, units):
         return 1.0 / (truths[0].size if weight is None else np.count_nonzero(weight))
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of the classes, of the loss; of several classes divided by their sum.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
-        scores = self.decision_function(X)
-        positive = ask_probability(resolve_loss(self.loss, "classification"), scores)
-        return self._shares(positive)
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms.
-        """
-        with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
-            return np.log(self.predict_proba(X))

@@ -121,8 +121,6 @@ class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
     True
     """
 
-    _task = "regression"
-
     def __init__(
         self,
         loss="absolute_error",

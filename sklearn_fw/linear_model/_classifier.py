@@ -1,7 +1,6 @@
 """The linear classifier."""
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from .._validation import check_choice, check_strength
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
@@ -10,13 +9,6 @@ from ._base import AsagaModel
 from ._linear import LabelsMixin
 
 __all__ = ["AsagaClassifier"]
-
-
-def _has_probabilities(estimator):
-    loss = resolve_loss(estimator.loss, "classification", smooth=True)
-    if callable(getattr(loss, "probability", None)):
-        return True
-    raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
 
 
 class AsagaClassifier(LabelsMixin, AsagaModel):
@@ -235,24 +227,7 @@ class AsagaClassifier(LabelsMixin, AsagaModel):
             )
         return n_classes > 2 and isinstance(loss, LogLoss) and self.multi_class != "ovr"
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
-        -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
-        scores = self.decision_function(X)
+    def _probabilities(self, scores):
         loss = resolve_loss(self.loss, "classification", smooth=True)
         if scores.ndim == 2 and self._is_multinomial(loss, scores.shape[1]):
             return MultinomialLogLoss().probability(scores)
@@ -260,20 +235,3 @@ class AsagaClassifier(LabelsMixin, AsagaModel):
         loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss
         positive = ask_probability(loss, scores)
         return self._shares(positive)
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms.
-        """
-        with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
-            return np.log(self.predict_proba(X))

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,9 +20,18 @@ from .._validation import (
     check_sample_weight,
     find_labels,
 )
+from ..losses import resolve_loss
+from ..losses._border import ask_probability
 from ..optim._incremental._minimize_saga import ROWS, check_rows
 
 __all__ = ["LabelsMixin", "LinearEstimator", "TargetsMixin"]
+
+
+def has_probabilities(estimator):
+    loss = resolve_loss(estimator.loss, "classification")
+    if callable(getattr(loss, "probability", None)):
+        return True
+    raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
 
 
 class LinearEstimator(CallbackSupportMixin, BaseEstimator):
@@ -100,6 +110,7 @@ class LabelsMixin(ClassifierMixin):
     """Labels, weights of classes, and predictions of labels from scores."""
 
     _multi_output = False
+    _task = "classification"
 
     def _find_classes(self, y, weight):
         """Set ``classes_``; codes of the labels, and weights with those of the classes."""
@@ -226,6 +237,46 @@ class LabelsMixin(ClassifierMixin):
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
 
+    @available_if(has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
+        -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Rows sum to one.
+        """
+        return self._probabilities(self.decision_function(X))
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms.
+        """
+        with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
+            return np.log(self.predict_proba(X))
+
+    def _probabilities(self, scores):
+        """Of each class against the rest."""
+        return self._shares(ask_probability(resolve_loss(self.loss, self._task), scores))
+
     @staticmethod
     def _shares(positive):
         """Rows of probabilities from those of each class against the rest."""
@@ -240,6 +291,7 @@ class TargetsMixin(RegressorMixin):
     """One target or several, and predictions of numbers from scores."""
 
     _multi_output = True
+    _task = "regression"
 
     def _find_targets(self, y):
         """Targets as rows (n_targets, n_samples)."""
