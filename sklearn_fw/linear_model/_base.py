@@ -3,35 +3,29 @@
 from numbers import Integral
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._budget import time_budget
-from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._callbacks import FitTasks, with_callbacks
 from .._result import Outcome, Status
 from .._threads import count_workers
 from .._validation import (
-    LARGEST,
-    check_data,
     check_flag,
     check_integer,
     check_not_negative,
     check_random_state,
-    check_sample_weight,
     check_time_limit,
 )
 from .._warnings import warn
 from ..optim._incremental._auto import Auto, choose_solver
 from ..optim._incremental._finite_sum import FiniteSum
-from ..optim._incremental._minimize_saga import ROWS, check_rows, convergence_advice, solve
+from ..optim._incremental._minimize_saga import convergence_advice, solve
 from ..optim._incremental._run import Start
 from ..optim._incremental._saga import Asaga
 from ..optim._incremental._solvers import resolve_incremental_solver
 from ..penalties import resolve_penalty
+from ._linear import LinearEstimator
 from ._path import linear_path
 
 __all__ = ["AsagaModel"]
@@ -49,7 +43,7 @@ def _keeps_memory(estimator):
     )
 
 
-class AsagaModel(CallbackSupportMixin, BaseEstimator):
+class AsagaModel(LinearEstimator):
     """Base of the estimators; subclasses say which problems a fit consists of."""
 
     @with_callbacks
@@ -184,17 +178,6 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
             "verbose": check_integer(self.verbose, "verbose", 0),
         }
 
-    def _check(self, X, y, sample_weight, reset=True):
-        """Validated data; weights are None when all are one."""
-        X, y = check_data(
-            self, X, y, reset=reset, accept_large_sparse=True, multi_output=self._multi_output,
-            y_numeric=self._multi_output, **ROWS,
-        )  # fmt: skip
-        weight = None
-        if sample_weight is not None:
-            weight = check_sample_weight(sample_weight, X.shape[0])
-        return check_rows(X), y, weight
-
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
         """One objective in the sum form, whose penalty has the factor ``strength``."""
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
@@ -239,67 +222,14 @@ class AsagaModel(CallbackSupportMixin, BaseEstimator):
         if self.warm_start:
             self._warm = [Start(best.coef, best.intercept, best.memory) for best in bests]
 
-    def _set_points(self, points, dtype):
-        coef, self.intercept_ = self._stacked(points)
-        self.coef_ = coef.astype(dtype, copy=False)
-
-    def _stacked(self, points):
-        """``coef_`` and ``intercept_`` of one or more problems."""
-        return _stack(points)
-
     def __getstate__(self):
         state = super().__getstate__().copy()
         if not self.warm_start:
             state.pop("_warm", None)
         return state
 
-    # ---- prediction ------------------------------------------------------------------------------
-
-    def _scores(self, X):
-        """Scores (n_samples, n_outputs)."""
-        check_is_fitted(self)
-        X = check_data(self, X, reset=False, **{**ROWS, "order": None})
-        coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
-        # In the type of X, which would be converted otherwise.
-        coef = coef.astype(X.dtype, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):  # the check below says more
-            scores = safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
-        largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
-        if not largest <= LARGEST:  # nor NaN
-            raise ValueError(
-                f"X has entries that are too large: scores reach {largest:.3g}; scale X as it was "
-                f"scaled for fit"
-            )
-        return scores
-
-    def sparsify(self):
-        """Store ``coef_`` as a CSR matrix: less memory when most coefficients are zero.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        check_is_fitted(self)
-        self.coef_ = sp.csr_matrix(self.coef_)
-        return self
-
-    def densify(self):
-        """Undo `sparsify`.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        check_is_fitted(self)
-        if sp.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         return tags
 
@@ -312,12 +242,6 @@ def _fitting(start, problem):
         start = start._replace(intercept=np.zeros(problem.shape[1:]))
     rows = (problem.n_rows, *problem.shape[1:])
     return start if start.memory.shape == rows else start._replace(memory=None)
-
-
-def _stack(points):
-    """``coef_`` (n_outputs, n_features) and ``intercept_`` (n_outputs,) of one or more problems."""
-    coef = np.vstack([np.atleast_2d(coef.T) for coef, _ in points])
-    return np.ascontiguousarray(coef), np.concatenate([np.atleast_1d(c) for _, c in points])
 
 
 def _only(values):

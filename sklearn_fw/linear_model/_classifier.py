@@ -1,29 +1,17 @@
 """The linear classifier."""
 
-from numbers import Real
-
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_sample_weight
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_sample_weight, check_strength, find_labels
+from .._validation import check_choice, check_strength
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..losses._border import ask_probability
 from ._base import AsagaModel
+from ._linear import LabelsMixin
 
 __all__ = ["AsagaClassifier"]
 
 
-def _has_probabilities(estimator):
-    loss = resolve_loss(estimator.loss, "classification")
-    if callable(getattr(loss, "probability", None)):
-        return True
-    raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
-
-
-class AsagaClassifier(ClassifierMixin, AsagaModel):
+class AsagaClassifier(LabelsMixin, AsagaModel):
     """Linear classifier, trained to a certified duality gap by the solver that fits the table.
 
     Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
@@ -172,8 +160,6 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
     (True, True)
     """
 
-    _multi_output = False
-
     def __init__(
         self,
         loss="log_loss",
@@ -210,90 +196,15 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
         self.verbose = verbose
 
     def _problems(self, X, y, weight):
-        check_classification_targets(y)
-        self.classes_ = find_labels(y, "y")
-        codes = np.searchsorted(self.classes_, y)
-        n_classes = self.classes_.size
-        if n_classes < 2:
-            raise ValueError(
-                f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples of "
-                f"at least two"
-            )
-        self._refuse_empty(codes, weight)
-        weight = self._with_class_weight(y, weight)
-        self._refuse_empty(codes, weight)
+        codes, weight = self._find_classes(y, weight)
         return self._class_problems(X, codes, weight)
 
     def _part_problems(self, X, y, weight, total_weight):
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
-        try:
-            codes = np.searchsorted(self.classes_, y)
-        except TypeError:
-            raise ValueError(f"y has labels of another type than classes {self.classes_}") from None
-        unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
-        if unknown.any():
-            raise ValueError(f"y has the label {y[unknown].tolist()[0]!r}, which is not in classes")
-        return self._class_problems(X, codes, self._with_class_weight(y, weight))
-
-    def _name_classes(self, y, classes, first):
-        """Fix the labels in the first part of a fit by parts, and compare them in the others."""
-        check_classification_targets(y)
-        find_labels(y, "y")
-        if first and classes is None:
-            classes = getattr(self, "classes_", None)  # of an earlier fit
-        if first and classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit")
-        if first:
-            self.classes_ = find_labels(classes, "classes")
-            check_classification_targets(self.classes_)
-            if self.classes_.size < 2:
-                raise ValueError(f"classes must name at least two labels, got {self.classes_}")
-        elif classes is not None and not np.array_equal(
-            find_labels(classes, "classes"), self.classes_
-        ):
-            raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
-
-    def _refuse_empty(self, codes, weight):
-        if weight is None:
-            return
-        empty = np.bincount(codes, weights=weight, minlength=self.classes_.size) == 0
-        if empty.any():
-            raise ValueError(
-                f"class {self.classes_[empty].tolist()[0]!r} has no sample of positive weight: "
-                f"leave it out of y, or see sample_weight and class_weight"
-            )
-
-    def _with_class_weight(self, y, weight):
-        if self.class_weight is None:
-            return weight
-        if not isinstance(self.class_weight, str | dict):
-            raise ValueError(
-                f"class_weight must be None, a dict or 'balanced'; got {self.class_weight!r}"
-            )
-        if isinstance(self.class_weight, dict):
-            for label, factor in self.class_weight.items():
-                if not isinstance(factor, Real):
-                    raise ValueError(
-                        f"class_weight must be finite and not negative, got {factor!r} for "
-                        f"{label!r}"
-                    )
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            # A sample of weight 2 counts as two samples, as in LogisticRegression.
-            codes = np.searchsorted(self.classes_, y)
-            counts = np.bincount(codes, weights=weight)
-            factors = (counts.sum() / (counts.size * counts))[codes]
-        else:
-            factors = compute_sample_weight(self.class_weight, y)
-        if not np.all((factors >= 0.0) & (factors < np.inf)):
-            raise ValueError(
-                f"class_weight must be finite and not negative, got {self.class_weight!r}"
-            )
-        weight = factors if weight is None else weight * factors
-        return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
+        codes, weight = self._part_codes(y, weight)
+        return self._class_problems(X, codes, weight)
 
     def _class_problems(self, X, codes, weight):
-        loss = resolve_loss(self.loss, "classification")
+        loss = resolve_loss(self.loss, "classification", smooth=True)
         check_choice(self.multi_class, "multi_class", {"auto", "ovr", "multinomial"})
         # Infinity is a number for this: no penalty.
         infinite = isinstance(self.C, float) and np.isposinf(self.C)
@@ -303,9 +214,7 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             loss = MultinomialLogLoss()
             codes = codes.astype(np.float32)  # exact for labels, half the memory
             return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]
-        positives = [1] if n_classes == 2 else range(n_classes)
-        truths = [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
-        return self._variants(X, truths, weight, loss, strength)
+        return self._variants(X, self._truths(codes), weight, loss, strength)
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):
@@ -318,84 +227,11 @@ class AsagaClassifier(ClassifierMixin, AsagaModel):
             )
         return n_classes > 2 and isinstance(loss, LogLoss) and self.multi_class != "ovr"
 
-    def decision_function(self, X):
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive for ``classes_[1]``.
-        """
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            return scores.ravel()
-        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
-
-    def predict(self, X):
-        """Class labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels of highest score.
-        """
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
-        -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
-        scores = self.decision_function(X)
-        loss = resolve_loss(self.loss, "classification")
+    def _probabilities(self, scores):
+        loss = resolve_loss(self.loss, "classification", smooth=True)
         if scores.ndim == 2 and self._is_multinomial(loss, scores.shape[1]):
             return MultinomialLogLoss().probability(scores)
         # Of the two scores of a softmax the difference counts.
         loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss
         positive = ask_probability(loss, scores)
-        if positive.ndim == 1:
-            return np.column_stack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        # All scores at most -1 (modified_huber): nothing speaks for any class.
-        return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, positive.shape[1])
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms.
-        """
-        with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
-            return np.log(self.predict_proba(X))
+        return self._shares(positive)

@@ -1,24 +1,19 @@
 """The linear regressor."""
 
-import numpy as np
-from sklearn.base import RegressorMixin
-
 from .._validation import (
-    check_array_of_numbers,
     check_choice,
-    check_magnitude,
     check_not_negative,
-    check_sample_weight,
     check_strength,
 )
 from ..losses import resolve_loss
 from ._alpha import automatic_strength
 from ._base import AsagaModel
+from ._linear import TargetsMixin
 
 __all__ = ["AsagaRegressor"]
 
 
-class AsagaRegressor(RegressorMixin, AsagaModel):
+class AsagaRegressor(TargetsMixin, AsagaModel):
     """Linear regression, trained to a certified duality gap by the solver that fits the table.
 
     Minimises, with weights s_i (``sample_weight``, one by default)::
@@ -146,8 +141,6 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
     0.38
     """
 
-    _multi_output = True
-
     def __init__(
         self,
         loss="squared_error",
@@ -183,10 +176,8 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         return self._part_problems(X, y, weight, X.shape[0] if weight is None else weight.sum())
 
     def _part_problems(self, X, y, weight, total_weight):
-        loss = resolve_loss(self.loss, "regression")
-        self._one_target = y.ndim == 1
-        targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
-        check_magnitude(targets, "y")
+        loss = resolve_loss(self.loss, "regression", smooth=True)
+        targets = self._find_targets(y)
         if isinstance(self.alpha, str):
             check_choice(self.alpha, "alpha", {"auto"})
             strength = self._auto_strength(X, targets, weight, loss)
@@ -203,61 +194,3 @@ class AsagaRegressor(RegressorMixin, AsagaModel):
         if stream is not None:
             return stream.strength
         return automatic_strength(self._problem(X, targets[0], weight, loss, 1.0), targets)
-
-    def _name_classes(self, y, classes, first):
-        if classes is not None:
-            raise ValueError("classes is for classifiers; leave it out")
-        if not first:
-            expected = () if self._one_target else self.coef_.shape[:1]
-            if y.shape[1:] != expected:
-                raise ValueError(
-                    f"y.shape == {y.shape}, expected {(y.shape[0], *expected)} as in the first part"
-                )
-
-    def _stacked(self, points):
-        coef, intercept = super()._stacked(points)
-        return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
-
-    def predict(self, X):
-        """Predicted targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Scores.
-        """
-        scores = self._scores(X)
-        return scores.ravel() if self._one_target else scores
-
-    def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
-        """
-        y = check_array_of_numbers(y, "y")
-        check_magnitude(y, "y")
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
-        return super().score(X, y, sample_weight)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

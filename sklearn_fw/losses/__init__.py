@@ -6,6 +6,9 @@ All functions take the truth first. Margin losses expect ``y`` in {-1, +1} and a
 
 from ._base import Loss
 from ._compiled import (
+    AbsoluteError,
+    EpsilonInsensitive,
+    Hinge,
     Huber,
     LogLoss,
     ModifiedHuber,
@@ -18,6 +21,9 @@ from ._compiled import (
 from ._resolve import resolve_loss
 
 __all__ = [
+    "AbsoluteError",
+    "EpsilonInsensitive",
+    "Hinge",
     "Huber",
     "LogLoss",
     "Loss",

@@ -24,7 +24,8 @@ def check_declared(loss):
     """Refuse a task or a smoothness that is none."""
     name = type(loss).__name__
     check_choice(loss.task, f"task of {name}", {"classification", "regression"})
-    check_positive(loss.smoothness, f"smoothness of {name}")
+    if loss.smoothness != np.inf:
+        check_positive(loss.smoothness, f"smoothness of {name}")
 
 
 def ask(loss, method, y, x):
@@ -111,7 +112,8 @@ def _scores(truth, size):
 def _check_slopes(loss, y, z):
     name, truth = type(loss).__name__, y[0]
     value, slope = ask(loss, "value", y, z), ask(loss, "derivative", y, z)
-    size = float(loss.smoothness)
+    is_smooth = loss.smoothness < np.inf
+    size = float(loss.smoothness) if is_smooth else 0.0
 
     def refuse(where, sentence):
         if where.any():
@@ -143,7 +145,7 @@ def _check_slopes(loss, y, z):
         "its derivative falls, so that it is not convex and nothing can be certified",
     )
     refuse(
-        rise > size * step * (1.0 + CLOSE) + rounding,
+        is_smooth & (rise > size * step * (1.0 + CLOSE) + rounding),
         f"its derivative grows faster than smoothness = {size:g} allows; smoothness must be the "
         f"largest second derivative",
     )

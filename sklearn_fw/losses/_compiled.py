@@ -15,7 +15,10 @@ from .._validation import (
 from ._base import Loss
 
 __all__ = [
+    "AbsoluteError",
     "CompiledLoss",
+    "EpsilonInsensitive",
+    "Hinge",
     "Huber",
     "LogLoss",
     "ModifiedHuber",
@@ -237,6 +240,17 @@ class SquaredHinge(CompiledLoss):
         return 2.0 * (s != 0.0)
 
 
+class Hinge(CompiledLoss):
+    """Hinge loss ``max(0, 1 - m)``, the loss of the SVM; it is not smooth."""
+
+    task = "classification"
+    smoothness = np.inf
+    _code_name = "HINGE"
+
+    def _curvature(self, s):
+        return np.zeros(np.shape(s))
+
+
 class SmoothHinge(CompiledLoss):
     """Hinge loss with a rounded corner.
 
@@ -372,3 +386,43 @@ class SquaredEpsilonInsensitive(CompiledLoss):
 
     def _curvature(self, s):
         return 2.0 * (s != 0.0)
+
+
+class EpsilonInsensitive(CompiledLoss):
+    """Absolute error beyond a margin, ``max(0, |r| - epsilon)``; it is not smooth.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Residuals up to here cost nothing; not negative.
+    """
+
+    task = "regression"
+    smoothness = np.inf
+    _code_name = "EPSILON_INSENSITIVE"
+
+    def __init__(self, epsilon=0.1):
+        self.epsilon = epsilon
+
+    @property
+    def parameter(self):
+        """The epsilon."""
+        return float(self.epsilon)
+
+    def check(self):
+        """Raise unless epsilon is zero or positive."""
+        check_not_negative(self.epsilon, "epsilon")
+
+    def _curvature(self, s):
+        return np.zeros(np.shape(s))
+
+
+class AbsoluteError(CompiledLoss):
+    """Absolute error ``|r|``, which the median minimises; it is not smooth."""
+
+    task = "regression"
+    smoothness = np.inf
+    _code_name = "EPSILON_INSENSITIVE"
+
+    def _curvature(self, s):
+        return np.zeros(np.shape(s))

@@ -1,10 +1,15 @@
 """Losses by their names."""
 
-from .._validation import check_choice
+import numpy as np
+
+from .._validation import check_choice, check_flag
 from ._base import Loss
 from ._border import check_declared
 from ._compiled import (
+    AbsoluteError,
     CompiledLoss,
+    EpsilonInsensitive,
+    Hinge,
     Huber,
     LogLoss,
     ModifiedHuber,
@@ -20,26 +25,34 @@ __all__ = ["resolve_loss"]
 _NAMED = {
     "log_loss": LogLoss,
     "multinomial": MultinomialLogLoss,
+    "hinge": Hinge,
     "squared_hinge": SquaredHinge,
     "smooth_hinge": SmoothHinge,
     "modified_huber": ModifiedHuber,
     "squared_error": SquaredError,
+    "absolute_error": AbsoluteError,
+    "epsilon_insensitive": EpsilonInsensitive,
     "huber": Huber,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
 }
 
+KINKED = {Hinge, AbsoluteError, EpsilonInsensitive}
 
-def resolve_loss(loss, task):
+
+def resolve_loss(loss, task, *, smooth=False):
     """Loss object of a name, checked.
 
     Parameters
     ----------
     loss : str or Loss
-        "log_loss", "multinomial", "squared_hinge", "smooth_hinge" or "modified_huber" for
-        classification; "squared_error", "huber" or "squared_epsilon_insensitive" for regression; or
-        an object, to choose its parameter: of this module, or your own, derived from `Loss`.
+        "log_loss", "multinomial", "hinge", "squared_hinge", "smooth_hinge" or "modified_huber" for
+        classification; "squared_error", "huber", "absolute_error", "epsilon_insensitive" or
+        "squared_epsilon_insensitive" for regression; or an object, to choose its parameter: of this
+        module, or your own, derived from `Loss`.
     task : {"classification", "regression"} or None
         What the loss must be for; None for either.
+    smooth : bool, default=False
+        Whether the loss must have a derivative that is Lipschitz continuous.
 
     Returns
     -------
@@ -49,7 +62,8 @@ def resolve_loss(loss, task):
     Raises
     ------
     ValueError
-        When there is no such loss for the task, or a parameter of the loss is out of range.
+        When there is no such loss for the task, it is not smooth but must be, or a parameter of the
+        loss is out of range.
 
     Examples
     --------
@@ -59,7 +73,11 @@ def resolve_loss(loss, task):
     """
     if task is not None:
         check_choice(task, "task", {"classification", "regression"})
-    fitting = [name for name, cls in _NAMED.items() if task in (None, cls.task)]
+    fitting = [
+        name
+        for name, cls in _NAMED.items()
+        if task in (None, cls.task) and not (smooth and cls in KINKED)
+    ]
     resolved = loss
     if isinstance(loss, str):
         resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
@@ -77,5 +95,10 @@ def resolve_loss(loss, task):
         raise ValueError(
             f"loss={loss!r} is for {resolved.task}; "
             f"for {task} choose one of {', '.join(map(repr, fitting))}"
+        )
+    if check_flag(smooth, "smooth") and resolved.smoothness == np.inf:
+        raise ValueError(
+            f"loss={loss!r} is not smooth; choose one of {', '.join(map(repr, fitting))}, or an "
+            f"averaged subgradient method"
         )
     return resolved

@@ -13,12 +13,15 @@ from ._incremental._svrg import Svrg
 from ._saddle._matrix_game import solve_matrix_game
 from ._saddle._saddle_point import solve_saddle_point
 from ._saddle._saddle_steps import SaddleConstants
+from ._subgradient._averages import RunningAverage
+from ._subgradient._projected_subgradient import projected_subgradient
 
 __all__ = [
     "Asaga",
     "LaggedSaga",
     "Newton",
     "NewtonCG",
+    "RunningAverage",
     "SaddleConstants",
     "Sag",
     "Saga",
@@ -30,6 +33,7 @@ __all__ = [
     "minimize_saga",
     "minimize_submodular",
     "overlap_step",
+    "projected_subgradient",
     "solve_matrix_game",
     "solve_saddle_point",
 ]

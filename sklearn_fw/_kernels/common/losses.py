@@ -26,6 +26,8 @@ SQUARED_ERROR = 4  # r^2 / 2
 HUBER = 5  # r^2 / 2 for |r| <= delta, its tangent beyond
 SQUARED_EPSILON_INSENSITIVE = 6  # max(0, |r| - epsilon)^2
 SOFTMAX = 7  # one score per class: the functions softmax_*
+HINGE = 8  # max(0, 1 - m); its slope at m = 1 is 0
+EPSILON_INSENSITIVE = 9  # max(0, |r| - epsilon); its slope at both kinks is 0
 
 # Slopes outside the domain of a conjugate by no more than rounding count as its edge.
 TOLERANCE = 1e-12
@@ -103,7 +105,11 @@ def _derivative(call, code, param, y, z):
     r = z - y
     if code == HUBER:
         return min(param, max(-param, r))
-    return 2.0 * (max(0.0, r - param) - max(0.0, -r - param))
+    if code == SQUARED_EPSILON_INSENSITIVE:
+        return 2.0 * (max(0.0, r - param) - max(0.0, -r - param))
+    if code == HINGE:
+        return -y if y * z < 1.0 else 0.0
+    return (1.0 if r > param else 0.0) - (1.0 if r < -param else 0.0)
 
 
 @inner
@@ -130,7 +136,11 @@ def _value(call, code, param, y, z):
     if code == HUBER:
         bend = min(r, param)
         return 0.5 * bend * bend + param * (r - bend)
-    return max(0.0, r - param) ** 2
+    if code == SQUARED_EPSILON_INSENSITIVE:
+        return max(0.0, r - param) ** 2
+    if code == HINGE:
+        return max(0.0, 1.0 - y * z)
+    return max(0.0, r - param)
 
 
 @inner
@@ -164,6 +174,10 @@ def _prox(call, code, param, y, b, t, guess):
     r = b - y
     if code == HUBER:
         return b - t * min(param, max(-param, r / (1.0 + t)))
+    if code == HINGE:
+        return y * max(y * b, min(1.0, y * b + t))
+    if code == EPSILON_INSENSITIVE:
+        return b - min(t, max(0.0, r - param)) + min(t, max(0.0, -r - param))
     return b - 2.0 * t / (1.0 + 2.0 * t) * (max(0.0, r - param) - max(0.0, -r - param))
 
 
@@ -233,6 +247,11 @@ def conjugate(code, param, y, s):
             return np.inf
         s = min(param, max(-param, s))
         return s * (0.5 * s + y)
+    if code == EPSILON_INSENSITIVE:
+        if abs(s) > 1.0 + TOLERANCE:
+            return np.inf
+        s = min(1.0, max(-1.0, s))
+        return s * y + param * abs(s)
 
     u = -y * s  # minus the slope in the margin
     steepest = np.inf if code == SQUARED_HINGE else (4.0 if code == MODIFIED_HUBER else 1.0)
@@ -243,6 +262,8 @@ def conjugate(code, param, y, s):
         return _x_log_x(u) + _x_log_x(1.0 - u)
     if code == SMOOTH_HINGE:
         return u * (0.5 * param * u - 1.0)
+    if code == HINGE:
+        return -u
     return u * (0.25 * u - 1.0)
 
 

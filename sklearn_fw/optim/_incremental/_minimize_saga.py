@@ -180,7 +180,7 @@ def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_interc
     if y.size != X.shape[0]:
         raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
     check_magnitude(y, "y")
-    loss = resolve_loss(loss, None)
+    loss = resolve_loss(loss, None, smooth=True)
     n_outputs = _check_truth(loss, y)
     weight = check_sample_weight(sample_weight, y.size)
     alpha = 1.0 / y.size if alpha is None else check_not_negative(alpha, "alpha")

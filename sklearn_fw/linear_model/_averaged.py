@@ -1,0 +1,290 @@
+"""What the linear models by averaged subgradient steps share."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._budget import time_budget
+from .._callbacks import FitTasks, with_callbacks
+from .._loop import drive
+from .._result import Outcome, Status
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_positive,
+    check_random_state,
+    check_strength,
+)
+from ..losses import Hinge, resolve_loss
+from ..losses._border import ask
+from ..optim._subgradient._averages import RunningAverage
+from ..optim._subgradient._rows import SAMPLINGS, RidgeProblem, RowSteps, SubgradientState
+from ..optim._subgradient._step_sizes import check_step_size
+from ..projections import project_l1_ball
+from ._linear import LinearEstimator
+from ._units import Units
+
+__all__ = ["AveragedModel"]
+
+PROJECTIONS = {"l2_ball", "l1_ball", "box", "nonneg"}
+# A score where slopes are those far away, and the largest that they may be there.
+FAR, STEEPEST = 1e12, 1e6
+
+
+class Stream:
+    """What a fit goes on with: states of all problems, and units that stay those of the first."""
+
+    def __init__(self, units, mean_weight, alpha, states, rng):
+        self.units, self.mean_weight, self.alpha = units, mean_weight, alpha
+        self.states, self.rng = states, rng
+        self.square = None  # mean square of the rows
+
+
+class Settings(NamedTuple):
+    """Checked parameters."""
+
+    loss: object
+    bias: float
+    standardizes: bool
+    horizon: int
+
+
+class AveragedModel(LinearEstimator):
+    """Base of the estimators; subclasses say what the truths are."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Make ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several targets for regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses, in units of their mean.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y, weight = self._check(X, y, sample_weight)
+        max_iter = check_integer(self.max_iter, "max_iter", 1)
+        verbose = check_integer(self.verbose, "verbose", 0)
+        goes_on = check_flag(self.warm_start, "warm_start")
+        truths, weight = self._all_truths(y, weight)
+        old = getattr(self, "_stream", None) if goes_on else None
+        with time_budget():
+            problems, stream = self._prepare(X, truths, weight, max_iter, old)
+            tasks = FitTasks(
+                self, X, y, max_subtasks=max_iter * len(problems), sample_weight=sample_weight
+            )
+            hooks = tasks.hooks(lambda: self._snapshot(stream))
+            solved = [
+                self._drive(problem, state, stream.rng, max_iter, verbose=verbose, **hooks)
+                for problem, state in zip(problems, stream.states, strict=True)
+            ]
+        self._store(stream, X.dtype)
+        runs, outcomes = zip(*solved, strict=True)
+        self._report(runs, Outcome.joined(outcomes))
+        tasks.finish()
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """One pass over a part of the data, which goes on where the last call of this ended.
+
+        Steps, iterate and average go on, whatever is in the parts; units and ``alpha="auto"`` are
+        those of the first part.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs of this part.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets.
+        classes : array-like of shape (n_classes,), default=None
+            All labels; needed in the first call of a classifier.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses, in units of the mean of those of the first part.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        if self.averaging == "suffix":
+            raise ValueError("averaging='suffix' must know the number of steps: use fit")
+        stream = getattr(self, "_stream", None)
+        X, y, weight = self._check(X, y, sample_weight, reset=stream is None)
+        self._name_classes(y, classes, stream is None)
+        truths, weight = self._part_truths(y, weight)
+        problems, stream = self._prepare(X, truths, weight, 1, stream, is_part=True)
+        for problem, state in zip(problems, stream.states, strict=True):
+            self._steps(problem, state, stream.rng).step()
+        for name in ("history_", "n_iter_", "objective_", "status_"):
+            vars(self).pop(name, None)
+        self._store(stream, X.dtype)
+        return self
+
+    # ---- the problems ----------------------------------------------------------------------------
+
+    def _prepare(self, X, truths, weight, max_iter, old, is_part=False):
+        """Problems in the units of the steps, and the states that they begin with."""
+        settings = self._settings(X, truths)
+        stream = old
+        if stream is not None and len(stream.states) != len(truths):
+            stream = None
+        if stream is not None and stream.states[0].v.size != X.shape[1] + 1:
+            stream = None
+        if stream is None:
+            stream = self._begin(X, truths, weight, settings)
+        elif not is_part:
+            stream.alpha = self._strength(truths, weight, stream.units)
+        for state in stream.states:
+            state.average.horizon = state.t + max_iter * X.shape[0]
+        weight = None if weight is None else weight / stream.mean_weight
+        problems = self._problems(
+            stream.units.rows(X), [self._moved(t, k, stream.units) for k, t in enumerate(truths)],
+            weight, settings, stream.alpha,
+        )  # fmt: skip
+        stream.square = problems[0].mean_square() if stream.square is None else stream.square
+        self.step_size_ = self._resolved_steps(stream)
+        return problems, stream
+
+    def _resolved_steps(self, stream):
+        """The rule of the steps; "auto" begins with steps that the rows can bear."""
+        if isinstance(self.step_size, str) and self.step_size == "auto":
+            return "shifted", 1.0, stream.square / stream.alpha
+        check_step_size(self.step_size, stream.alpha)
+        return self.step_size
+
+    def _begin(self, X, truths, weight, settings):
+        units = Units.given(len(truths))
+        if settings.standardizes:
+            units = Units.of(X, weight, self._centers(truths, weight), settings.bias > 0.0)
+        alpha = self._strength(truths, weight, units)
+        size = X.shape[1] + 1
+        states = [
+            SubgradientState(size, RunningAverage(self.averaging, horizon=settings.horizon))
+            for _ in truths
+        ]
+        mean_weight = 1.0 if weight is None else weight.mean()
+        return Stream(units, mean_weight, alpha, states, check_random_state(self.random_state))
+
+    def _settings(self, X, truths):
+        """Parameters that are wrong whatever the data are; "auto" of `standardize` is decided."""
+        bias = check_positive(self.intercept_scaling, "intercept_scaling")
+        bias = bias if check_flag(self.fit_intercept, "fit_intercept") else 0.0
+        check_choice(self.sampling, "sampling", SAMPLINGS)
+        check_flag(self.record_history, "record_history")
+        standardizes = self.standardize
+        if isinstance(standardizes, str):
+            check_choice(standardizes, "standardize", {"auto"})
+            given = not isinstance(self.alpha, str) or self.projection is not None
+            standardizes = not (given or sp.issparse(X))
+        loss = resolve_loss(self.loss, self._task)
+        loss._check_on(truths[0])
+        far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
+        if np.abs(far).max() > STEEPEST:
+            raise ValueError(
+                f"loss={self.loss!r} has slopes without a bound, on which subgradient steps "
+                f"diverge: take one that is linear far away, or an Asaga estimator"
+            )
+        horizon = check_integer(self.max_iter, "max_iter", 1) * X.shape[0]
+        return Settings(loss, bias, check_flag(standardizes, "standardize"), horizon)
+
+    def _problems(self, X, truths, weight, settings, alpha):
+        first = RidgeProblem(X, truths[0], settings.loss, alpha, weight=weight, bias=settings.bias)
+        problems = [first, *(first.variant(y) for y in truths[1:])]
+        for problem in problems:
+            problem.project, problem.radius = self._projection(problem)
+        return problems
+
+    def _strength(self, truths, weight, units):
+        """``alpha_``."""
+        if not isinstance(self.alpha, str):
+            return check_strength(self.alpha, "alpha")
+        check_choice(self.alpha, "alpha", {"auto"})
+        return self._auto_strength(truths, weight, units)
+
+    def _projection(self, problem):
+        """Projection of the coefficients or None, and radius of the ball for all of w."""
+        chosen = self.projection
+        if chosen is None:
+            return None, np.inf
+        if callable(chosen):
+            return functools.partial(_ask_projection, chosen), np.inf
+        check_choice(chosen, "projection", PROJECTIONS)
+        if chosen == "nonneg":
+            return functools.partial(np.maximum, 0.0), np.inf
+        if self.radius is None and chosen != "l2_ball":
+            raise ValueError(f"radius must be given for projection={chosen!r}")
+        if chosen == "l2_ball":
+            if self.radius is not None:
+                return None, check_strength(self.radius, "radius")
+            # Where the objective is that of w = 0, and half of it for the hinge by its dual.
+            zero = (
+                0.5
+                if isinstance(problem.loss, Hinge)
+                else problem.value(np.zeros(problem.X.shape[1] + 1))
+            )
+            return None, max(np.sqrt(2.0 * zero / problem.alpha), np.finfo(float).tiny)
+        radius = check_strength(self.radius, "radius")
+        if chosen == "l1_ball":
+            return functools.partial(project_l1_ball, radius=radius), np.inf
+        return functools.partial(np.clip, a_min=-radius, a_max=radius), np.inf
+
+    # ---- the steps -------------------------------------------------------------------------------
+
+    def _steps(self, problem, state, rng):
+        return RowSteps(
+            problem, state, step_size=self.step_size_, sampling=self.sampling, rng=rng,
+            record=bool(self.record_history),
+        )  # fmt: skip
+
+    def _drive(self, problem, state, rng, max_iter, **options):
+        run = self._steps(problem, state, rng)
+        outcome = drive(run, tol=0.0, max_iter=max_iter, **options)
+        if outcome.status is Status.MAX_ITER:
+            outcome = outcome._replace(status=Status.FINISHED)
+        return run, outcome
+
+    def _points(self, stream, which):
+        """Coefficients and intercept of all problems for X as it was given."""
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        points = []
+        for k, state in enumerate(stream.states):
+            w = getattr(state, which)
+            points.append(stream.units.back(w[:-1], bias * w[-1], k))
+        return points
+
+    def _snapshot(self, stream):
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        coef, intercept = self._stacked(self._points(stream, "mean"))
+        return fitted | {"coef_": coef, "intercept_": intercept}
+
+    def _store(self, stream, dtype):
+        self._set_points(self._points(stream, "last"), dtype)
+        self.coef_last_, self.intercept_last_ = self.coef_, self.intercept_
+        self._set_points(self._points(stream, "mean"), dtype)
+        self.alpha_, self.t_, self._stream = stream.alpha, stream.states[0].t, stream
+        self.scale_ = stream.units.scale
+
+    def _report(self, runs, outcome):
+        values = [run.problem.value(run.state.mean) for run in runs]
+        self.objective_ = values[0] if len(values) == 1 else np.array(values)
+        self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
+        self.history_ = outcome.history
+
+
+def _ask_projection(function, w):
+    found = check_array_of_numbers(function(w.copy()), "what projection returned")
+    if found.shape != w.shape:
+        raise ValueError(f"projection must return shape {w.shape}, got shape {found.shape}")
+    return found

@@ -1,0 +1,278 @@
+"""What the linear models on a set of coefficients share."""
+
+import math
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from .._budget import time_budget
+from .._callbacks import FitTasks, with_callbacks
+from .._result import Outcome, Status
+from .._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_random_state,
+    check_strength,
+)
+from ..losses import resolve_loss
+from ..optim import minimize_frank_wolfe
+from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom
+from ..optim.domains._base import is_domain
+from ..optim.domains._named import domain_of
+from ._constrained_objective import MeanLoss
+from ._linear import LinearEstimator
+from ._path import linear_path
+from ._units import Units
+
+__all__ = ["ConstrainedModel"]
+
+# Sets of matrices, with a column per output.
+OF_MATRICES = {"nuclear", "spectrahedron"}
+# Folds of a search for the radius, and the size of a table from which on one has to do.
+FOLDS, LARGE = 3, 2e6
+# The search begins at this share of the radius where the loss would be zero if it went on falling
+# as it begins, goes on by this factor, and ends after so many radii that are no better.
+FIRST, FACTOR, RADII, PATIENCE = 0.25, 2.0, 14, 2
+# Accuracy and iterations of its fits.
+SEARCH_TOL, SEARCH_ITER = 3e-3, 100
+
+
+class ConstrainedModel(LinearEstimator):
+    """Base of the estimators; subclasses say what the truths are."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Minimise the mean loss over the set, to the accuracy ``tol``.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several targets for regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y, weight = self._check(X, y, sample_weight)
+        truths, weight = self._all_truths(y, weight)
+        self._settings()
+        with time_budget(self.time_limit):
+            objectives = self._problems(X, truths, weight)
+            tasks = FitTasks(self, X, y, max_subtasks=len(objectives), sample_weight=sample_weight)
+            radii = [self._choose_radius(objective) for objective in objectives]
+            starts = self._starts(objectives, radii)
+            results = []
+            for objective, radius, start in zip(objectives, radii, starts, strict=True):
+                tasks.begin()
+                results.append(self._minimise(objective, radius, start))
+                if tasks.end(lambda: self._snapshot(objectives, results)):
+                    break
+        self._store(objectives, radii, results, X.dtype)
+        tasks.finish()
+        return self
+
+    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+        """See `regularization_path`."""
+        return linear_path(self, X, y, sample_weight=sample_weight, **options)
+
+    def _settings(self):
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_flag(self.warm_start, "warm_start")
+        check_not_negative(self.tol, "tol")
+        check_integer(self.max_iter, "max_iter", 1)
+        if isinstance(self.radius, str):
+            check_choice(self.radius, "radius", {"auto"})
+        else:
+            check_strength(self.radius, "radius")
+        if not isinstance(self.standardize, str):
+            check_flag(self.standardize, "standardize")
+        else:
+            check_choice(self.standardize, "standardize", {"auto"})
+        check_random_state(self.random_state)
+
+    # ---- the problems ----------------------------------------------------------------------------
+
+    def _problems(self, X, truths, weight):
+        """An objective per output, or one of all where the set is one of matrices."""
+        loss = resolve_loss(self.loss, self._task, smooth=True)
+        standardizes = self.standardize
+        if isinstance(standardizes, str):
+            searches = isinstance(self.radius, str) and not is_domain(self.domain)
+            standardizes = searches and not sp.issparse(X)
+        zeros = np.zeros(len(truths))
+        self._units = Units.given(len(truths))
+        if standardizes:
+            self._units = Units.of(X, weight, zeros, bool(self.fit_intercept))
+        self.scale_ = self._units.scale
+        Z = self._units.rows(X)
+        self._joint = self._is_joint(X.shape[1], len(truths))
+        truths = [np.array(truths).T] if self._joint else truths
+        return [
+            MeanLoss(loss, Z, np.ascontiguousarray(y), weight, bool(self.fit_intercept))
+            for y in truths
+        ]
+
+    def _is_joint(self, n_features, n_outputs):
+        if is_domain(self.domain):
+            size = getattr(self.domain, "size", n_features)
+            if size not in (n_features, n_features * n_outputs):
+                raise ValueError(
+                    f"domain has size {size}, expected {n_features}, one per feature, or "
+                    f"{n_features * n_outputs} for all outputs together"
+                )
+            return size != n_features
+        return isinstance(self.domain, str) and self.domain in OF_MATRICES
+
+    def _domain(self, objective, radius):
+        n_features = objective.X.shape[1]
+        shape = (n_features, objective.n_outputs) if self._joint else (n_features,)
+        return domain_of(self.domain, shape, radius)
+
+    def _minimise(self, objective, radius, start, tol=None, max_iter=None):
+        """The result for one radius; ``tol`` counts in units of the value at zero."""
+        zero = objective.value_at_zero
+        return minimize_frank_wolfe(
+            objective, self._domain(objective, radius), variant=self.variant,
+            step_size=self.step_size, start=start, verbose=self.verbose,
+            tol=(self.tol if tol is None else tol) * zero,
+            max_iter=self.max_iter if max_iter is None else max_iter,
+        )  # fmt: skip
+
+    # ---- radii -----------------------------------------------------------------------------------
+
+    def _choose_radius(self, objective):
+        if not isinstance(self.radius, str):
+            return float(self.radius)
+        if is_domain(self.domain):
+            return 1.0  # the domain knows its size
+        return self._search_radius(objective)
+
+    def _search_radius(self, objective):
+        """The radius of the smallest loss in cross-validation, along ascending radii."""
+        first = self._unit_radius(objective)
+        if first is None:
+            return 1.0
+        radii = FIRST * first * FACTOR ** np.arange(RADII)
+        total = np.zeros(RADII)
+        for train, test in _folds(objective, check_random_state(self.random_state)):
+            total += len(test) * self._losses_along(
+                objective.part(train), objective.part(test), radii
+            )
+        return float(radii[np.argmin(total)])
+
+    def _unit_radius(self, objective):
+        """Where the loss would be zero if it went on falling as it begins; None if it does not."""
+        value, gradient = objective(np.zeros(objective.size))
+        slope = -self._domain(objective, 1.0).lmo(gradient).dot(gradient)
+        return value / slope if slope > 1e-12 * value and value > 0.0 else None
+
+    def _losses_along(self, fitted, held_out, radii):
+        """Held-out losses; infinite after some that are no better."""
+        losses, start, best = np.full(len(radii), np.inf), None, 0
+        for i, radius in enumerate(radii):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = self._minimise(fitted, radius, start, SEARCH_TOL, SEARCH_ITER)
+            losses[i] = held_out.value(result.x, fitted.intercepts(result.x))
+            best = i if losses[i] < losses[best] else best
+            if i - best >= PATIENCE or i + 1 == len(radii):
+                break
+            start = grown(result, radius, float(radii[i + 1]))
+        return losses
+
+    def _starts(self, objectives, radii):
+        """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
+        old = getattr(self, "_warm", None) if self.warm_start else None
+        sizes = [objective.size for objective in objectives]
+        if old is None or is_domain(self.domain) or [len(r.x) for r, _ in old] != sizes:
+            return [None] * len(objectives)
+        return [
+            grown(result, before, radius)
+            for (result, before), radius in zip(old, radii, strict=True)
+        ]
+
+    # ---- what was found --------------------------------------------------------------------------
+
+    def _points(self, objectives, results):
+        """Coefficients and intercept of every output for X as it was given."""
+        points = []
+        for objective, result in zip(objectives, results, strict=False):
+            coefs = result.x.reshape(-1, objective.n_outputs).T
+            for coef, c in zip(coefs, objective.intercepts(result.x), strict=True):
+                points.append(self._units.back(coef, c, len(points)))
+        return points
+
+    def _snapshot(self, objectives, results):
+        points = self._points(objectives, results)
+        n_left = sum(o.n_outputs for o in objectives) - len(points)
+        points += [(np.zeros_like(points[0][0]), 0.0)] * n_left
+        coef, intercept = self._stacked(points)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return fitted | {"coef_": coef, "intercept_": intercept}
+
+    def _store(self, objectives, radii, results, dtype):
+        self._set_points(self._points(objectives, results), dtype)
+        vars(self).update(Outcome.joined([_outcome(r) for r in results]).attributes())
+        self.radius_ = _only(radii)
+        self.dual_gap_ = max(r.dual_gap for r in results)
+        self.objective_ = _only([r.fun for r in results])
+        self.variant_ = results[0].variant
+        self.n_oracle_calls_ = sum(r.n_oracle_calls for r in results)
+        atoms, weights = [r.atoms for r in results], [r.weights for r in results]
+        self.active_atoms_ = atoms[0] if len(atoms) == 1 else atoms
+        self.active_weights_ = weights[0] if len(weights) == 1 else weights
+        self._warm = list(zip(results, radii, strict=True)) if self.warm_start else None
+
+
+def grown(result, radius, larger):
+    """A start for another radius: all atoms in proportion, with the same weights."""
+    ratio = larger / radius
+    if result.atoms is None:
+        return ratio * result.x
+    return [_grown_atom(atom, ratio, larger) for atom in result.atoms], result.weights
+
+
+def _grown_atom(atom, ratio, larger):
+    if isinstance(atom, UnitAtom):
+        # Without rounding, since this is a vertex of the new set.
+        return UnitAtom(atom.size, atom.place, math.copysign(larger, atom.height))
+    if isinstance(atom, RankOneAtom):
+        return RankOneAtom(ratio * atom.left, atom.right)
+    return DenseAtom(ratio * atom.to_array())
+
+
+def _folds(objective, rng):
+    """Rows for fits and rows for their losses; truths are alike in all of them."""
+    n = objective.X.shape[0]
+    if n < 2 * FOLDS:
+        return
+    n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
+    first = objective.truth.reshape(n, -1)
+    kind = (
+        first.argmax(axis=1)
+        if objective.loss.task == "classification" and first.shape[1] > 1
+        else first[:, 0]
+    )
+    order = rng.permutation(n)
+    order = order[np.argsort(kind[order], kind="stable")]
+    for fold in range(FOLDS if n_numbers * objective.n_outputs <= LARGE else 1):
+        is_test = np.arange(n) % FOLDS == fold
+        yield np.sort(order[~is_test]), np.sort(order[is_test])
+
+
+def _outcome(result):
+    return Outcome(Status[result.status.upper()], result.nit, result.history)
+
+
+def _only(values):
+    """The value of the one problem, or an array of those of several."""
+    return values[0] if len(values) == 1 else np.array(values)

@@ -1,0 +1,174 @@
+"""The classifier on a set of coefficients."""
+
+import numpy as np
+
+from ._constrained import ConstrainedModel
+from ._linear import LabelsMixin
+
+__all__ = ["FrankWolfeClassifier"]
+
+
+class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
+    """Linear classifier with coefficients on a set that has a linear oracle, certified.
+
+    Minimises, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
+
+        sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i    over w in radius * domain and all c
+
+    by Frank-Wolfe steps, so that w is a mean of few vertices: with "l1" of few columns. Several
+    classes are one problem each, against the rest; with "nuclear" they share a matrix of low rank.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="log_loss"
+        "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", or an object of
+        `sklearn_fw.losses`, maybe your own.
+    domain : str, tuple or domain object, default="l1"
+        The set in units of ``radius``: "l1", "l2", ``("lp", p)``, "linf" (a box), "simplex", or
+        "nuclear", where the coefficients of all classes are one matrix; or an object of
+        `sklearn_fw.optim.domains`, maybe your own, of size n_features or n_features times the
+        number of classes, whose size is its own and not ``radius``.
+    radius : float or "auto", default="auto"
+        Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
+        ascending radii, one for each class where these are problems of their own.
+    variant : str, default="auto"
+        "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
+        `sklearn_fw.optim.minimize_frank_wolfe`.
+    step_size : str, float or callable, default="auto"
+        As there.
+    standardize : bool or "auto", default="auto"
+        Whether the set is one of coefficients for columns that are divided by their standard
+        deviation (sparse ones by their root mean square). "auto" does this for dense X if
+        ``radius`` is "auto".
+    fit_intercept : bool, default=True
+        Whether there is a c, which is always the best one.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses per class.
+    max_iter : int, default=10000
+        Largest number of steps, each with one answer of the oracle.
+    tol : float, default=1e-4
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0.
+    time_limit : float or None, default=None
+        Seconds after which no new step begins.
+    warm_start : bool, default=False
+        Begin with the atoms of the last fit, scaled to the new radius.
+    random_state : int, RandomState or None, default=None
+        Folds of the search for the radius; else not used.
+    verbose : int, default=0
+        Log a line per step.
+
+    Attributes
+    ----------
+    coef_ : ndarray or CSR matrix of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the dtype of X; sparse after `sparsify`.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    radius_ : float or ndarray of shape (n_classes,)
+        Size of the set.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; None where they were taken as they are.
+    dual_gap_ : float
+        How far the mean loss can be from the least one on the set; the largest of several.
+    objective_ : float or ndarray of shape (n_classes,)
+        Mean loss.
+    active_atoms_ : list of Atom, or a list of these
+        Vertices of which the coefficients (for columns divided by ``scale_``) are the mean; None
+        where they are not kept.
+    active_weights_ : ndarray, or a list of these
+        Their weights, of sum one.
+    variant_ : str
+        The variant that was used.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    status_ : str
+        How the fit ended.
+    n_iter_ : int
+        Steps made (the most of several problems).
+    n_oracle_calls_ : int
+        Answers of the oracle, but for those of the search for the radius.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+    history_ : dict of str to ndarray
+        One row per step: "n_iter", "time" (seconds), "objective", "dual_gap", "step_size" and
+        counts. "output" numbers several problems.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, NaN or infinity in the data, a class without weight, a domain
+        of another size.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before ``tol`` is reached; names the gap.
+
+    See Also
+    --------
+    AsagaClassifier : Penalties instead of sets.
+    FrankWolfeRegressor : The same for numbers.
+    sklearn_fw.optim.minimize_frank_wolfe : The method for any smooth function.
+    sklearn.linear_model.LogisticRegression : The penalty form of "l1" and "l2".
+
+    Notes
+    -----
+    More than 13 parameters: the set and the method, besides those of every linear model.
+
+    A step costs a product with the transposed X, and some passes over the scores, since the best c
+    is found anew at every point that a line search looks at.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
+       optimization variants", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_fw.linear_model import FrankWolfeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FrankWolfeClassifier(radius=5.0, standardize=True).fit(X, y)
+    >>> model.score(X, y) > 0.97, int((model.coef_ != 0).sum()) < 12
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        domain="l1",
+        radius="auto",
+        variant="auto",
+        step_size="auto",
+        standardize="auto",
+        fit_intercept=True,
+        class_weight=None,
+        max_iter=10_000,
+        tol=1e-4,
+        time_limit=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.domain = domain
+        self.radius = radius
+        self.variant = variant
+        self.step_size = step_size
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _all_truths(self, y, weight):
+        codes, weight = self._find_classes(y, weight)
+        return np.array(self._truths(codes), np.float64), weight

@@ -1,0 +1,122 @@
+"""The mean loss of linear scores where the intercept is always the best one."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ..losses._border import ask
+from ..optim._incremental._finite_sum import FiniteSum
+from ..optim.objectives import Composite
+
+__all__ = ["MeanLoss"]
+
+# Steps of Newton's method for the intercept, and the sum of slopes, relative, that ends it.
+STEPS, ROUNDING = 8, 1e-12
+
+
+class MeanLoss(Composite):
+    """``f(w) = min over c of sum_i s_i loss(y_i, <w, x_i> + c) / sum_i s_i``.
+
+    The slopes of the losses at the best c are the derivative of f, so that f is as smooth as the
+    loss, no column is centred, and a certificate for f is one for w and c together.
+
+    Parameters
+    ----------
+    loss : Loss
+        Loss of a score.
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Truth.
+    weight : ndarray of shape (n_samples,) or None
+        Factors s_i of the losses.
+    fit_intercept : bool
+        Whether there is a c, else it is zero.
+    """
+
+    def __init__(self, loss, X, y, weight, fit_intercept):
+        super().__init__(loss, X, y, sample_weight=weight)
+        self.X, self.truth, self.weight, self.fit_intercept = X, y, weight, fit_intercept
+        self.n_outputs = 1 if y.ndim == 1 else y.shape[1]
+        columns = np.asarray(y, np.float64).reshape(len(y), self.n_outputs)
+        self._columns = np.asfortranarray(columns)
+        self._shifts = np.zeros(self.n_outputs)
+
+    def part(self, rows):
+        """The same for some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return MeanLoss(self.loss, self.X[rows], self.truth[rows], weight, self.fit_intercept)
+
+    @cached_property
+    def value_at_zero(self):
+        """f(0)."""
+        return self(np.zeros(self.size))[0]
+
+    def intercepts(self, w):
+        """The best c of every output.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size,)
+            Coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs,)
+            Intercepts.
+        """
+        return self._best(self.image(w).reshape(-1, self.n_outputs))
+
+    def value(self, w, intercepts):
+        """The mean loss for these intercepts."""
+        z = self.image(w).reshape(-1, self.n_outputs) + intercepts
+        return super()._losses(z.ravel())[0]
+
+    @cached_property
+    def _sums(self):
+        """What finds the best c of each output."""
+        return [
+            FiniteSum(self.X, np.ascontiguousarray(y), self.loss, None, weight=self._row_weight)
+            for y in self._columns.T
+        ]
+
+    def _best(self, z):
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        if self.is_quadratic:
+            return self._row_weight @ (self._columns - z)
+        for k in range(self.n_outputs):
+            # The search begins at the last one and is short where scores have not changed much.
+            y, scores = self._columns[:, k], np.ascontiguousarray(z[:, k])
+            shift = self._newton(y, scores, self._shifts[k])
+            if shift is None:
+                shift = self._shifts[k] + self._sums[k].best_shift(scores + self._shifts[k])
+            self._shifts[k] = shift
+        return self._shifts.copy()
+
+    def _newton(self, y, scores, shift):
+        """The best c by Newton's method, or None where it does not settle at once."""
+        weight, before = self._row_weight, np.inf
+        for _ in range(STEPS):
+            slopes = ask(self.loss, "derivative", y, scores + shift)
+            total = float(weight @ slopes)
+            if abs(total) <= ROUNDING * float(weight @ np.abs(slopes)):
+                return shift
+            curvature = float(weight @ self.loss._curvatures(y, scores + shift, slopes))
+            if not (curvature > 0.0 and abs(total) < before):
+                return None
+            shift, before = shift - total / curvature, abs(total)
+        return None
+
+    def _losses(self, z):
+        scores = z.reshape(-1, self.n_outputs)
+        return super()._losses((scores + self._best(scores)).ravel())
+
+    def inner(self, image, others):
+        plain = super().inner(image, others)
+        if not self.fit_intercept:
+            return plain
+        k = self.n_outputs
+        mean = self._row_weight @ image.reshape(-1, k)
+        others = others.reshape(*others.shape[:-1], -1, k)
+        return plain - np.tensordot(others, self._row_weight, (-2, 0)) @ mean

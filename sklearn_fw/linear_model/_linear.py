@@ -1,0 +1,359 @@
+"""What all linear models share: checked data, scores, labels and targets."""
+
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from .._callbacks import CallbackSupportMixin
+from .._validation import (
+    LARGEST,
+    check_array_of_numbers,
+    check_data,
+    check_magnitude,
+    check_sample_weight,
+    find_labels,
+)
+from ..losses import resolve_loss
+from ..losses._border import ask_probability
+from ..optim._incremental._minimize_saga import ROWS, check_rows
+
+__all__ = ["LabelsMixin", "LinearEstimator", "TargetsMixin"]
+
+
+def has_probabilities(estimator):
+    loss = resolve_loss(estimator.loss, "classification")
+    if callable(getattr(loss, "probability", None)):
+        return True
+    raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
+
+
+class LinearEstimator(CallbackSupportMixin, BaseEstimator):
+    """Base of the linear estimators, which have ``coef_`` and ``intercept_``."""
+
+    def _check(self, X, y, sample_weight, reset=True):
+        """Validated data; weights are None when all are one."""
+        X, y = check_data(
+            self, X, y, reset=reset, accept_large_sparse=True, multi_output=self._multi_output,
+            y_numeric=self._multi_output, **ROWS,
+        )  # fmt: skip
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, X.shape[0])
+        return check_rows(X), y, weight
+
+    def _set_points(self, points, dtype):
+        coef, self.intercept_ = self._stacked(points)
+        self.coef_ = coef.astype(dtype, copy=False)
+
+    def _stacked(self, points):
+        """``coef_`` and ``intercept_`` of one or more problems."""
+        coef = np.vstack([np.atleast_2d(coef.T) for coef, _ in points])
+        intercept = np.concatenate([np.atleast_1d(c) for _, c in points])
+        return np.ascontiguousarray(coef), intercept
+
+    def _scores(self, X):
+        """Scores (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False, **{**ROWS, "order": None})
+        coef = np.atleast_2d(self.coef_) if not sp.issparse(self.coef_) else self.coef_
+        # In the type of X, which would be converted otherwise.
+        coef = coef.astype(X.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below says more
+            scores = safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+        largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
+        if not largest <= LARGEST:  # nor NaN
+            raise ValueError(
+                f"X has entries that are too large: scores reach {largest:.3g}; scale X as it was "
+                f"scaled for fit"
+            )
+        return scores
+
+    def sparsify(self):
+        """Store ``coef_`` as a CSR matrix: less memory when most coefficients are zero.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self):
+        """Undo `sparsify`.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LabelsMixin(ClassifierMixin):
+    """Labels, weights of classes, and predictions of labels from scores."""
+
+    _multi_output = False
+    _task = "classification"
+
+    def _find_classes(self, y, weight):
+        """Set ``classes_``; codes of the labels, and weights with those of the classes."""
+        check_classification_targets(y)
+        self.classes_ = find_labels(y, "y")
+        codes = np.searchsorted(self.classes_, y)
+        n_classes = self.classes_.size
+        if n_classes < 2:
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples of "
+                f"at least two"
+            )
+        self._refuse_empty(codes, weight)
+        weight = self._with_class_weight(y, weight)
+        self._refuse_empty(codes, weight)
+        return codes, weight
+
+    def _part_codes(self, y, weight):
+        """The same for a part of the data, whose labels are among ``classes_``."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all of y: give partial_fit a dict")
+        try:
+            codes = np.searchsorted(self.classes_, y)
+        except TypeError:
+            raise ValueError(f"y has labels of another type than classes {self.classes_}") from None
+        unknown = self.classes_[np.minimum(codes, self.classes_.size - 1)] != y
+        if unknown.any():
+            raise ValueError(f"y has the label {y[unknown].tolist()[0]!r}, which is not in classes")
+        return codes, self._with_class_weight(y, weight)
+
+    def _name_classes(self, y, classes, first):
+        """Fix the labels in the first part of a fit by parts, and compare them in the others."""
+        check_classification_targets(y)
+        find_labels(y, "y")
+        if first and classes is None:
+            classes = getattr(self, "classes_", None)  # of an earlier fit
+        if first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit")
+        if first:
+            self.classes_ = find_labels(classes, "classes")
+            check_classification_targets(self.classes_)
+            if self.classes_.size < 2:
+                raise ValueError(f"classes must name at least two labels, got {self.classes_}")
+        elif classes is not None and not np.array_equal(
+            find_labels(classes, "classes"), self.classes_
+        ):
+            raise ValueError(f"classes is {classes!r}, in the first call it was {self.classes_}")
+
+    def _refuse_empty(self, codes, weight):
+        if weight is None:
+            return
+        empty = np.bincount(codes, weights=weight, minlength=self.classes_.size) == 0
+        if empty.any():
+            raise ValueError(
+                f"class {self.classes_[empty].tolist()[0]!r} has no sample of positive weight: "
+                f"leave it out of y, or see sample_weight and class_weight"
+            )
+
+    def _with_class_weight(self, y, weight):
+        if self.class_weight is None:
+            return weight
+        if not isinstance(self.class_weight, str | dict):
+            raise ValueError(
+                f"class_weight must be None, a dict or 'balanced'; got {self.class_weight!r}"
+            )
+        if isinstance(self.class_weight, dict):
+            for label, factor in self.class_weight.items():
+                if not isinstance(factor, Real):
+                    raise ValueError(
+                        f"class_weight must be finite and not negative, got {factor!r} for "
+                        f"{label!r}"
+                    )
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            # A sample of weight 2 counts as two samples, as in LogisticRegression.
+            codes = np.searchsorted(self.classes_, y)
+            counts = np.bincount(codes, weights=weight)
+            factors = (counts.sum() / (counts.size * counts))[codes]
+        else:
+            factors = compute_sample_weight(self.class_weight, y)
+        if not np.all((factors >= 0.0) & (factors < np.inf)):
+            raise ValueError(
+                f"class_weight must be finite and not negative, got {self.class_weight!r}"
+            )
+        weight = factors if weight is None else weight * factors
+        return check_sample_weight(weight, len(weight), "sample_weight times class_weight")
+
+    def _truths(self, codes):
+        """-1 or +1 for every problem: one against the rest, or the second class of two."""
+        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive for ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return scores.ravel()
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X):
+        """Class labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels of highest score.
+        """
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Those of the model for "log_loss" and "multinomial"; for "modified_huber" the score between
+        -1 and 1 on the scale from 0 to 1. One-vs-rest probabilities are divided by their sum.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Rows sum to one.
+        """
+        return self._probabilities(self.decision_function(X))
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms.
+        """
+        with np.errstate(divide="ignore"):  # the logarithm of zero is minus infinity
+            return np.log(self.predict_proba(X))
+
+    def _probabilities(self, scores):
+        """Of each class against the rest."""
+        return self._shares(ask_probability(resolve_loss(self.loss, self._task), scores))
+
+    @staticmethod
+    def _shares(positive):
+        """Rows of probabilities from those of each class against the rest."""
+        if positive.ndim == 1:
+            return np.column_stack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        # All scores at most -1 (modified_huber): nothing speaks for any class.
+        return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, positive.shape[1])
+
+
+class TargetsMixin(RegressorMixin):
+    """One target or several, and predictions of numbers from scores."""
+
+    _multi_output = True
+    _task = "regression"
+
+    def _find_targets(self, y):
+        """Targets as rows (n_targets, n_samples)."""
+        self._one_target = y.ndim == 1
+        targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
+        check_magnitude(targets, "y")
+        return targets
+
+    def _name_classes(self, y, classes, first):
+        if classes is not None:
+            raise ValueError("classes is for classifiers; leave it out")
+        if not first:
+            expected = () if self._one_target else self.coef_.shape[:1]
+            if y.shape[1:] != expected:
+                raise ValueError(
+                    f"y.shape == {y.shape}, expected {(y.shape[0], *expected)} as in the first part"
+                )
+
+    def _stacked(self, points):
+        coef, intercept = super()._stacked(points)
+        return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
+
+    def predict(self, X):
+        """Predicted targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Scores.
+        """
+        scores = self._scores(X)
+        return scores.ravel() if self._one_target else scores
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        y = check_array_of_numbers(y, "y")
+        check_magnitude(y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
+        return super().score(X, y, sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,1 @@
+"""Projected subgradient steps with running averages of the iterates."""
