@@ -20,6 +20,9 @@ USUAL = 0.5
 # Losses of large graphs are sums over many nodes, and cycles make passes long: small values are
 # good there, and soon solved.
 FACTORS_OF_GRAPHS = (1 / 32, 1 / 8, *FACTORS)
+# Features that a black box adds up over an output ask for more, and calls may be long.
+FACTORS_OF_BLACK_BOX = (2.0, 8.0, 32.0)
+USUAL_OF_BLACK_BOX = 8.0
 # Where nothing can be held out: features of nodes are about orthogonal, those that a black box adds
 # up over an output are not.
 OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
@@ -82,7 +85,9 @@ def _judge(model, folds, unit, rng):
         return choice
     weight = np.concatenate([fold.weight for fold in folds])
     is_slow = not folds[0].blocks.is_compiled
-    factors = FACTORS_OF_GRAPHS if is_slow and has_parts(model) else FACTORS
+    factors, usual = FACTORS_OF_GRAPHS if is_slow else FACTORS, USUAL
+    if not has_parts(model):
+        factors, usual = FACTORS_OF_BLACK_BOX, USUAL_OF_BLACK_BOX
     doubt = DOUBT_OF_SLOW if is_slow else DOUBT
     for factor in factors:
         fits = [_fit_without(model, fold, factor * unit, rng) for fold in folds]
@@ -93,7 +98,7 @@ def _judge(model, folds, unit, rng):
         losses.append(np.concatenate([loss for loss, _ in fits]))
         excess, error = _excess(np.array(losses), weight)
         good = np.array(factors[: len(losses)])[excess <= doubt * error]
-        choice = float(min(good, key=lambda factor: abs(np.log(factor / USUAL))))
+        choice = float(good[np.abs(np.log(good / usual)).argmin()])
         is_worse = excess[-1] > (0.0 if is_slow else CLEARLY * error[-1])
         n_worse = n_worse + 1 if is_worse else 0
         if n_worse == 2:

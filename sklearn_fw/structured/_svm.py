@@ -175,10 +175,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     within half a standard error of the best mean loss, a whole one where passes are not compiled;
     larger values are left out once two are worse, or where few passes leave a wide gap. Fewer than
     20 samples are cut into 25 connected pieces or more where these have 40 nodes at least, and
-    judged by the training loss. Black boxes have two folds and eight passes for each value. Where
-    less could be held out, or mostly copies of nodes (or of whole graphs), or oracles are slow or
-    unknown, the factor is 1, and 4 for a black box. With more than 100,000 nodes it is 1.5. Calls
-    of the oracle for this choice are not counted.
+    judged by the training loss. Black boxes have two folds, eight passes, and the values 2, 8 and
+    32, of which 8 is the usual one. Where less could be held out, or mostly copies of nodes (or of
+    whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
+    than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the

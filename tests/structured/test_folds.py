@@ -1,5 +1,7 @@
 """What is held out to choose C by: pieces of large graphs, and samples of black boxes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,13 +9,21 @@ from scipy.sparse.csgraph import connected_components
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_stick_figures
-from sklearn_fw.structured import EnumeratedModel, GraphModel, GridModel, TreePoseModel
+from sklearn_fw.structured import (
+    EnumeratedModel,
+    GraphModel,
+    GridModel,
+    TreePoseModel,
+    _choice_of_c,
+)
 from sklearn_fw.structured._blocks._pieces import cells, regrouped
 from sklearn_fw.structured._choice_of_c import (
     FACTORS,
+    FACTORS_OF_BLACK_BOX,
     FACTORS_OF_GRAPHS,
     OF_BLACK_BOX,
     OF_PARTS,
+    USUAL,
     natural_C,
 )
 
@@ -143,18 +153,31 @@ def test_what_is_predicted_of_pieces_owes_nothing_to_the_truth(rng):
 
 
 def test_black_boxes_are_held_out_too(rng):
-    X = [rng.normal(size=(4, 30)) for _ in range(40)]
-    noise = rng.integers(4, size=40).tolist()
-    signal = [int(x[:, 0].argmax()) for x in X]
+    X = [rng.normal(size=(4, 30)) for _ in range(60)]
+    noise = rng.integers(4, size=60).tolist()
+    signal = [int((x[:, 0] + x[:, 1]).argmax()) for x in X]
     model = EnumeratedModel()
     factors = []
     for y in (noise, signal):
-        svm = StructuredSVM(model, random_state=0).fit(X, y)
+        svm = StructuredSVM(model, max_iter=1, tol=0, random_state=0).fit(X, y)
         factors.append(svm.C_ / natural_C(blocks_of(model, X, y)))
-        assert min(abs(factors[-1] / f - 1) for f in FACTORS) < 1e-9
+        assert min(abs(factors[-1] / f - 1) for f in FACTORS_OF_BLACK_BOX) < 1e-9
     few = StructuredSVM(model, random_state=0).fit(X[:19], signal[:19])
     unit = natural_C(blocks_of(model, X[:19], signal[:19]))
     np.testing.assert_allclose(few.C_, OF_BLACK_BOX * unit)
+
+
+def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
+    """And of others the best one."""
+    tables = {"flat": np.zeros(7), "small": np.arange(7.0), "large": -np.arange(7.0)}
+    for name, wanted in (("flat", USUAL), ("small", FACTORS_OF_GRAPHS[0]), ("large", FACTORS[-1])):
+        losses = dict(zip(FACTORS_OF_GRAPHS, tables[name]))
+        monkeypatch.setattr(
+            _choice_of_c, "_fit_without",
+            lambda model, fold, C, rng, losses=losses: (np.full(4, losses[C]), 0.0),
+        )  # fmt: skip
+        fold = SimpleNamespace(weight=np.ones(4), blocks=SimpleNamespace(is_compiled=False))
+        assert _choice_of_c._judge(GridModel(), [fold], 1.0, None) == wanted
 
 
 def test_poses_are_held_out():
@@ -162,4 +185,4 @@ def test_poses_are_held_out():
     model = TreePoseModel(figures.edges)
     svm = StructuredSVM(model, max_iter=2, tol=0, random_state=0).fit(figures.X, figures.y)
     factor = svm.C_ / natural_C(blocks_of(model, figures.X, figures.y))
-    assert min(abs(factor / f - 1) for f in FACTORS) < 1e-9
+    assert min(abs(factor / f - 1) for f in FACTORS_OF_BLACK_BOX) < 1e-9
