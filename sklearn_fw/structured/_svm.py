@@ -18,7 +18,7 @@ from ..inference import resolve_oracle
 from ..inference._oracles._checked import checked
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._choice_of_c import OF_BLACK_BOX, OF_PARTS, choose_C, most_passes, natural_C
+from ._choice_of_c import cautious_C, choose_C, most_passes
 from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._hidden_states import labelled
@@ -170,12 +170,15 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     Notes
     -----
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
-    both means over samples (the norms of all nodes added up), with a part of the samples held out,
-    and takes the smallest value within half a standard error of the best mean loss; larger values
-    are left out once two are clearly worse, or where few passes
-    leave a wide gap. Where fewer than 20 samples or mostly copies of nodes (or of whole graphs)
-    could be held out, or oracles are slow or unknown, the factor is 1, and 4 for a black box. With
-    more than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
+    both means over samples (the norms of all nodes added up), and before them 1/32 and 1/8 times
+    for graphs with cycles, with a part of the samples held out. It takes the value nearest to 0.5
+    within half a standard error of the best mean loss, a whole one where passes are not compiled;
+    larger values are left out once two are worse, or where few passes leave a wide gap. Fewer than
+    20 samples are cut into 25 connected pieces or more where these have 40 nodes at least, and
+    judged by the training loss. Black boxes have two folds, eight passes, and the values 2, 8 and
+    32, of which 8 is the usual one. Where less could be held out, or mostly copies of nodes (or of
+    whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
+    than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -340,13 +343,12 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _choose_C(self, blocks, X, y, weight):
         if self.warm_start and hasattr(self, "_warm"):
             return self.C_  # that of the fit to go on from
-        unused = isinstance(self.solver_, Perceptron) or has_radius(self.solver_)
-        if unused or not has_parts(self.model_):
-            return (OF_PARTS if has_parts(self.model_) else OF_BLACK_BOX) * natural_C(blocks)
+        if isinstance(self.solver_, Perceptron) or has_radius(self.solver_):
+            return cautious_C(self.model_, blocks)
+        oracle = self._own_oracle() if has_parts(self.model_) else self.oracle_
         return choose_C(
-            self.model_, self._blocks_of, self._own_oracle(), blocks, X, y,
-            weight, self.random_state,
-        )  # fmt: skip
+            self.model_, self._blocks_of, oracle, blocks, X, y, weight, self.random_state
+        )
 
     def _blocks_of(self, X, y, weight):
         if has_parts(self.model_):

@@ -36,6 +36,17 @@ class PartQuestions:
             self.oracle, self._scores_at_hand(i, self._dual.w), truth, whole_cost
         )[0]
 
+    def predicted(self, w):
+        """Best labels of all nodes at any w, found without a look at the truth."""
+        view = self._view(np.ascontiguousarray(w))
+        if self.is_compiled:
+            return self.sweep(w, augmented=False).answers
+        found = []
+        for i in range(self.n_blocks):
+            scores = self._question(self._parts, view, i, 0.0)[0]
+            found.append(self.oracle.argmax(scores)[0])
+        return np.concatenate(found)
+
     def _judge(self, parts, i, scores, true_value, labels, upper_bound):
         """Labels of an oracle or, if these are worse, those of the truth; their H_i and slack."""
         truth = parts.truth[self._nodes_of(i)]

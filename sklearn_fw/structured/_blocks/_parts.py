@@ -81,6 +81,10 @@ class PartBlocks(PartQuestions, Blocks):
             if not isinstance(oracle, CallableOracle):
                 oracle.argmax(self._graph.scores(i, nothing, tables))
 
+    def like(self, parts):
+        """Blocks of another training set, with the same oracle."""
+        return type(self)(parts, self.oracle, self._n_jobs)
+
     # ---- state -----------------------------------------------------------------------------------
 
     def _reset(self, capacity):
