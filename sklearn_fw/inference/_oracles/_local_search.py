@@ -66,9 +66,10 @@ class IteratedLocalSearch(Oracle):
     to 500 nodes, on dense graphs of as many nodes in pairs. Trees as neighbourhoods are from [1]_,
     repeated kicks from [2]_. Eight runs at a time and the best labelling before them are joined:
     connected nodes at which the same of them agree become one, as in [3]_, and elimination finds
-    the best choice for all of these, as long as its tables have at most 65,536 numbers. Forbidden states and pairs count as more than all scores together, so
-    a forbidden ``start`` is left when there is a way; the answer is never worse than ``start``. The
-    adjacency of the last graph is kept for the next call, which may come from several threads.
+    the best choice for all of these, as long as its tables have at most 65,536 numbers. Forbidden
+    states and pairs count as more than all scores together, so a forbidden ``start`` is left when
+    there is a way; the answer is never worse than ``start``. The adjacency of the last graph is
+    kept for the next call, which may come from several threads.
 
     References
     ----------
