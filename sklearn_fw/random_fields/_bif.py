@@ -183,10 +183,9 @@ def _conditionals(graph):
     """(scope, table) of each variable's distribution, with its own axis first, by variables."""
     found, waiting = {}, {}
     for i, block in enumerate(graph.unary):
-        if np.any(block) or len(block) == 1:
+        if _speaks(block) or len(block) == 1:
             found[i] = (i,), np.exp(block)
-    # Those of variables with one state say nothing: logarithms of one.
-    tables = [factor for factor in zip(graph.scopes, graph.tables) if np.any(factor[1])]
+    tables = [factor for factor in zip(graph.scopes, graph.tables) if _speaks(factor[1])]
     holders = [[] for _ in graph.n_states]
     for f, (scope, _) in enumerate(tables):
         waiting[f] = {i for i in scope if i not in found}
@@ -212,6 +211,11 @@ def _conditionals(graph):
     if not complete or not all(np.all(np.abs(sums - 1.0) <= ROUNDING) for sums in rows):
         raise ValueError(_NO_NETWORK)
     return [found[i] for i in range(graph.n_variables)]
+
+
+def _speaks(table):
+    """Whether a table is no distribution of a variable with one state: logarithms of one."""
+    return bool(np.any(np.abs(table) > ROUNDING))
 
 
 _NO_NETWORK = (
