@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ._validation import check_time_limit
 
-__all__ = ["Budget", "budget_now", "shared", "time_budget", "time_left"]
+__all__ = ["Budget", "budget_now", "finishing", "shared", "time_budget", "time_left"]
 
 
 class Budget(NamedTuple):
@@ -66,6 +66,17 @@ def time_budget(time_limit=None, *, ends_oracles=False):
     token = _budget.set(budget)
     try:
         yield budget
+    finally:
+        _budget.reset(token)
+
+
+@contextmanager
+def finishing():
+    """The last hundredths of a second of a call whose time is over: oracles within do not end."""
+    budget = _budget.get()
+    token = _budget.set(budget and budget._replace(oracle_deadline=math.inf))
+    try:
+        yield
     finally:
         _budget.reset(token)
 

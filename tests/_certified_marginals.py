@@ -10,6 +10,7 @@ from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MiniBucketMarginals,
     PairwiseMRF,
     PerturbAndMAPMarginals,
     TRBPMarginals,
@@ -71,7 +72,8 @@ def others(rng):
     model = [
         ExactMarginals(), MeanFieldMarginals(**budget), TRBPMarginals(**budget),
         LoopyBPMarginals(**budget), PerturbAndMAPMarginals(n_samples=3, random_state=0),
-    ][rng.integers(5)]  # fmt: skip
+        MiniBucketMarginals(4, max_iter=5),
+    ][rng.integers(6)]  # fmt: skip
     if (answer := asked(model, mrf, log_partition)) is None:
         return
     between(model, mrf, log_partition, answer.log_partition_lower_, answer.log_partition_upper_)

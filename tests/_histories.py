@@ -11,6 +11,7 @@ from sklearn_fw.optim import domains, minimize_saga, solve_matrix_game, solve_sa
 from sklearn_fw.random_fields import (
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MiniBucketMarginals,
     MRFLearner,
     PerturbAndMAPMarginals,
     TRBPMarginals,
@@ -104,6 +105,9 @@ CASES = {
     "mean field": (
         lambda: marginals(MeanFieldMarginals(n_init=2, random_state=0)),
         WALK | {"start", "change", "objective"},
+    ),
+    "mini buckets": (
+        lambda: marginals(MiniBucketMarginals(4)), WALK | {"dual_objective", "change"},
     ),
     "perturbed": (
         lambda: marginals(PerturbAndMAPMarginals(random_state=0)),

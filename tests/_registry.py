@@ -34,6 +34,7 @@ from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MiniBucketMarginals,
     MRFLearner,
     PerturbAndMAPMarginals,
     TRBPMarginals,
@@ -108,8 +109,8 @@ def states():
 
 
 MARGINALS = [
-    ExactMarginals, LoopyBPMarginals, MeanFieldMarginals, PerturbAndMAPMarginals, TRBPMarginals,
-    TRWMarginals,
+    ExactMarginals, LoopyBPMarginals, MeanFieldMarginals, MiniBucketMarginals,
+    PerturbAndMAPMarginals, TRBPMarginals, TRWMarginals,
 ]  # fmt: skip
 
 CASES = [

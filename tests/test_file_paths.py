@@ -11,10 +11,12 @@ from sklearn_fw.datasets import (
     load_word_alignment,
 )
 from sklearn_fw.random_fields import (
+    FactorGraph,
     PairwiseMRF,
     load_uai,
     read_uai_evidence,
     read_uai_solution,
+    save_bif,
     save_uai,
 )
 
@@ -29,6 +31,7 @@ PATHS = {
     "from_uai": (PairwiseMRF.from_uai, "path"),
     "read_uai_evidence": (read_uai_evidence, "path"),
     "read_uai_solution": (read_uai_solution, "path"),
+    "save_bif": (lambda p: save_bif(FactorGraph([1]), p), "path"),
     "save_uai": (lambda p: save_uai(PairwiseMRF([[0.0, 1.0]]), p), "path"),
 }
 

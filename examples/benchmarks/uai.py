@@ -12,7 +12,7 @@ ABOUT = """
 Forty-five models of the UAI 2014 competition: log Z and marginals of eighteen, best
 labellings of nine, with evidence. Every model is read from its file, conditioned on evidence and
 answered with the defaults of :class:`~sklearn_fw.random_fields.ExactMarginals`, or, where the graph
-is too wide for it, with the bounds of :class:`~sklearn_fw.random_fields.TRBPMarginals` and
+is too wide for it, with the bounds of :class:`~sklearn_fw.random_fields.MiniBucketMarginals` and
 :class:`~sklearn_fw.random_fields.MeanFieldMarginals`; best labellings are those of ``map`` with ten
 seconds. The models are read from ``uai`` in the folder that ``SKLEARN_FW_DATA`` names.
 """
@@ -58,7 +58,7 @@ def sums(path):
     from sklearn_fw.random_fields import (
         ExactMarginals,
         MeanFieldMarginals,
-        TRBPMarginals,
+        MiniBucketMarginals,
         read_uai_solution,
     )  # fmt: skip
 
@@ -77,7 +77,7 @@ def sums(path):
     if exact is None:
         found["exact"] = False
         with Clock() as clock:
-            found["upper"] = TRBPMarginals().fit(field).log_partition_upper_ / math.log(10)
+            found["upper"] = MiniBucketMarginals().fit(field).log_partition_upper_ / math.log(10)
             field_bound = MeanFieldMarginals(random_state=0).fit(field).log_partition_lower_
             found["lower"] = field_bound / math.log(10)
         found["agrees"] = found["lower"] <= found["given"] <= found["upper"]

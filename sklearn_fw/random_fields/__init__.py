@@ -2,13 +2,14 @@
 
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import LoopyBPMarginals, TRBPMarginals
-from ._bif import load_bif
+from ._bif import load_bif, save_bif
 from ._display import MarginalsDisplay
 from ._exact import ExactMarginals
 from ._factor_graph import FactorGraph
 from ._learning import LearnedMRF, MRFLearner
 from ._map import MAPResult
 from ._mean_field import MeanFieldMarginals
+from ._mini_buckets import MiniBucketMarginals
 from ._mrf import PairwiseMRF
 from ._objective import edge_mutual_information, trw_gradient, trw_objective
 from ._perturb_and_map import PerturbAndMAPMarginals
@@ -30,6 +31,7 @@ __all__ = [
     "MRFLearner",
     "MarginalsDisplay",
     "MeanFieldMarginals",
+    "MiniBucketMarginals",
     "PairwiseMRF",
     "PerturbAndMAPMarginals",
     "TRBPMarginals",
@@ -41,6 +43,7 @@ __all__ = [
     "read_uai_evidence",
     "read_uai_solution",
     "sampled_edge_probabilities",
+    "save_bif",
     "save_uai",
     "save_uai_evidence",
     "save_uai_solution",

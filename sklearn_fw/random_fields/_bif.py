@@ -1,16 +1,17 @@
-"""Bayesian networks from files of the Bayesian interchange format."""
+"""Bayesian networks in files of the Bayesian interchange format."""
 
 import re
 
 import numpy as np
 
-from .._files import damage, read_text
+from .._files import check_path, damage, read_text
 from ._factor_graph import FactorGraph
 
-__all__ = ["load_bif"]
+__all__ = ["load_bif", "save_bif"]
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
 ROUNDING = 1e-2  # by which the probabilities of a row may miss one
+PLAIN = re.compile(r"[A-Za-z_][\w.+-]*|\d+")  # names that need no quotation marks
 
 
 def load_bif(path):
@@ -36,6 +37,7 @@ def load_bif(path):
 
     See Also
     --------
+    save_bif : Writes such files.
     FactorGraph.from_pgmpy, FactorGraph.from_pyagrum : From networks in memory.
     load_uai : Another format, without names.
 
@@ -82,6 +84,144 @@ def load_bif(path):
         else:
             reader.fail(f"expected 'network', 'variable' or 'probability', got {kind!r:.60}")
     return reader.graph()
+
+
+def save_bif(graph, path):
+    """Write a Bayesian network to a file of the Bayesian interchange format (BIF).
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Product of one conditional distribution for each variable, in any order, as `load_bif`,
+        `FactorGraph.from_pgmpy` and `FactorGraph.from_pyagrum` make them. Variables and states
+        without names are written by their numbers.
+    path : str or path
+        Text file to write; an existing one is overwritten.
+
+    Raises
+    ------
+    ValueError
+        When the factors are not such distributions, as after `FactorGraph.condition`, or a name
+        cannot be written.
+
+    See Also
+    --------
+    load_bif : Reads the same network, up to rounding of 1e-15.
+    save_uai : Any random field, without names.
+
+    Notes
+    -----
+    Which variable a factor is the distribution of follows from the graph: it is the one that no
+    factor before it, in an order that begins with variables without parents, speaks for. Time and
+    size are linear in the potentials.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from sklearn_fw.random_fields import FactorGraph, save_bif
+    >>> rain = ["rain"], np.log([0.25, 0.75])
+    >>> wet = ["wet", "rain"], np.log([[0.5, 0.125], [0.5, 0.875]])
+    >>> graph = FactorGraph(
+    ...     [2, 2], [rain, wet], names=["rain", "wet"], state_names=[["yes", "no"]] * 2
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "rain.bif")
+    ...     save_bif(graph, file)
+    ...     print(file.read_text())
+    network unknown { }
+    variable rain { type discrete [ 2 ] { yes, no }; }
+    variable wet { type discrete [ 2 ] { yes, no }; }
+    probability ( rain ) { table 0.25, 0.75; }
+    probability ( wet | rain ) {
+      (yes) 0.5, 0.5;
+      (no) 0.125, 0.875;
+    }
+    <BLANKLINE>
+    """
+    if not isinstance(graph, FactorGraph):
+        raise TypeError(f"graph must be a FactorGraph, got {type(graph).__name__}")
+    path, graph = check_path(path), graph._plain()
+    names = [_written(name) for name in graph.names or range(graph.n_variables)]
+    if len(set(names)) < len(names):
+        raise ValueError("graph has two variables of one name")
+    states = graph.state_names or [range(k) for k in graph.n_states]
+    states = [[_written(state) for state in found] for found in states]
+    lines = ["network unknown { }"]
+    for name, found in zip(names, states):
+        lines.append(
+            f"variable {name} {{ type discrete [ {len(found)} ] {{ {', '.join(found)} }}; }}"
+        )
+    for scope, table in _conditionals(graph):
+        child, parents = names[scope[0]], [names[i] for i in scope[1:]]
+        if not parents:
+            lines.append(f"probability ( {child} ) {{ table {_numbers(table)}; }}")
+            continue
+        lines.append(f"probability ( {child} | {', '.join(parents)} ) {{")
+        for place in np.ndindex(table.shape[1:]):
+            given = ", ".join(states[i][a] for i, a in zip(scope[1:], place))
+            lines.append(f"  ({given}) {_numbers(table[(slice(None), *place)])};")
+        lines.append("}")
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _written(name):
+    """A name as it stands in a file."""
+    name = str(name)
+    if PLAIN.fullmatch(name):
+        return name
+    if '"' in name or "\n" in name or not name:
+        raise ValueError(f"graph has the name {name!r:.60}, which no BIF file can hold")
+    return f'"{name}"'
+
+
+def _numbers(row):
+    return ", ".join(map(repr, row.tolist()))
+
+
+def _conditionals(graph):
+    """(scope, table) of each variable's distribution, with its own axis first, by variables."""
+    found, waiting = {}, {}
+    for i, block in enumerate(graph.unary):
+        if _speaks(block) or len(block) == 1:
+            found[i] = (i,), np.exp(block)
+    tables = [factor for factor in zip(graph.scopes, graph.tables) if _speaks(factor[1])]
+    holders = [[] for _ in graph.n_states]
+    for f, (scope, _) in enumerate(tables):
+        waiting[f] = {i for i in scope if i not in found}
+        for i in scope:
+            holders[i].append(f)
+    ready = [f for f, left in waiting.items() if len(left) == 1]
+    while ready:
+        f = ready.pop()
+        if len(waiting.pop(f)) != 1:
+            raise ValueError(_NO_NETWORK)
+        scope, table = tables[f]
+        child = next(i for i in scope if i not in found)
+        axis = scope.index(child)
+        parents = tuple(i for i in scope if i != child)
+        found[child] = (child, *parents), np.moveaxis(np.exp(table), axis, 0)
+        for g in holders[child]:
+            if g in waiting:
+                waiting[g].discard(child)
+                if len(waiting[g]) == 1:
+                    ready.append(g)
+    rows = [table.sum(axis=0) for _, table in found.values()]
+    complete = len(found) == graph.n_variables and not waiting and graph.constant == 0.0
+    if not complete or not all(np.all(np.abs(sums - 1.0) <= ROUNDING) for sums in rows):
+        raise ValueError(_NO_NETWORK)
+    return [found[i] for i in range(graph.n_variables)]
+
+
+def _speaks(table):
+    """Whether a table is no distribution of a variable with one state: logarithms of one."""
+    return bool(np.any(np.abs(table) > ROUNDING))
+
+
+_NO_NETWORK = (
+    "graph must be a Bayesian network, a product of one conditional distribution for each "
+    "variable: write other random fields by save_uai"
+)
 
 
 class _Reader:

@@ -7,9 +7,10 @@ import numpy as np
 from .._budget import time_budget, time_left
 from .._loop import get_logger
 from .._validation import check_time_limit
-from ..inference import MILP, TRWS, BestOf, IteratedLocalSearch
+from ..inference import TRWS, BestOf, IteratedLocalSearch
 from ..inference._oracles._resolve import trusted_oracle
 from ._choice import NOTHING_ALLOWED, Choice, choose
+from ._factor_program import solve_factor_program
 from ._mrf import PairwiseMRF
 from ._reduced import Reduced
 from ._regions import RegionSearch
@@ -24,9 +25,9 @@ NOTHING_FOUND = (
     "no labelling was found that the potentials of -inf allow: pass an exact oracle, such as "
     "'milp' or 'branch_and_bound', or one with more time"
 )
-# On factor graphs: regions in vain that end a search, its share of the seconds that there are,
-# and the seconds of the mixed-integer program where there is no limit.
-PATIENCE, SEARCH_SHARE, MILP_SECONDS = 300, 0.4, 30.0
+# On factor graphs: seconds of the integer program, its share of those that there are, and regions
+# in vain that end the search behind it, without a limit and with one.
+PROGRAM_SECONDS, PROGRAM_SHARE, PATIENCE, ENDLESS = 10.0, 0.25, 300, 10**9
 
 
 class MAPResult(NamedTuple):
@@ -139,16 +140,17 @@ def _by_pairs(reduced, oracle, seconds):
         return reduced.labels(found[:n]), float(bound + pairs.constant)
     found, value, bound = TRWS().argmax(scores)
     labels = np.asarray(found[:n], dtype=np.int64)
-    if bound > value > -np.inf:
-        with time_budget(SEARCH_SHARE * min(seconds, time_left()), ends_oracles=True):
-            labels = RegionSearch(graph, np.random.default_rng(0)).improve(labels, PATIENCE)
-    value = float(graph.score(labels[None])[0]) - pairs.constant
-    if bound > value and time_left() > 0.0:
-        with time_budget(min(MILP_SECONDS, time_left()), ends_oracles=True):
-            found, other, better = MILP().argmax(scores)
+    if bound > value:
+        found, better = solve_factor_program(
+            graph, min(PROGRAM_SECONDS, PROGRAM_SHARE * min(seconds, time_left()))
+        )
         bound = min(bound, better)
-        if other > value:
-            labels = np.asarray(found[:n], dtype=np.int64)
+        if found is not None and graph.score(found[None])[0] - pairs.constant > value:
+            labels = found
+            value = float(graph.score(labels[None])[0]) - pairs.constant
+    if bound > value > -np.inf:
+        patience = PATIENCE if time_left() == np.inf else ENDLESS
+        labels = RegionSearch(graph, np.random.default_rng(0)).improve(labels, patience)
     if bound == -np.inf:
         raise ValueError(NOTHING_ALLOWED)
     return reduced.labels(labels), float(bound + pairs.constant)

@@ -111,8 +111,15 @@ class Reduced:
             node, tables, value = self.elimination.sums()
         if value == -np.inf:
             raise ValueError(NOTHING_ALLOWED)
+        return self.expand(node, tables), self.constant + value
+
+    def expand(self, node, tables):
+        """Marginals of the field in the order of ``theta``, from those of what is left of it.
+
+        ``node`` has a row for each variable with a choice, ``tables`` an array for each scope.
+        """
         known = dict(zip(self.scopes, tables)) | {(): np.ones(())}
-        known |= {(v,): node[v, : len(self.states[i])] for v, i in enumerate(self.free)}
+        known |= {(v,): node[v][: len(self.states[i])] for v, i in enumerate(self.free)}
         number = iter(range(len(self.free)))
         marginals = np.zeros(len(self.field.theta))
         for block, kept in zip(self.field.node_blocks(marginals), self.states):
@@ -121,7 +128,7 @@ class Reduced:
         for block, scope, key in zip(blocks, self.field.scopes, self.keys):
             kept = [self.states[i] for i in scope]
             block[np.ix_(*kept)] = known[key].reshape([len(states) for states in kept])
-        return marginals, self.constant + value
+        return marginals
 
     def best(self):
         """Best labels of the field."""

@@ -238,6 +238,14 @@ def entries():
         *function(random_fields.read_uai_evidence, lambda: {"path": folder() / "field.uai.evid"}),
         *function(random_fields.read_uai_solution, lambda: {"path": folder() / "field.uai.MAR"}),
         *function(
+            random_fields.save_bif,
+            lambda: {
+                "graph": random_fields.FactorGraph([1, 1]),
+                "path": str(files.fresh_folder() / "out.bif"),
+            },
+            allows=WRITTEN,
+        ),
+        *function(
             random_fields.save_uai,
             lambda: {"mrf": field(), "path": str(files.fresh_folder() / "out.uai")},
             allows=WRITTEN,

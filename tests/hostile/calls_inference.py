@@ -194,6 +194,7 @@ MARGINALS = {
         "update": "sequential", "damping": 0.5, "tol": 0.01, "random_state": 0, **BUDGET,
     },
     random_fields.MeanFieldMarginals: {"n_init": 2, "tol": 1e-4, "random_state": 0, **BUDGET},
+    random_fields.MiniBucketMarginals: {"max_table_size": 4, "tol": 0.1, **BUDGET},
     random_fields.PerturbAndMAPMarginals: {
         "oracle": inference.Elimination(), "n_samples": 5, "n_copies": 1,
         "marginals": "conditioning", "n_jobs": 1, "random_state": 0,

@@ -10,6 +10,7 @@ from sklearn_fw.random_fields import (
     FactorGraph,
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MiniBucketMarginals,
     PerturbAndMAPMarginals,
     TRBPMarginals,
     TRWMarginals,
@@ -75,6 +76,7 @@ def test_rows_are_completed(rng):
     [
         LoopyBPMarginals(max_iter=50),
         MeanFieldMarginals(n_init=3, random_state=0),
+        MiniBucketMarginals(8, max_iter=5),
         PerturbAndMAPMarginals(n_samples=20, random_state=0),
         TRBPMarginals(max_iter=50),
         TRWMarginals(oracle="branch_and_bound", max_iter=20),

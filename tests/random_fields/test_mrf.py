@@ -9,6 +9,7 @@ from sklearn_fw.random_fields import (
     ExactMarginals,
     LoopyBPMarginals,
     MeanFieldMarginals,
+    MiniBucketMarginals,
     PairwiseMRF,
     PerturbAndMAPMarginals,
     TRBPMarginals,
@@ -224,7 +225,8 @@ def test_forbidden_observation_is_refused():
     "estimator",
     [
         ExactMarginals(), LoopyBPMarginals(), TRBPMarginals(), TRWMarginals(),
-        MeanFieldMarginals(random_state=0), PerturbAndMAPMarginals(n_samples=4, random_state=0),
+        MeanFieldMarginals(random_state=0), MiniBucketMarginals(4),
+        PerturbAndMAPMarginals(n_samples=4, random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )  # fmt: skip

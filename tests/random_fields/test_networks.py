@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF, load_bif
+from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF, load_bif, save_bif
 
 DOG = """
 // The dog problem, with what writers of such files do.
@@ -53,6 +53,66 @@ def test_a_file_with_all_forms(write):
     seen = ExactMarginals().fit(graph.condition({"light-on": "true"}))
     assert np.exp(seen.log_partition_) == pytest.approx(0.1325)  # probability of the evidence
     assert seen.named_marginals()["family-out"]["true"] == pytest.approx(0.09 / 0.1325)
+
+
+def random_network(rng, n=8):
+    """A network on a random order of variables with up to three parents each, in random order."""
+    n_states, order = rng.integers(1, 4, n), rng.permutation(n)
+    factors = []
+    for place, child in enumerate(order):
+        parents = rng.permutation(order[:place])[: rng.integers(4)]
+        scope = [int(i) for i in (child, *parents)]
+        table = rng.dirichlet(np.ones(n_states[child]), size=tuple(n_states[scope[1:]]))
+        table = np.moveaxis(table, -1, 0)
+        if rng.random() < 0.3:
+            table = np.full(table.shape, 1.0 / len(table))  # speaks for each of its variables
+        axes = rng.permutation(len(scope))
+        factors.append(([scope[a] for a in axes], np.log(table.transpose(axes))))
+    return FactorGraph(n_states, [factors[i] for i in rng.permutation(n)])
+
+
+def test_what_is_written_is_read_again(tmp_path, write, rng):
+    path = tmp_path / "again.bif"
+    dog = load_bif(write(DOG))
+    save_bif(dog, path)
+    again = load_bif(path)
+    assert again.names == dog.names
+    assert again.state_names == dog.state_names
+    assert again.scopes == dog.scopes
+    np.testing.assert_allclose(again.theta, dog.theta, rtol=1e-13)
+    for _ in range(50):
+        graph = random_network(rng)
+        save_bif(graph, path)
+        again = load_bif(path)
+        assert again.names == list(map(str, range(8)))
+        X = np.array([rng.integers(graph.n_states) for _ in range(20)])
+        np.testing.assert_allclose(again.score(X), graph.score(X), rtol=1e-12, atol=1e-12)
+
+
+def test_other_fields_and_names_are_not_written(tmp_path, write, rng):
+    path = tmp_path / "none.bif"
+    dog = load_bif(write(DOG))
+    others = [
+        dog.condition({"light-on": "true"}),
+        FactorGraph([2, 2], [([0, 1], rng.normal(size=(2, 2)))]),
+        FactorGraph([2, 2], [([0], np.log([0.5, 0.5])), ([1], np.log([0.5, 0.5]))], constant=1.0),
+        PairwiseMRF(np.log([[0.5, 0.5]] * 2), [(0, 1)], [rng.normal(size=(2, 2))]),
+        FactorGraph([2, 2, 2], [([i, (i + 1) % 3], np.full((2, 2), -np.log(2))) for i in range(3)]),
+    ]
+    for graph in others:
+        with pytest.raises(ValueError, match="graph must be a Bayesian network"):
+            save_bif(graph, path)
+    quoted = FactorGraph([2], [([0], np.log([0.5, 0.5]))], names=["two words"])
+    save_bif(quoted, path)
+    assert load_bif(path).names == ["two words"]
+    quoted.names = ['a "quote"']
+    with pytest.raises(ValueError, match="which no BIF file can hold"):
+        save_bif(quoted, path)
+    quoted = FactorGraph([1, 1], names=["a", "a"])
+    with pytest.raises(ValueError, match="two variables of one name"):
+        save_bif(quoted, path)
+    with pytest.raises(TypeError, match="graph must be a FactorGraph, got int"):
+        save_bif(3, path)
 
 
 def test_packed_files(tmp_path):

@@ -67,6 +67,41 @@ def sort_arcs(edges, n_nodes):
     return first, head, sister, arc
 
 
+@njit
+def switch_form(unary, tables, edge_table, edges, share, gain, loss, crossed):
+    """Gains of nodes and losses of edges, of finite scores of two states: (constant, rounding).
+
+    Both numbers are NaN where something is -inf, and what the arrays hold then means nothing.
+    ``share`` of a sum of numbers is its error of rounding.
+    """
+    constant, size, lost, largest = 0.0, 0.0, 0.0, 0.0
+    for t in range(unary.shape[0]):
+        if min(unary[t, 0], unary[t, 1]) == -np.inf:
+            return np.nan, np.nan
+        gain[t] = unary[t, 1] - unary[t, 0]
+        constant += unary[t, 0]
+        size += abs(unary[t, 0]) + abs(unary[t, 1])
+        largest = max(largest, abs(unary[t, 0]), abs(unary[t, 1]))
+    for e in range(edges.shape[0]):
+        table = tables[edge_table[e]]
+        if min(table[0, 0], table[0, 1], table[1, 0], table[1, 1]) == -np.inf:
+            return np.nan, np.nan
+        bias, tilt = (table[1, 1] - table[0, 0]) / 2, (table[1, 0] - table[0, 1]) / 2
+        attraction = (table[0, 0] + table[1, 1] - (table[0, 1] + table[1, 0])) / 2
+        sizes = abs(table[0, 0]) + abs(table[1, 1]) + (abs(table[0, 1]) + abs(table[1, 0]))
+        if abs(attraction) <= share * sizes:
+            attraction = 0.0
+        elif -share * largest <= attraction < 0.0:
+            lost -= attraction
+            attraction = 0.0
+        gain[edges[e, 0]] += bias + tilt
+        gain[edges[e, 1]] += bias - tilt
+        loss[e], crossed[e] = abs(attraction), attraction < 0.0
+        constant += table[0, 0] - min(attraction, 0.0)
+        size += sizes
+    return constant, share * size + lost
+
+
 @inner
 def _push_directly(first, head, sister, residual, excess):
     """Push along all single arcs from the source's neighbours to the sink's; returns the flow."""

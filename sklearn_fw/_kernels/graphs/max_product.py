@@ -5,15 +5,48 @@ Conventions of edges and tables are those of `message_passing`.
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import inner, njit
+
+
+@inner
+def _best(guess, n, m, table, equal, different, sent):
+    """``sent[k]``, k < m, receives the best ``guess[j] + table[j, k]``, j < n; returns the largest.
+
+    In linear time where ``equal`` and ``different`` are all that the table holds, else they are
+    NaN.
+    """
+    top = -np.inf
+    if equal == equal:
+        best, second, state = -np.inf, -np.inf, -1
+        for j in range(n):
+            if guess[j] > best:
+                best, second, state = guess[j], best, j
+            elif guess[j] > second:
+                second = guess[j]
+        for k in range(m):
+            sent[k] = (second if k == state else best) + different
+            if k < n:
+                sent[k] = max(sent[k], guess[k] + equal)
+            top = max(top, sent[k])
+        return top
+    for k in range(m):
+        sent[k] = -np.inf
+    for j in range(n):
+        for k in range(m):
+            sent[k] = max(sent[k], guess[j] + table[j, k])
+    for k in range(m):
+        top = max(top, sent[k])
+    return top
 
 
 @njit
 def max_product_sweep(
-    unary, tables, edge_table, n_states, start, edge, other, messages, labels, damping, upwards
-):
+    unary, tables, edge_table, n_states, start, edge, other, potts,
+    messages, labels, damping, upwards,
+):  # fmt: skip
     """One pass of messages through all nodes; returns (value, largest change of a message).
 
+    ``potts`` holds the `equal_and_other` of the tables.
     ``messages[0, e]`` (2, n_edges, width) goes to the lower node of edge e and ``messages[1, e]``
     to the higher one; their maximum is 0. Each node sends along edges that lead ahead, from what it
     has received by then, mixed with ``damping`` of what it sent before. ``labels`` receives the
@@ -51,15 +84,11 @@ def max_product_sweep(
 
         for h in range(out_a, out_b):
             e, m = edge[h], n_states[other[h]]
-            table, received, out = rows[edge_table[e]], messages[ahead, e], messages[back, e]
-            top = -np.inf
-            for k in range(m):
-                sent[k] = -np.inf
-                for j in range(n):
-                    # What is forbidden stays so; the difference would not be a number.
-                    if belief[j] > -np.inf:
-                        sent[k] = max(sent[k], belief[j] - received[j] + table[j, k])
-                top = max(top, sent[k])
+            received, out, which = messages[ahead, e], messages[back, e], edge_table[e]
+            for j in range(n):
+                # What is forbidden stays so; the difference would not be a number.
+                guess[j] = belief[j] - received[j] if belief[j] > -np.inf else -np.inf
+            top = _best(guess, n, m, rows[which], potts[which, 0], potts[which, 1], sent)
             if top == -np.inf:  # forbidden as a whole: whatever it says helps nobody
                 continue
             for k in range(m):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._validation import check_integer
-from .._scores import PairwiseScores, allowed, check_range, expect_scores
+from .._scores import PairwiseScores, allowed, arrays_of, check_range, expect_scores
 from ._base import Oracle
 from ._settle import ROUNDING, settled
 
@@ -277,6 +277,8 @@ class SwitchForm(NamedTuple):
 
 def switch_form(scores, name):
     """The `SwitchForm` of scores of at most two states; None if every labelling is forbidden."""
+    if scores.n_states == 2 and (form := _finite_form(scores)) is not None:
+        return form
     unary, tables = scores.unary, scores.pairwise
     check_range(scores)
     if scores.n_states > 2:
@@ -320,6 +322,20 @@ def switch_form(scores, name):
     constant = unary[:, 0].sum() + equal[:, 0].sum() - np.minimum(attraction, 0.0).sum()
     rounding = float(ROUNDING * (np.abs(unary).sum() + size.sum()) + lost_sum)
     return SwitchForm(constant, gain, loss[:, 0], loss[:, 1], crossed, fixed, rounding)
+
+
+def _finite_form(scores):
+    """The `SwitchForm` where nothing is forbidden, else None: half of the time of a small cut."""
+    unary, tables, edge_table = arrays_of(scores)
+    edges = np.array(scores.edges, dtype=np.int64, order="C")
+    gain, loss, crossed = np.empty(len(unary)), np.empty(len(edges)), np.empty(len(edges), bool)
+    constant, rounding = flow_kernels().switch_form(
+        unary, tables, edge_table, edges, ROUNDING, gain, loss, crossed
+    )
+    if np.isnan(rounding):
+        return None
+    fixed = np.full(len(unary), -1)
+    return SwitchForm(constant, gain, loss, loss, crossed, fixed, rounding)
 
 
 def possible_states(unary, tables, edges):

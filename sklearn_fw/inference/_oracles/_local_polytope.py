@@ -93,10 +93,20 @@ def costs(scores):
     lost = np.concatenate([part.ravel() for part in lost])
     allowed = lost < np.inf
     lost[~allowed] = 0.0
+    cost, scale, error = scaled_costs(lost, best)
+    return Costs(cost, allowed.astype(float), scale, float(best.sum()), error)
+
+
+def scaled_costs(lost, best):
+    """Costs of a size that tolerances of HiGHS are small against, their scale, and the error.
+
+    ``lost`` holds what each entry lacks of the best one of its part, of which ``best`` has one for
+    each part.
+    """
     # A power of two adds no rounding error.
     scale = 2.0 ** np.floor(np.log2(LARGEST_COST / max(lost.max(), 1e-300)))
     error = (GAP_TOLERANCE + DUAL_TOLERANCE * len(best)) / scale + ROUNDING * np.abs(best).sum()
-    return Costs(scale * lost, allowed.astype(float), scale, float(best.sum()), float(error))
+    return scale * lost, scale, float(error)
 
 
 def dual_bound(scores, messages=None):

@@ -51,12 +51,13 @@ class MaxProduct(Oracle):
 
     Notes
     -----
-    An iteration takes 4 * n_edges * n_states^2. After each pass labels are fixed node by node, each
-    given those before it; one that is better than all before is improved by iterated conditional
-    modes, and the best of all is the answer, no worse than that of `ICM` from ``start``. So
-    messages that never come to rest do no harm. Nodes are passed through in the order of their
-    numbers, and a message uses those of the same pass already. The adjacency of the last graph is
-    kept for the next call, which may come from several threads.
+    An iteration takes 4 * n_edges * n_states^2, or 4 * n_edges * n_states where a table has one
+    score for equal states and one for all others (Potts). After each pass labels are fixed node by
+    node, each given those before it; one that is better than all before is improved by iterated
+    conditional modes, and the best of all is the answer, no worse than that of `ICM` from
+    ``start``. So messages that never come to rest do no harm. Nodes are passed through in the order
+    of their numbers, and a message uses those of the same pass already. The adjacency of the last
+    graph is kept for the next call, which may come from several threads.
 
     References
     ----------
@@ -102,7 +103,7 @@ class MaxProduct(Oracle):
             changes = []
             for upwards in (True, False):
                 value, change = _kernels().max_product_sweep(
-                    *problem, messages, labels, damping, upwards
+                    *problem, incumbent.potts, messages, labels, damping, upwards
                 )
                 incumbent.offer(labels, value)
                 changes.append(change)

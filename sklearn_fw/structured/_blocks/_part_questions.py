@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured.block_rules import WORSE
+from ..._packed import starts_of
 from ...inference import PairwiseScores
 from .._models._pairwise import augmented_argmax
 from ._base import Sweep
@@ -71,18 +72,23 @@ class PartQuestions:
 
     def _ask(self, order, parts, view, loss_weight):
         """Labels, their H_i and slack, and that of the point, for each block of an order."""
+        order = np.asarray(order)
         asked, values = [], []
-        for i in order:
-            scores, true_value, current = self._question(parts, view, i, loss_weight)
-            scores = PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges)
-            asked.append((scores, parts.truth[self._nodes_of(i)]))
-            values.append((true_value, current - true_value))
-        starts = np.cumsum([0, *(len(truth) for _, truth in asked)])
-        calls = [
-            (self.oracle, asked[first:last], parts.whole_cost)
-            for first, last in self.workers.ranges(starts)
-        ]
-        answers = [answer for batch in self.workers.run(_ask_many, calls) for answer in batch]
+
+        def calls():  # one by one: oracles answer the first while the others are made
+            sizes = np.diff(parts.node_start)[order]
+            for first, last in self.workers.ranges(starts_of(sizes)):
+                for i in order[first:last]:
+                    scores, true_value, current = self._question(parts, view, i, loss_weight)
+                    scores = PairwiseScores._view(
+                        scores.unary.copy(), scores.pairwise, scores.edges
+                    )
+                    asked.append((scores, parts.truth[self._nodes_of(i)]))
+                    values.append((true_value, current - true_value))
+                yield self.oracle, asked[first:last], parts.whole_cost
+
+        found = self.workers.run(_ask_many, calls())
+        answers = (answer for batch in found for answer in batch)
         for i, (scores, _), (true_value, current), answer in zip(
             order, asked, values, answers, strict=True
         ):

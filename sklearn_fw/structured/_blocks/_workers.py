@@ -44,18 +44,22 @@ class Workers:
         return self.size == 1 or shares_memory(self.prefer)
 
     def run(self, function, calls):
-        """The list of what a function returns for each tuple of arguments."""
+        """What a function returns for each tuple of arguments, in this order.
+
+        Calls may be made on the way: threads begin with the first at once, and the first answers
+        can be taken while others are still worked on.
+        """
         if self.size == 1:
             return [function(*args) for args in calls]
         if not self.share_memory:
             pool = parallel(self.n_jobs, self.prefer)
-            return pool(delayed(function)(*args) for args in calls)
+            return pool([delayed(function)(*args) for args in calls])
         # joblib starts threads anew for every call and looks for what they found every 10 ms.
         if self._n_threads != self.size:
             self._n_threads = self.size
             self._threads = ThreadPoolExecutor(self._n_threads)
         jobs = [self._threads.submit(copy_context().run, function, *args) for args in calls]
-        return [job.result() for job in jobs]
+        return (job.result() for job in jobs)
 
     def ranges(self, starts):
         """Ranges of items, one for each call, given the sums of sizes before each and after all."""

@@ -1,0 +1,378 @@
+"""Bucket elimination with tables of limited size, and the bound on log Z that it gives."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._loop import IterativeMethod, drive
+from .._result import Status
+from .._validation import check_integer, check_not_negative
+from ._choice import NOTHING_ALLOWED, require_allowed
+from ._estimator import Inference, MarginalsEstimator
+from ._products import Products
+from ._reduced import Reduced
+
+__all__ = ["MiniBucketMarginals"]
+
+# The first step of shifts, what it is multiplied by after a good and after a bad one.
+STEP, LONGER, SHORTER = 0.6, 1.2, 0.4
+IMPOSSIBLE = -300.0  # logarithm of a belief that no shift is worth
+
+
+class MiniBucketMarginals(MarginalsEstimator):
+    """Certified upper bound on log Z, and marginals, by elimination with tables of limited size.
+
+    Variables are summed out one after the other. Where that needs too large a table, the tables
+    that meet there are split into parts with weights w_r that sum to one, and Hölder's inequality
+    bounds the sum by one of smaller tables::
+
+        sum_x prod_r exp f_r(x) <= prod_r (sum_x exp((f_r(x) + shift_r(x)) / w_r)) ** w_r
+
+    for all shifts that sum to zero; passes look for shifts that make the bound small. Choose it for
+    an upper bound on fields that are somewhat too wide for `ExactMarginals`: with larger tables the
+    bound tends to log Z, and the marginals to the true ones.
+
+    Parameters
+    ----------
+    max_table_size : int, default=2**16
+        Most numbers in a table; only given ones may be larger. Time is about in proportion to it.
+    tol : float, default=0.05
+        Stop when a pass lowers the bound by at most this, in nats.
+    max_iter : int, default=50
+        Passes; each sums up twice, for the bound and for the beliefs.
+    time_limit : float, default=None
+        Seconds after which no new pass starts, learning included.
+    learner : MRFLearner or None, default=None
+        For tables: how the random field is learned, such as which pairs of columns interact. None
+        is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys
+        ``learner__edges``.
+    verbose : int, default=0
+        Log one line per pass to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    marginals_ : ndarray of shape (n_variables, n_states)
+        Derivatives of the bound by the potentials: distributions, zero for states that a variable
+        does not have, and exact where nothing was split.
+    edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
+        The same for pairs, in the order of ``mrf_.edges``; they agree with ``marginals_`` as well
+        as the passes got them to.
+    log_partition_, log_partition_upper_ : float
+        The bound: log Z is at most this, converged or not.
+    log_partition_lower_ : float
+        Certified lower bound: mean score and entropy of independent variables with these marginals;
+        log Z itself where nothing was split.
+    n_split_ : int
+        Variables whose buckets were split; with 0 all answers are exact.
+    factor_marginals_ : list of ndarray
+        One for each of ``mrf_.scopes``; factor graphs have these in place of ``edge_marginals_``.
+    mrf_ : PairwiseMRF or FactorGraph
+        The random field, given or learned.
+    learning_history_ : dict of str to ndarray
+        Of learning from a table with missing entries, one entry per round: "n_iter", "time",
+        "objective" and "log_likelihood" (nats per row), "gain". Else empty.
+    n_features_in_ : int
+        Number of variables.
+    feature_names_in_ : ndarray of shape (n_features_in,)
+        Names of the columns of a data frame.
+    n_iter_ : int
+        Passes in all.
+    converged_ : bool
+        Whether the last pass lowered the bound by no more than ``tol``.
+    status_ : str
+        How the passes ended.
+    history_ : dict of str to ndarray
+        One entry per pass: "n_iter", "time", "dual_objective" (the bound) and "change" (by how much
+        it fell, NaN where it did not and the step is made shorter).
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, when potentials of -inf are seen to forbid every labelling,
+        tables hold no states, or edges do not exist.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends while the bound still falls.
+
+    See Also
+    --------
+    ExactMarginals : Elimination without a limit that is felt.
+    TRBPMarginals : Bounds for fields that are far too wide, such as large grids.
+    MeanFieldMarginals : A bound from the other side.
+
+    Notes
+    -----
+    The variable whose bucket would be smallest leaves first. Tables that meet are put together,
+    large ones first, as long as the size allows. Parts have equal weights; shifts go to where their
+    beliefs agree, in steps that are halved where the bound would rise. States that tables with -inf
+    exclude are left out first. Nothing is random. Time and memory of a pass are those of one table
+    of ``max_table_size`` for each variable at most.
+
+    References
+    ----------
+    .. [1] R. Dechter, I. Rish, "Mini-buckets: a general scheme for bounded inference", Journal of
+       the ACM 50, 2003.
+    .. [2] Q. Liu, A. Ihler, "Bounding the partition function using Hölder's inequality", ICML 2011:
+       weights, and messages between parts. There weights move, too.
+
+    Examples
+    --------
+    A grid of spins, with tables that are too small for it, and with tables that are not.
+
+    >>> from sklearn_fw.datasets import make_ising_grid
+    >>> from sklearn_fw.random_fields import MiniBucketMarginals
+    >>> grid = make_ising_grid((8, 8), random_state=0)
+    >>> small = MiniBucketMarginals(max_table_size=2**5).fit(grid)
+    >>> large = MiniBucketMarginals().fit(grid)
+    >>> small.n_split_ > large.n_split_ == 0
+    True
+    >>> bool(small.log_partition_upper_ > large.log_partition_)
+    True
+    """
+
+    def __init__(
+        self,
+        max_table_size=2**16,
+        *,
+        tol=0.05,
+        max_iter=50,
+        time_limit=None,
+        learner=None,
+        verbose=0,
+    ):
+        self.max_table_size = max_table_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.learner = learner
+        self.verbose = verbose
+
+    _takes_factors = True
+
+    def _infer(self, mrf, learned=None, tasks=None):
+        limit = check_integer(self.max_table_size, "max_table_size", 1)
+        options = {
+            "tol": check_not_negative(self.tol, "tol"),
+            "max_iter": check_integer(self.max_iter, "max_iter", 1),
+            "verbose": self.verbose,
+        }
+        reduced = Reduced(mrf)
+        run = _Passes(reduced, limit)
+        if run.buckets.n_split:
+            require_allowed(mrf)
+        if tasks is not None:
+            options |= tasks.hooks(lambda: {"n_iter_": run.n_passes})
+        outcome = drive(run, **options)
+        marginals, notes = reduced.expand(*run.solution()), []
+        upper = run.bound
+        lower = Products(mrf).bound(marginals[: mrf.node_start[-1]])
+        if not run.buckets.n_split:
+            lower = upper
+        if outcome.status not in (Status.CONVERGED, Status.STOPPED):
+            text = (
+                f"the bound still falls by more than tol={self.tol:g} in a pass, after "
+                f"{outcome.n_iter} passes: increase max_iter or time_limit, or loosen tol"
+            )
+            notes.append(ConvergenceWarning(text))
+        attributes = {**outcome.attributes(), "n_split_": run.buckets.n_split}
+        return Inference(marginals, upper, upper, min(lower, upper), attributes, notes)
+
+
+class _Passes(IterativeMethod):
+    """Passes on one random field, for `drive`."""
+
+    certificate = "change"
+
+    def __init__(self, reduced, limit):
+        self.buckets, self.constant = MiniBuckets(reduced, limit), reduced.constant
+        self.bound, self.length, self.n_passes = math.inf, STEP, 0
+        self.shifts, self.directions = self.buckets.shifts, None
+
+    def step(self):
+        """Sum up with new shifts, which are kept if the bound falls."""
+        if self.directions is not None:
+            self.buckets.shifts = [
+                shift + self.length * direction
+                for shift, direction in zip(self.shifts, self.directions)
+            ]
+        self.n_passes += 1
+        bound = self.constant + self.buckets.upper_bound()
+        if bound == -math.inf:
+            raise ValueError(NOTHING_ALLOWED)
+        change = self.bound - bound
+        if not change > 0.0:
+            self.length *= SHORTER
+            return {"dual_objective": self.bound, "change": None}
+        if self.directions is not None:
+            self.length *= LONGER
+        self.bound, self.shifts = bound, self.buckets.shifts
+        self.beliefs, of_parts = self.buckets.beliefs()
+        self.directions = self.buckets.directions(of_parts)
+        if not self.buckets.n_split:
+            change = 0.0
+        return {"dual_objective": bound, "change": change if change < math.inf else None}
+
+    def solution(self):
+        """Beliefs of variables and of tables."""
+        beliefs = [belief / belief.sum() for belief in self.beliefs]
+        n = len(self.buckets.sizes)
+        return beliefs[:n], beliefs[n:]
+
+
+class _Bucket(NamedTuple):
+    """A part of a bucket: tables whose product is summed over one variable, with a weight."""
+
+    variable: int
+    turn: int  # of the parts of this bucket
+    inputs: tuple  # numbers of tables
+    scope: tuple  # variables of the product, the one that leaves last of all
+    output: int  # number of the table that is left
+
+
+class MiniBuckets:
+    """Weighted mini-bucket elimination on one factor graph.
+
+    A variable leaves through its bucket, the product of all tables on it. Where that has too many
+    numbers it is split in parts r with weights ``w_r`` that sum to one, and each sends::
+
+        m_r = w_r log sum_x exp((f_r + shift_r(x)) / w_r),    sum_r shift_r = 0
+
+    By Hölder's inequality all that is left sums to at least Z, whatever the shifts; the derivatives
+    of the bound by the potentials are beliefs, which are marginals where nothing is split. Shifts
+    go to where the beliefs of the parts agree, as in [1]_.
+
+    Parameters
+    ----------
+    field : Reduced
+        ``unary``, ``scopes`` and ``tables``.
+    max_table_size : int
+        Most numbers in a table, unless a given one has more.
+
+    References
+    ----------
+    .. [1] Q. Liu, A. Ihler, "Bounding the partition function using Hölder's inequality", ICML 2011.
+    """
+
+    def __init__(self, field, max_table_size):
+        self.sizes = [len(block) for block in field.unary]
+        self.given = [*field.unary, *field.tables]
+        self.scopes = [*((i,) for i in range(len(self.sizes))), *field.scopes]
+        self.n_given, self._buckets = len(self.scopes), []
+        self._plan(max_table_size)
+        n_parts = np.bincount([b.variable for b in self._buckets], minlength=len(self.sizes))
+        self.n_split = int(np.count_nonzero(n_parts > 1))
+        self.shifts = [np.zeros((n, k)) for n, k in zip(n_parts, self.sizes)]
+
+    def _plan(self, limit):
+        """Let variables leave, the one with the smallest product first."""
+        at = [set() for _ in self.sizes]
+        for t, scope in enumerate(self.scopes):
+            for i in scope:
+                at[i].add(t)
+        logs = np.log2(np.maximum(self.sizes, 1.0))
+        cost = np.array([self._log_size(at[i], logs) for i in range(len(at))])
+        for _ in self.sizes:
+            v = int(cost.argmin())
+            cost[v] = math.inf
+            parts = self._split(sorted(at[v]), limit)
+            touched = set()
+            for turn, (inputs, together) in enumerate(parts):
+                scope = tuple(sorted(together - {v}))
+                output = len(self.scopes)
+                self.scopes.append(scope)
+                self._buckets.append(_Bucket(v, turn, tuple(inputs), (*scope, v), output))
+                for t in inputs:
+                    for i in self.scopes[t]:
+                        at[i].discard(t)
+                for i in scope:
+                    at[i].add(output)
+                touched |= together - {v}
+            for i in touched:
+                cost[i] = self._log_size(at[i], logs)
+
+    def _log_size(self, tables, logs):
+        return sum(logs[i] for i in set().union(*(self.scopes[t] for t in tables)))
+
+    def _split(self, tables, limit):
+        """Lists of tables whose product is small enough, with its variables: large ones first."""
+        parts = []
+        for t in sorted(tables, key=lambda t: -len(self.scopes[t])):
+            scope = set(self.scopes[t])
+            fitting = [p for p in parts if self._size(p[1] | scope) <= limit or scope <= p[1]]
+            if fitting:  # where it adds least
+                best = min(fitting, key=lambda p: len(scope - p[1]))
+                best[0].append(t)
+                best[1].update(scope)
+            else:
+                parts.append(([t], scope))
+        return parts
+
+    def _size(self, scope):
+        return math.prod(self.sizes[i] for i in scope)
+
+    # ---- sums ----------------------------------------------------------------------------------
+
+    def upper_bound(self):
+        """Log Z from above, with the shifts of the moment; without the constant."""
+        self._tables = [*self.given, *[None] * len(self._buckets)]
+        for bucket in self._buckets:
+            table, weight = self._product(bucket)
+            top = np.max(table, axis=-1, keepdims=True)
+            top[top == -np.inf] = 0.0
+            with np.errstate(divide="ignore"):
+                sums = np.log(np.exp((table - top) / weight).sum(axis=-1))
+            self._tables[bucket.output] = weight * sums + top[..., 0]
+        self._tops = [t for t in range(self.n_given, len(self.scopes)) if not self.scopes[t]]
+        return float(sum(self._tables[t] for t in self._tops))
+
+    def beliefs(self):
+        """Derivatives of the last `upper_bound`: by the given tables, and parts by variable."""
+        found = [None] * len(self.scopes)
+        for t in self._tops:
+            found[t] = np.ones(())
+        of_parts = [np.empty_like(shift) for shift in self.shifts]
+        for bucket in reversed(self._buckets):
+            table, weight = self._product(bucket)
+            message = self._tables[bucket.output][..., None]
+            share = np.exp((table - np.where(message > -np.inf, message, 0.0)) / weight)
+            share *= found[bucket.output][..., None]
+            found[bucket.output] = None
+            axes = {i: a for a, i in enumerate(bucket.scope)}
+            for t in bucket.inputs:
+                kept = [axes[i] for i in self.scopes[t]]
+                others = tuple(a for a in range(share.ndim) if a not in kept)
+                # What is left has its axes in the order of the bucket's scope.
+                found[t] = share.sum(axis=others).transpose(np.argsort(np.argsort(kept)))
+            of_parts[bucket.variable][bucket.turn] = share.sum(axis=tuple(range(share.ndim - 1)))
+        return found[: self.n_given], of_parts
+
+    def _product(self, bucket):
+        """Sum of the logarithms of a bucket's tables, and its weight."""
+        v = bucket.variable
+        table = np.zeros([self.sizes[i] for i in bucket.scope])
+        table += self.shifts[v][bucket.turn]
+        place = {i: a for a, i in enumerate(bucket.scope)}
+        for t in bucket.inputs:
+            axes = [place[i] for i in self.scopes[t]]
+            order = np.argsort(axes)
+            shape = [1] * table.ndim
+            for i in self.scopes[t]:
+                shape[place[i]] = self.sizes[i]
+            table += self._tables[t].transpose(order).reshape(shape)
+        return table, 1.0 / len(self.shifts[v])
+
+    def directions(self, of_parts):
+        """Directions of the shifts in which the beliefs of parts come to agree."""
+        found = []
+        for beliefs in of_parts:
+            weight = 1.0 / len(beliefs)
+            with np.errstate(divide="ignore"):
+                logs = np.log(beliefs)
+            certain = np.any(logs < IMPOSSIBLE, axis=0)  # forbidden, or as good as that
+            logs[:, certain] = 0.0
+            found.append(weight * (logs.mean(axis=0) - logs))
+        return found

@@ -1,0 +1,129 @@
+"""Bounds of elimination with small tables against enumeration."""
+
+import numpy as np
+import pytest
+
+from _factor_referees import enumerate_scores, log_sum, marginal_blocks, random_graph
+from sklearn_fw.datasets import make_ising_grid
+from sklearn_fw.random_fields import ExactMarginals, FactorGraph, MiniBucketMarginals
+from sklearn_fw.random_fields._mini_buckets import MiniBuckets
+from sklearn_fw.random_fields._reduced import Reduced
+
+pytestmark = pytest.mark.filterwarnings("ignore:the bound still falls")
+
+
+def dense_graph(rng):
+    """Tables on all pairs of five variables, and on some triples."""
+    n_states = rng.integers(2, 4, 5)
+    scopes = [(i, j) for i in range(5) for j in range(i)] + [(0, 1, 2), (2, 4, 3)]
+    factors = [(scope, rng.normal(size=n_states[list(scope)])) for scope in scopes]
+    for _, table in factors:
+        table[rng.random(table.shape) < 0.05] = -np.inf
+    return FactorGraph(n_states, factors, constant=1.0), factors, 1.0
+
+
+@pytest.mark.parametrize("size", [1, 4, 9, 27])
+def test_bounds_hold_at_every_pass(size, rng):
+    """Against enumeration; exact where nothing is split, and no pass raises the bound."""
+    n_split = n_exact = 0
+    for turn in range(100):
+        graph, factors, constant = (dense_graph if turn % 2 else random_graph)(rng)
+        X, score = enumerate_scores(graph.n_states, factors, constant)
+        if score.max() == -np.inf:
+            continue
+        found = MiniBucketMarginals(size, max_iter=5).fit(graph)
+        bounds = found.history_["dual_objective"]
+        assert np.all(bounds >= log_sum(score) - 1e-9)
+        assert np.all(np.diff(bounds) <= 0.0)
+        assert found.log_partition_upper_ == bounds[-1]
+        assert found.log_partition_lower_ <= log_sum(score) + 1e-9
+        np.testing.assert_allclose(found.marginals_.sum(axis=1), 1.0, rtol=1e-9)
+        if found.n_split_:
+            n_split += 1
+            continue
+        n_exact += 1
+        assert found.converged_
+        assert found.log_partition_lower_ == found.log_partition_ == found.log_partition_upper_
+        assert found.log_partition_ == pytest.approx(log_sum(score), abs=1e-9)
+        node, tables = marginal_blocks(graph, X, score)
+        for i, block in enumerate(node):
+            np.testing.assert_allclose(found.marginals_[i, : len(block)], block, rtol=0, atol=1e-9)
+        for one, table in zip(found.factor_marginals_, tables, strict=True):
+            np.testing.assert_allclose(one, table, rtol=0, atol=1e-9)
+    assert n_exact > 10 or size < 27
+    assert n_split > 20
+
+
+def test_beliefs_are_derivatives_of_the_bound(rng):
+    """By central differences, where buckets are split and shifts are not zero."""
+    scopes = [(0, 1, 2), (1, 2, 3), (0, 3), (2, 4), (3, 4), (0, 4)]
+    factors = [(scope, rng.normal(size=[3] * len(scope))) for scope in scopes]
+
+    def bound(factors):
+        buckets = MiniBuckets(Reduced(FactorGraph([3] * 5, factors)), 9)
+        buckets.shifts = shifts or buckets.shifts
+        return buckets, buckets.upper_bound()
+
+    shifts = None
+    buckets, _ = bound(factors)
+    assert buckets.n_split > 1
+    shifts = [rng.normal(size=s.shape) for s in buckets.shifts]
+    shifts = [s - s.mean(axis=0) for s in shifts]
+    buckets, _ = bound(factors)
+    beliefs, _ = buckets.beliefs()
+    for f in range(len(scopes)):
+        place = tuple(rng.integers(3, size=len(scopes[f])))
+        values = []
+        for change in (1e-5, -1e-5):
+            moved = [(scope, table.copy()) for scope, table in factors]
+            moved[f][1][place] += change
+            values.append(bound(moved)[1])
+        slope = (values[0] - values[1]) / 2e-5
+        assert beliefs[5 + f][place] == pytest.approx(slope, abs=1e-8)
+
+
+def test_larger_tables_and_passes_make_better_bounds():
+    grid = make_ising_grid((8, 8), random_state=0)
+    truth = ExactMarginals().fit(grid).log_partition_
+    first, last = [], []
+    for power in (2, 4, 6, 8):
+        found = MiniBucketMarginals(2**power, max_iter=30).fit(grid)
+        bounds = found.history_["dual_objective"]
+        first.append(bounds[0] - truth)
+        last.append(bounds[-1] - truth)
+    assert np.all(np.diff(last) < 0.0)
+    assert last[-1] > -1e-9
+    assert np.all(np.array(last[:3]) < 0.85 * np.array(first[:3]))
+
+
+def test_contradictions_are_refused():
+    differ = np.where(np.eye(2), -np.inf, 0.0)
+    triangle = FactorGraph([2] * 3, [((0, 1), differ), ((1, 2), differ), ((0, 2), differ)])
+    for size in (1, 2**16):
+        with pytest.raises(ValueError, match="forbid every labelling"):
+            MiniBucketMarginals(size).fit(triangle)
+
+
+def test_a_budget_that_ends_is_told():
+    grid = make_ising_grid((6, 6), random_state=0)
+    with pytest.warns(UserWarning, match="the bound still falls by more than tol=0"):
+        found = MiniBucketMarginals(4, tol=0.0, max_iter=3).fit(grid)
+    assert not found.converged_
+    assert found.n_iter_ == 3
+    with pytest.raises(ValueError, match="max_table_size == 0, must be >= 1"):
+        MiniBucketMarginals(0).fit(grid)
+    with pytest.raises(ValueError, match="tol"):
+        MiniBucketMarginals(tol=-1.0).fit(grid)
+
+
+def test_models_of_a_competition_are_bounded(data_file, tmp_path):
+    import gzip
+
+    from sklearn_fw.random_fields import load_uai, read_uai_evidence
+
+    path = tmp_path / "model.uai"
+    path.write_bytes(gzip.decompress(data_file("uai/PR/linkage_11.uai.gz").read_bytes()))
+    field = load_uai(path).condition(read_uai_evidence(data_file("uai/PR/linkage_11.uai.evid")))
+    given = float(data_file("uai/PR/linkage_11.uai.PR").read_text().split()[1]) * np.log(10)
+    bound = MiniBucketMarginals(2**10, max_iter=4).fit(field).log_partition_upper_
+    assert given <= bound < given + 40.0
