@@ -50,11 +50,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     Parameters
     ----------
-    model : {"auto", "multiclass", "multilabel", "chain", "graph", "grid", "matching"} or object, \
-            default="auto"
+    model : {"auto", "multiclass", "multilabel", "chain", "graph", "graph_cut", "grid", \
+            "matching", "tree_pose", "box", "enumerated"} or object, default="auto"
         Feature map and task loss. "auto" looks at X and y: class labels, a 0/1 matrix, or lists of
-        label sequences, of graphs with labels of nodes, or of grids of labels. Any object with the
-        four methods of `StructuredModel` will do.
+        label sequences, of graphs with labels of nodes, or of grids of labels. Names stand for
+        models with their defaults. Any object with the four methods of `StructuredModel` will do.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
         Loss in place of the model's own, which "auto" leaves: "hamming", "hamming_sum",

@@ -29,10 +29,13 @@ from sklearn_fw.inference import Enumeration, TreeMaxProduct, Viterbi
 from sklearn_fw.preprocessing import NodeTransformer
 from sklearn_fw.structured import (
     BlockFrankWolfe,
+    BoxModel,
     ChainModel,
     EnumeratedModel,
+    GraphCutModel,
     MulticlassModel,
     MultilabelModel,
+    TreePoseModel,
 )
 from sklearn_fw.utils import Packed
 
@@ -228,6 +231,21 @@ def test_named_models(name, words):
     X, y = X[::2], y[::2]
     named, auto = (StructuredSVM(m, max_iter=500, tol=0.1, random_state=0) for m in (name, "auto"))
     np.testing.assert_array_equal(named.fit(X, y).coef_, auto.fit(X, y).coef_)
+
+
+def test_names_of_models_whose_form_is_not_looked_at(rng):
+    maps = [rng.normal(size=(6, 7, 2)) for _ in range(4)]
+    pair = np.array([[0, 1]])
+    graphs = [(rng.normal(size=(2, 2)), pair) for _ in range(4)]
+    data = {
+        "box": (maps, [(0, 1, 3, 4)] * 4, BoxModel),
+        "enumerated": (*candidates(), EnumeratedModel),
+        "graph_cut": (graphs, [[0, 1]] * 4, GraphCutModel),
+        "tree_pose": (maps, [[(1, 1), (k, 4)] for k in range(4)], TreePoseModel),
+    }
+    for name, (X, y, expected) in data.items():
+        svm = StructuredSVM(name, C=1.0, max_iter=1, tol=10.0, random_state=0).fit(X, y)
+        assert type(svm.model_) is expected
 
 
 def test_containers(words):

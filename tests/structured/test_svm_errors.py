@@ -63,7 +63,7 @@ def iris():
         ({"oracle": "viterby"}, ValueError, "oracle='viterby' is unknown; names are .*'viterbi'"),
         ({"oracle": Viterbi}, TypeError, "oracle is the class Viterbi, pass an object"),
         ({"oracle": None}, TypeError, "oracle must be a name out of .*, got NoneType"),
-        ({"model": "chan"}, ValueError, "model must be one of 'auto', 'chain'.*; got 'chan'"),
+        ({"model": "chan"}, ValueError, "model must be one of 'auto', 'box'.*; got 'chan'"),
         ({"model": ChainModel}, TypeError, "model is the class ChainModel, pass an object"),
         ({"model": None}, TypeError, "model NoneType lacks joint_feature, loss"),
     ],

@@ -6,22 +6,30 @@ from sklearn.base import clone
 
 from ..._packed import Packed
 from ._base import missing_methods
+from ._box import BoxModel
 from ._chain import ChainModel
+from ._enumerated import EnumeratedModel
 from ._graph import GraphModel
+from ._graph_cut import GraphCutModel
 from ._graph_items import is_graph
 from ._grid import NEIGHBORHOODS, GridModel
 from ._matching import MatchingModel
 from ._multiclass import MulticlassModel
 from ._multilabel import MultilabelModel
 from ._ragged import NEEDS_NUMBERS
+from ._tree_pose import TreePoseModel
 
 MODELS = {
+    "box": BoxModel,
     "chain": ChainModel,
+    "enumerated": EnumeratedModel,
     "graph": GraphModel,
+    "graph_cut": GraphCutModel,
     "grid": GridModel,
     "matching": MatchingModel,
     "multiclass": MulticlassModel,
     "multilabel": MultilabelModel,
+    "tree_pose": TreePoseModel,
 }
 
 

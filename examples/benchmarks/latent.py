@@ -1,0 +1,172 @@
+"""Hidden states: classes of many shapes, with and without states that nobody labelled."""
+
+import os
+import time
+from pathlib import Path
+
+from _report import Repeats, Skip, in_child, main, medians, shown
+
+FACTORS = tuple(10.0**k for k in range(-1, 3))  # of the C that "auto" takes
+STATES = (2, 3, 5)
+SHAPES = 5  # of the digits of one parity
+TOLERANCE, MOST_PASSES = 0.1, 100
+LEAST_GAIN = 3.0  # points that hidden states gain on parities, tuned
+ABOUT = """
+Digits whose labels are coarser than what they show. "Parity" asks whether a digit is odd, so that
+a class has five shapes; "digits" asks for the digit itself, which has few.
+``LatentStructuredSVM`` with several hidden states per label stands beside ``StructuredSVM``,
+which has one, and beside one that is told the digits and is asked for their parity: what states
+could reach at best if the digits were the right ones.
+
+Images of 8 x 8 pixels are those of scikit-learn, half of them for training; those of 16 x 16 are
+the postal codes of USPS, 7,291 for training and 2,007 for the test as published. Everyone chooses
+C from the same multiples of what ``C="auto"`` takes for the model without states, on a quarter of
+the training images; defaults stand beside. Medians over random states, which also decide where
+hidden states begin.
+"""
+CONTENDERS = {
+    "one state per label": 1,
+    **{f"{n} states per label": n for n in STATES},
+    "the digits are told": None,
+}
+
+
+def images(source):
+    """Images and digits, for training and for the test."""
+    import numpy as np
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    if source == "sklearn":
+        X, digits = load_digits(return_X_y=True)
+        X, X_test, digits, digits_test = train_test_split(
+            X / 16, digits, test_size=0.5, random_state=0
+        )
+        return X, digits, X_test, digits_test
+    file = Path(os.environ.get("SKLEARN_FW_DATA", ""), "usps", "usps.npz")
+    if not file.is_file():
+        raise Skip("no usps/usps.npz: set SKLEARN_FW_DATA to the folder that holds the data sets")
+    with np.load(file) as data:
+        X, digits, X_test, digits_test = (
+            data[name] for name in ("X_train", "y_train", "X_test", "y_test")
+        )
+    order = np.random.default_rng(0).permutation(len(digits))
+    return X[order].astype(float), digits[order].astype(int), X_test.astype(float), digits_test
+
+
+class Task:
+    """Images with labels of one kind."""
+
+    def __init__(self, source, parity, quick):
+        X, digits, X_test, digits_test = images(source)
+        n = 200 if quick else None
+        self.X, self.digits, self.X_test = X[:n], digits[:n], X_test[:n]
+        self.digits_test, self.parity = digits_test[:n], parity
+
+    def labels(self, digits):
+        return digits % 2 if self.parity else digits
+
+    def fitted(self, n_states, rows, C, seed):
+        """An estimator, without the warning that the budget ended first."""
+        import warnings
+
+        from sklearn.exceptions import ConvergenceWarning
+
+        from sklearn_fw.structured import LatentStructuredSVM, StructuredSVM
+
+        settings = {"random_state": seed}
+        if C is not None:
+            settings |= {"C": C, "tol": TOLERANCE, "max_iter": MOST_PASSES}
+        if n_states in (None, 1):
+            svm = StructuredSVM(**settings)
+        else:
+            svm = LatentStructuredSVM(n_states_per_label=n_states, **settings)
+        digits = self.digits[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return svm.fit(self.X[rows], digits if n_states is None else self.labels(digits))
+
+    def wrong(self, svm, X, digits):
+        """Images with a wrong label, in percent."""
+        return 100 * float((self.labels(svm.predict(X)) != self.labels(digits)).mean())
+
+
+def measure(source, parity, name, quick, repeat):
+    """Errors and seconds of a contender, with defaults and tuned."""
+    task, n_states = Task(source, parity, quick), CONTENDERS[name]
+    n = len(task.digits)
+    train, held, both = slice(0, 3 * n // 4), slice(3 * n // 4, n), slice(0, n)
+    unit = task.fitted(1, train, None, 0).C_
+    task.fitted(n_states, slice(0, 60), 1.0, 0)  # compiles
+    found = {
+        C: task.wrong(task.fitted(n_states, train, C, 0), task.X[held], task.digits[held])
+        for C in (unit * factor for factor in FACTORS)
+    }
+    rows = {}
+    for kind, C in (("defaults", None), ("tuned", min(found, key=found.get))):
+        runs = []
+        for seed in range(repeat):
+            start = time.process_time()
+            svm = task.fitted(n_states, both, C, seed)
+            seconds = time.process_time() - start
+            error = task.wrong(svm, task.X_test, task.digits_test)
+            runs.append({"error": error, "seconds": seconds, "C": svm.C_})
+        rows[kind] = runs
+    return rows
+
+
+def part_of(title, source, parity):
+    """The part of one task."""
+
+    def part(report, options):
+        in_child(images, source)  # skips at once when there are no data
+        found = {
+            name: in_child(measure, source, parity, name, options.quick, options.repeat)
+            for name in CONTENDERS
+            if parity or CONTENDERS[name] is not None
+        }
+        report.section(title)
+        report.text("Wrong labels of the test images in percent, and CPU seconds of the last fit.")
+        rows = []
+        for name, kinds in found.items():
+            default, tuned = medians(kinds["defaults"]), medians(kinds["tuned"])
+            rows.append([
+                name, shown(default["error"], ".2f"), shown(tuned["error"], ".2f"),
+                shown(tuned["C"], ".2g"), shown(default["seconds"], ".1f"),
+                shown(tuned["seconds"], ".1f"),
+            ])  # fmt: skip
+        report.table(["contender", "defaults, %", "tuned, %", "C", "defaults, s", "tuned, s"], rows)
+        errors = {
+            kind: {name: Repeats([run["error"] for run in kinds[kind]])
+                   for name, kinds in found.items()}
+            for kind in ("defaults", "tuned")
+        }  # fmt: skip
+        judge(report, title, errors, parity)
+
+    part.__doc__ = f"{title}."
+    return part
+
+
+def judge(report, title, errors, parity):
+    """Goals, and where states do not help."""
+    plain, hidden = "one state per label", f"{SHAPES if parity else 2} states per label"
+    gains = {kind: float(of[plain]) - float(of[hidden]) for kind, of in errors.items()}
+    if parity:
+        report.goals(
+            *(
+                (f"points that {hidden} gain over one, {kind}", gain, LEAST_GAIN, ">=")
+                for kind, gain in gains.items()
+            )
+        )
+    if gains["tuned"] <= 0:
+        report.loses(f"{title}: {hidden} have no fewer wrong labels than one, tuned.")
+
+
+TASKS = {
+    "parity-small": part_of("Parity, 8 x 8 pixels", "sklearn", True),
+    "parity-usps": part_of("Parity, 16 x 16 pixels", "usps", True),
+    "digits-small": part_of("Digits, 8 x 8 pixels", "sklearn", False),
+    "digits-usps": part_of("Digits, 16 x 16 pixels", "usps", False),
+}
+if __name__ == "__main__":
+    raise SystemExit(main("latent", "Hidden states", ABOUT, TASKS))
