@@ -27,6 +27,7 @@ __all__ = ["minimize_frank_wolfe"]
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
+LARGE = 100_000  # numbers in an image above which not every atom should have one
 REFRESH = 100  # steps after which sums of atoms are made anew
 
 
@@ -192,6 +193,7 @@ def minimize_frank_wolfe(
         rule = _rule(objective, domain, variant, step_size, lipschitz, curvature, convex)
         if accuracy == 1.0 and callback is None and can_scan(objective, domain, step_size):
             options["max_iter"] = max_iter
+        options["measures"] = callable(step_size)
         make = ScanRun if "max_iter" in options else Minimisation
         run = make(objective, domain, variant=variant, rule=rule, **options)
     verbose = check_integer(verbose, "verbose", 0)
@@ -205,7 +207,7 @@ def minimize_frank_wolfe(
 def choose(objective, domain, variant, step_size, convex):
     """The variant and the step size that "auto" stands for."""
     if variant == "auto":
-        variant = "pairwise" if getattr(domain, "is_polytope", True) else "fw"
+        variant = _natural_variant(objective, domain, convex)
     elif variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
         warn(
             f"domain is no polytope: variant={variant!r} keeps a new point of every step and has "
@@ -215,11 +217,27 @@ def choose(objective, domain, variant, step_size, convex):
     if variant in CORRECTIVE:
         return variant, None
     if isinstance(step_size, str) and step_size == "auto":
+        searches = isinstance(objective, Objective) and variant != "fw"
+        step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):
             step_size = "exact"
-        else:
-            step_size = "line_search" if isinstance(objective, Objective) else "backtracking"
     return variant, step_size
+
+
+def _natural_variant(objective, domain, convex):
+    """The variant that was fastest on problems of each kind."""
+    if not getattr(domain, "is_polytope", True):
+        return "fw"
+    if not (convex and in_closed_form(objective)) or can_scan(objective, domain, "exact"):
+        return "pairwise"
+    # Corrections keep an image per atom.
+    n_image = len(objective.image(np.zeros(objective.size)))
+    return "min_norm_point" if n_image <= LARGE else "pairwise"
+
+
+def in_closed_form(objective):
+    """Whether weights of atoms can be corrected by inner products."""
+    return isinstance(objective, Objective) and objective.is_quadratic
 
 
 def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
@@ -252,8 +270,7 @@ def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
 
 def _corrective(objective, domain, variant, convex, options):
     """The run of a variant that corrects all weights."""
-    in_closed_form = isinstance(objective, Objective) and objective.is_quadratic and convex
-    if in_closed_form:
+    if convex and in_closed_form(objective):
         affine = variant == "min_norm_point"
         return QuadraticCorrection(objective, domain, affine=affine, **options)
     if variant == "min_norm_point":
