@@ -295,6 +295,8 @@ CYCLE = nx.DiGraph([("a", "b"), ("b", "a")])
         (lambda: DagPaths(CYCLE), ValueError, "graph must have no cycle: Flows with capacities"),
         (lambda: DagPaths(PETERSEN), ValueError, "must be a networkx.DiGraph, got Graph"),
         (lambda: DagPaths([(0, 1)]), ValueError, "must be a networkx.DiGraph, got list"),
+        (lambda: DagPaths(nx.DiGraph), ValueError, "must be a networkx.DiGraph, got type"),
+        (lambda: Matchings(nx.Graph), ValueError, "must be a networkx.Graph without direction"),
         (lambda: DagPaths(nx.DiGraph()), ValueError, "graph has no edges"),
         (lambda: DagPaths(nx.DiGraph(), variables="nodes"), ValueError, "graph has no nodes"),
         (lambda: DagPaths(DIAMOND, "t", "s"), ValueError, "no path from source 't' to target 's'"),

@@ -17,7 +17,7 @@ from ..._validation import (
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ...projections._vectors import BEYOND
 from ._atoms import DenseAtom, ProductAtom, SparseAtom, UnitAtom, as_atom
-from ._base import Described, Projectable, ask, is_domain
+from ._base import Described, Projectable, ask, check_answer, is_domain
 
 
 class Simplex(Projectable):
@@ -463,6 +463,7 @@ class Product(Projectable):
             The vertex.
         """
         gradient, n = self._vector(gradient, "gradient"), len(self.domains)
+        check_answer(start)
         lasts = getattr(start, "parts", [])
         lasts = lasts if len(lasts) == n else [None] * n
         share = None if accuracy is None else check_not_negative(accuracy, "accuracy") / n
