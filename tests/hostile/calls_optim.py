@@ -66,6 +66,12 @@ def seen(state):
     return False
 
 
+def network():
+    import networkx
+
+    return networkx.DiGraph([("s", "a"), ("s", "t"), ("a", "t")])
+
+
 def of_domains():
     found = []
     x, gradient = np.array([0.2, 0.3, 0.5]), np.array([1.0, -2.0, 0.5])
@@ -83,12 +89,24 @@ def of_domains():
             "oracle": "auto",
         },
         domains.LocalPolytope: {"n_states": np.array([1, 1]), "edges": np.array([[0, 1]])},
-        domains.PerfectMatchings: {"n_nodes": 2},
-    }.items():
+        domains.DagPaths: {
+            "graph": network(), "source": "s", "target": "t", "variables": "edges",
+        },
+        domains.Flows: {"graph": network(), "demand": {"s": -1.0, "t": 1.0}, "capacity": 1.0},
+        domains.LpBall: {"size": 3, "p": 1.5, "radius": 1.0},
+        domains.Matchings: {"graph": 3},
+        domains.NuclearNormBall: {"shape": (1, 3), "radius": 1.0, "max_products": 20},
+        domains.PerfectMatchings: {"graph": 2},
+        domains.Spectrahedron: {
+            "n_rows": 1, "radius": 1.0, "fixed_trace": True, "max_products": 20,
+        },
+    }.items():  # fmt: skip
         given = functools.partial(copy.deepcopy, params)
         if cls is domains.PerfectMatchings:
             x, gradient = x[:1] * 5, gradient[:1]
         arguments = {"start": {}, "lmo": {"gradient": gradient}}
+        if cls.can_refine:
+            arguments["lmo"] |= {"start": None, "accuracy": 0.1}
         if hasattr(cls, "contains"):
             arguments["contains"] = {"x": x, "tol": 1e-9}
         if hasattr(cls, "project"):
@@ -116,8 +134,8 @@ def of_domains():
     found += methods(
         domains.Product, lambda: domains.Product(*product.values()),
         {
-            "start": {}, "lmo": {"gradient": gradient}, "contains": {"x": x, "tol": 1e-9},
-            "project": {"x": x},
+            "start": {}, "lmo": {"gradient": gradient, "start": None, "accuracy": 0.1},
+            "contains": {"x": x, "tol": 1e-9}, "project": {"x": x},
         },
     )  # fmt: skip
     return found

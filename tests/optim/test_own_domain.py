@@ -5,7 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sklearn_fw.optim import domains, solve_matrix_game, solve_saddle_point
+from sklearn_fw.optim import (
+    domains,
+    minimize_frank_wolfe,
+    objectives,
+    solve_matrix_game,
+    solve_saddle_point,
+)
 
 
 class Choices(domains.Domain):
@@ -41,6 +47,28 @@ class Windows(domains.Domain):
         sums = np.concatenate([[0.0], np.cumsum(gradient)])
         sums = sums[self.length :] - sums[: -self.length]
         return Window(self.size, int(np.argmin(sums)), self.length)
+
+
+class Coarse(domains.Domain):
+    """Places of a vector of which one is one; looks at one block of them after the other."""
+
+    can_refine = True
+
+    def __init__(self, size, n_blocks):
+        self.size, self.n_blocks = size, n_blocks
+
+    def lmo(self, gradient, start=None, accuracy=None):
+        blocks = np.array_split(np.arange(self.size), self.n_blocks)
+        steepest = np.abs(gradient).max()  # what is known without a look
+        found = 0 if start is None else start.place
+        for block in blocks:
+            found = min(found, block[gradient[block].argmin()], key=lambda i: gradient[i])
+            if accuracy is None or gradient[found] + steepest <= accuracy:
+                break
+        atom = domains.UnitAtom(self.size, int(found))
+        atom.value, looked = float(gradient[found]), block[-1] == self.size - 1
+        atom.bound = atom.value if looked else -float(steepest)
+        return atom
 
 
 SIZE, N_STEPS = 10**6, 60
@@ -97,3 +125,35 @@ def test_it_finds_what_the_listed_vertices_have(rng):
     assert listed.success
     assert own.lower <= listed.upper + 1e-12
     assert listed.lower <= own.upper + 1e-12
+
+
+def test_an_oracle_that_comes_closer_when_asked(rng):
+    target = rng.dirichlet(np.full(60, 0.1))
+    objective = objectives.Quadratic(np.eye(60), -target)
+    result = minimize_frank_wolfe(objective, Coarse(60, 6), tol=1e-6)
+    assert result.success
+    np.testing.assert_allclose(result.x, target, rtol=0, atol=2e-3)
+    with pytest.warns(match="gap"):
+        result = minimize_frank_wolfe(objective, Coarse(60, 6), tol=1e-9, max_iter=3)
+    assert 0.5 * (result.x - target) @ (result.x - target) <= result.dual_gap < 1.0
+
+
+class OneMethod:
+    """All that a domain needs."""
+
+    def lmo(self, gradient):
+        vertex = np.zeros(len(gradient))
+        vertex[np.argmin(gradient)] = 1.0
+        return vertex
+
+
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise", "fully_corrective"])
+def test_one_method_is_enough(variant, rng):
+    target = rng.dirichlet(np.ones(5))
+    objective = objectives.Quadratic(np.eye(5), -target)
+    start = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
+    result = minimize_frank_wolfe(
+        objective, OneMethod(), variant=variant, start=start, tol=1e-3, max_iter=20_000
+    )
+    assert result.success
+    np.testing.assert_allclose(result.x, target, rtol=0, atol=0.1)

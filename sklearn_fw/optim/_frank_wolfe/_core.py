@@ -16,6 +16,8 @@ from ._active_set import ActiveSet
 from ._iterate import Iterate
 from ._steps import ImageLine, Line, StepState, take
 
+CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
+REFINEMENTS = 5  # of one answer at most
 __all__ = ["KINDS", "FrankWolfe", "Minimisation", "checked_derivatives"]
 
 KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
@@ -37,6 +39,7 @@ class FrankWolfe(IterativeMethod):
 
     measures = True  # whether the rule may ask for lengths, which cost a pass over the points
     accuracy = 1.0  # share of the true gap that the answers have at least
+    tol = 0.0
 
     def __init__(self, iterates, variant, rule):
         self.iterates, self.variant, self.rule = iterates, variant, rule
@@ -44,6 +47,7 @@ class FrankWolfe(IterativeMethod):
         self.n_good = self.n_away = self.n_drop = self.n_swap = 0
         self.step_length = 0.0
         self.value = self.dual_gap = None
+        self._refining = [iterate for iterate in iterates if iterate.can_refine]
 
     @abstractmethod
     def look(self):
@@ -59,8 +63,33 @@ class FrankWolfe(IterativeMethod):
     def certify(self):
         """The certificate at the current point; the row of the history."""
         self.look()
-        self.dual_gap = self.gap / self.accuracy + sum(iterate.slack for iterate in self.iterates)
+        if self._refining:
+            self.refine()
+        self.dual_gap = self.gap / self.accuracy + self.slack
         return self.row()
+
+    def refine(self, is_last=False):
+        """Let oracles that can come closer do more work, where what they found is not enough.
+
+        Few products find a direction to descend as long as the gap is large; what is certain needs
+        more of them. Near the end, and at the end itself, the slack goes below the gap.
+        """
+        for _ in range(REFINEMENTS):
+            gap, slack = self.gap, self.slack
+            size = sum(abs(iterate.ahead) for iterate in self.iterates)
+            near = is_last or gap <= max(CLOSE * size, self.tol)
+            wanted = max(0.25 * gap, 0.5 * (self.tol - gap), slack / 64.0) / len(self._refining)
+            for iterate in self._refining:
+                iterate.wanted = wanted if near else None
+            if not near or slack <= max(0.5 * gap, self.tol - gap):
+                return
+            for iterate in self._refining:
+                iterate.refine()
+
+    @property
+    def slack(self):
+        """What the answers may miss, by their bounds."""
+        return sum(iterate.slack for iterate in self.iterates)
 
     def row(self):
         """What the history says of the current point."""
@@ -189,6 +218,8 @@ class Minimisation(FrankWolfe):
             self.refresh()
             row = super().certify()
         rank = self.dual_gap, self.gap  # of oracles without a bound the second decides
+        if self._refining:  # their bounds tell more of the work that was done
+            rank = self.value, self.gap
         if self.best is None or rank < self._rank:
             self.best, self._rank = self.described(), rank
         return row
@@ -215,13 +246,16 @@ class Minimisation(FrankWolfe):
     def certified_best(self):
         """The same, found anew from exact sums."""
         best = self.best
-        if not best.is_exact:
+        if self._refining or not best.is_exact:
             iterate = self.iterate
             iterate.point = best.x
             if best.atoms is not None:
                 iterate.active = ActiveSet(best.atoms, best.weights)
             self.refresh()
             super().certify()
+            if self._refining:
+                self.refine(is_last=True)
+                self.dual_gap = self.gap / self.accuracy + self.slack
             self.best = self.described()
         return self.best
 

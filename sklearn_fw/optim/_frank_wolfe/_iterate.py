@@ -53,20 +53,34 @@ class Iterate:
         if active:
             self.active = combined
         self.atom = self.worst = None
-        self.gap = self.slack = self.away_gap = 0.0
+        self.gap = self.slack = self.ahead = self.away_gap = 0.0
+        self.wanted = None  # slack to ask for, where the oracle can come closer
 
     def look(self, gradient):
         """Ask the oracle, and find the worst atom."""
-        here = float(gradient @ self.point)
-        self.atom = self.ask(self.domain, gradient, self.point, here)
-        ahead = self.atom.dot(gradient)
-        self.gap, self.slack = here - ahead, 0.0
-        if self.atom.bound is not None:
-            self.slack = max(ahead - self.atom.bound, 0.0)
+        self._gradient, here = gradient, float(gradient @ self.point)
+        self._answer(here)
         if self.active is not None:
             scores = self.active.scores(gradient)
             self.worst = int(scores.argmax())
             self.away_gap = float(scores[self.worst]) - here
+
+    def _answer(self, here):
+        gradient = self._gradient
+        self.atom = self.ask(self.domain, gradient, self.point, here)
+        self.ahead = self.atom.dot(gradient)
+        self.gap, self.slack = here - self.ahead, 0.0
+        if self.atom.bound is not None:
+            self.slack = max(self.ahead - self.atom.bound, 0.0)
+
+    def refine(self):
+        """Ask an oracle again that can come closer, for a slack of at most ``wanted``."""
+        self._answer(self.gap + self.ahead)
+
+    @property
+    def can_refine(self):
+        """Whether the oracle can come closer with more work, and `refine` may be asked for it."""
+        return getattr(self.domain, "can_refine", False)
 
     @property
     def length(self):
@@ -81,7 +95,7 @@ class Iterate:
     def ask(self, domain, gradient, point, here=None):
         """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
-        atom = ask(domain, gradient, _of(self.name))
+        atom = ask(domain, gradient, _of(self.name), self.atom, self.wanted)
         check_answer(atom, self.name, gradient, point, here)
         if not is_ours(domain):
             x = atom.to_array()

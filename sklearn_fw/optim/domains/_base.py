@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ..._validation import check_array_of_numbers
-from ._atoms import as_atom, is_ours
+from ._atoms import Atom, as_atom, is_ours
 
 
 class Domain(ABC):
@@ -137,6 +137,12 @@ def check_domain(domain, name):
         raise ValueError(
             f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
         )
+
+
+def check_answer(start):
+    """Refuse what is no earlier answer of an oracle."""
+    if not (start is None or isinstance(start, Atom)):
+        raise ValueError(f"start must be None or an atom, an earlier answer, got {start!r:.80}")
 
 
 def ask(domain, gradient, who, last=None, accuracy=None):

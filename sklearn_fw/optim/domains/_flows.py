@@ -27,7 +27,8 @@ class _Network(Described):
     """A directed graph with its nodes and edges in the order in which they were given."""
 
     def __init__(self, graph):
-        if not (hasattr(graph, "is_directed") and graph.is_directed()):
+        is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
+        if is_other or not graph.is_directed():
             raise ValueError(f"graph must be a networkx.DiGraph, got {type(graph).__name__}")
         self.nodes, self.edges = list(graph.nodes), list(graph.edges)
         place = {node: k for k, node in enumerate(self.nodes)}

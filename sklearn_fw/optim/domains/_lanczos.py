@@ -25,8 +25,8 @@ class Found(NamedTuple):
     bound: float
     likely: float
     n_products: int
-    vector: np.ndarray = None
-    near: np.ndarray = None
+    vector: np.ndarray
+    near: np.ndarray
 
 
 def largest_eigenpair(product, noise, guess, done):
@@ -41,7 +41,7 @@ def largest_eigenpair(product, noise, guess, done):
     guess : ndarray of shape (size,) or None
         What may be close to the eigenvector; independent of the noise.
     done : callable
-        Whether a `Found` without vectors is good enough.
+        Whether a `Found` is good enough.
 
     Returns
     -------
@@ -61,57 +61,74 @@ def largest_eigenpair(product, noise, guess, done):
     .. [1] M. E. Hochstenbach, "Probabilistic upper bounds for the matrix two-norm", Journal of
        Scientific Computing 57, 2013.
     """
-    size = len(noise)
-    start = noise
+    size, start = len(noise), noise
     if guess is not None:
         weight = WARM * np.linalg.norm(noise) / max(np.linalg.norm(guess), 1e-300)
         start = noise + weight * guess
-    length = float(np.linalg.norm(start))
-    most = min(size, MOST_STEPS)
-    basis, diagonal, beside = np.empty((min(most, EVERY_STEP), size)), [], []
-    vector, look = start / length, 1
-    for step in range(1, most + 1):
-        if step > len(basis):
-            basis = np.concatenate(
-                [basis, np.empty((min(most, 2 * len(basis)) - len(basis), size))]
-            )
-        basis[step - 1] = vector
-        used = basis[:step]
-        ahead = product(vector)
-        diagonal.append(float(ahead @ vector))
-        for _ in range(2):
-            ahead = ahead - (used @ ahead) @ used
-        beside.append(float(np.linalg.norm(ahead)))
-        scale = max(map(abs, diagonal))
-        ended = step == most or beside[-1] <= ROUNDING * scale
-        if ended or step >= look:
-            look = step + 1 if step < EVERY_STEP else math.ceil(1.1 * step)
-            values, vectors = _small_eigenproblem(diagonal, beside[:-1])
-            found = _judge(values, beside, length)
-            if step == size:  # all of the space
-                bound = found.value + ROUNDING * step * scale
-                found = found._replace(bound=bound, likely=bound)
-            if ended or done(found):
-                near = vectors[:, -NEAR:].sum(axis=1) @ used
-                return found._replace(vector=_unit(vectors[:, -1] @ used), near=near)
-        vector = ahead / beside[-1]
-    raise AssertionError("the last step returns")
+    most, basis, closed, look = min(size, MOST_STEPS), np.empty((0, size)), None, 1
+    n, scale, block = 0, 0.0, _Block(0, start)
+    while True:
+        if n == len(basis):
+            more = min(most, max(2 * n, EVERY_STEP)) - n
+            basis = np.concatenate([basis, np.empty((more, size))])
+        basis[n] = block.vector
+        n += 1
+        ahead = product(block.vector)
+        block.diagonal.append(float(ahead @ block.vector))
+        ahead = _apart(ahead, basis[:n])
+        block.beside.append(float(np.linalg.norm(ahead)))
+        scale = max(scale, abs(block.diagonal[-1]))
+        is_closed, ended = block.beside[-1] <= ROUNDING * n * scale, n == most
+        if is_closed or ended or n >= look:
+            look = n + 1 if n < EVERY_STEP else math.ceil(1.1 * n)
+            found = block.judge(basis[block.first : n], n, scale, closed, n == size)
+            sure = found.bound <= found.value + 3.0 * n * scale * ROUNDING
+            if ended or done(found) or (is_closed and sure):
+                return found._replace(vector=_unit(found.vector))
+            if is_closed:
+                # The rest is a problem of its own, which another draw begins.
+                closed = found
+                fresh = np.random.default_rng(n).standard_normal(size)
+                block = _Block(n, _apart(fresh, basis[:n]))
+                continue
+        block.vector = ahead / block.beside[-1]
 
 
-def _small_eigenproblem(diagonal, beside):
-    matrix = np.diag(diagonal)
-    places = np.arange(len(beside))
-    matrix[places + 1, places] = beside
-    return np.linalg.eigh(matrix)  # which reads the lower half
+def _apart(vector, basis):
+    """Without its parts along orthonormal rows; the second time for what rounding left."""
+    for _ in range(2):
+        vector = vector - (basis @ vector) @ basis
+    return vector
 
 
-def _judge(values, beside, length):
-    """Value and bounds from the Ritz values, the off-diagonal entries and the start's length."""
-    top, floor = values[-1], ROUNDING * len(values) * max(abs(values[0]), abs(values[-1]), 1e-280)
-    below, product = top - values, float(np.log(np.maximum(beside, floor)).sum())
-    bounds = []
-    for risk in (RISK, LIKELY):
-        height = product + math.log(length / (risk * math.sqrt(0.5 * math.pi)))
+class _Block:
+    """Steps from one start, until these have seen all that the operator makes of it."""
+
+    def __init__(self, first, start):
+        self.first, self.length = first, float(np.linalg.norm(start))
+        self.vector = start / self.length
+        self.diagonal, self.beside = [], []
+
+    def judge(self, basis, n, scale, closed, is_all):
+        """What is known after n steps, those of earlier starts included."""
+        values, vectors = _small_eigenproblem(self.diagonal, self.beside[:-1])
+        floor = n * scale * ROUNDING
+        value, vector = float(values[-1]), vectors[:, -1] @ basis
+        near = vectors[:, -NEAR:].sum(axis=1) @ basis
+        bounds = [value + floor, value + floor]
+        if not is_all:
+            bounds = [self._bound(values, risk, floor) for risk in (RISK, LIKELY)]
+        if closed is not None and closed.value > value:
+            value, vector, near = closed.value, closed.vector, closed.near
+            bounds = [max(bound, value + floor) for bound in bounds]
+        return Found(value, *bounds, n, vector, near)
+
+    def _bound(self, values, risk, floor):
+        """What the largest eigenvalue is not above, from the values that steps have seen."""
+        floor = max(floor, 1e-280)
+        below = values[-1] - values
+        height = math.log(self.length / (risk * math.sqrt(0.5 * math.pi)))
+        height += float(np.log(np.maximum(self.beside, floor)).sum())
         # The polynomial is at least this power of the excess.
         low, high = floor, max(math.exp(height / len(values)), floor)
         for _ in range(60):
@@ -122,8 +139,14 @@ def _judge(values, beside, length):
                 low = middle
             else:
                 high = middle
-        bounds.append(float(top + high + floor))
-    return Found(float(top), *bounds, len(values))
+        return float(values[-1] + high + floor)
+
+
+def _small_eigenproblem(diagonal, beside):
+    matrix = np.diag(diagonal)
+    places = np.arange(len(beside))
+    matrix[places + 1, places] = beside
+    return np.linalg.eigh(matrix)  # which reads the lower half
 
 
 def _unit(vector):

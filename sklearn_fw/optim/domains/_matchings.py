@@ -262,8 +262,8 @@ class PerfectMatchings(Matchings):
 
 def _nodes_and_pairs(graph):
     """Nodes and edges of a graph in its order."""
-    directed = getattr(graph, "is_directed", None)
-    if directed is None or directed() or graph.is_multigraph():
+    is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
+    if is_other or graph.is_directed() or graph.is_multigraph():
         raise ValueError(
             f"graph must be a networkx.Graph without direction and parallel edges, or an integer; "
             f"got {type(graph).__name__}"

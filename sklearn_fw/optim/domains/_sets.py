@@ -17,7 +17,7 @@ from ..._validation import (
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ...projections._vectors import BEYOND
 from ._atoms import DenseAtom, ProductAtom, SparseAtom, UnitAtom, as_atom
-from ._base import Described, Projectable, ask, is_domain
+from ._base import Described, Projectable, ask, check_answer, is_domain
 
 
 class Simplex(Projectable):
@@ -463,13 +463,20 @@ class Product(Projectable):
             The vertex.
         """
         gradient, n = self._vector(gradient, "gradient"), len(self.domains)
+        check_answer(start)
         lasts = getattr(start, "parts", [])
         lasts = lasts if len(lasts) == n else [None] * n
         share = None if accuracy is None else check_not_negative(accuracy, "accuracy") / n
-        return ProductAtom(
-            ask(domain, gradient[block], repr(domain), last, share)
-            for domain, block, last in zip(self.domains, self.blocks, lasts)
-        )
+        slopes = [gradient[block] for block in self.blocks]
+        asked = zip(self.domains, slopes, lasts)
+        parts = [ask(domain, slope, repr(domain), last, share) for domain, slope, last in asked]
+        atom = ProductAtom(parts)
+        if atom.bound is not None:  # of exact parts it is their value, which they need not say
+            atom.bound = sum(
+                part.dot(slope) if part.bound is None else part.bound
+                for part, slope in zip(parts, slopes)
+            )
+        return atom
 
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")

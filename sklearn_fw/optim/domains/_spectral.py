@@ -15,8 +15,9 @@ from ..._validation import (
     check_sparse,
 )
 from ...projections import project_l1_ball, project_simplex
+from ...projections._vectors import BEYOND
 from ._atoms import RankOneAtom, SparseAtom
-from ._base import Projectable
+from ._base import Projectable, check_answer
 from ._lanczos import largest_eigenpair
 
 CLOSE = 1e-2  # likely error of an answer, relative, at which it ends before its last product
@@ -55,7 +56,7 @@ class _Spectral(Projectable):
         largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
         if largest == 0.0 or 1.0 / MODERATE <= largest <= MODERATE:
             return matrix, 1.0, largest
-        scale = 2.0 ** math.frexp(largest)[1]
+        scale = 2.0 ** min(math.frexp(largest)[1], 1000)
         return matrix * (1.0 / scale), scale, largest
 
     def _guess(self, start, side):
@@ -167,6 +168,7 @@ class NuclearNormBall(_Spectral):
             The vertex, with ``value`` and ``bound``.
         """
         matrix, scale, largest = self._matrix(gradient)
+        check_answer(start)
         target = _target(accuracy, self.radius * scale)
         if largest == 0.0:
             return self._first(self.radius)
@@ -191,6 +193,7 @@ class NuclearNormBall(_Spectral):
             return ended or found.likely <= (1.0 + CLOSE) ** 2 * found.value
         return math.sqrt(found.bound) - math.sqrt(max(found.value, 0.0)) <= target
 
+    @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         values = np.linalg.svd(x.reshape(self.shape), compute_uv=False)
@@ -284,6 +287,7 @@ class Spectrahedron(_Spectral):
             The vertex, with ``value`` and ``bound``.
         """
         matrix, scale, largest = self._matrix(gradient)
+        check_answer(start)
         target = _target(accuracy, self.radius * scale)
         if largest == 0.0:
             return self._first(self.radius) if self.fixed_trace else SparseAtom(self.size, [])
@@ -311,10 +315,11 @@ class Spectrahedron(_Spectral):
         """What an eigenvalue brings: matrices of zeros are allowed where the trace is free."""
         return value if self.fixed_trace else max(value, 0.0)
 
+    @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
         matrix = x.reshape(self.shape)
-        trace, half = float(np.trace(matrix)), 0.5 * (matrix + matrix.T)
+        trace, half = float(np.trace(matrix)), 0.5 * matrix + 0.5 * matrix.T
         if np.abs(matrix - half).max() > tol or trace > self.radius + tol:
             return False
         if self.fixed_trace and trace < self.radius - tol:
@@ -323,7 +328,7 @@ class Spectrahedron(_Spectral):
 
     def project(self, x):
         matrix = self._vector(x, "x").reshape(self.shape)
-        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        values, vectors = np.linalg.eigh(0.5 * matrix + 0.5 * matrix.T)
         raised = np.maximum(values, 0.0)
         if self.fixed_trace or raised.sum() > self.radius:
             raised = project_simplex(values, self.radius)

@@ -1,0 +1,77 @@
+"""Certificates over all kinds of sets: what is certified once is true of every other point."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
+
+GRAPH = nx.DiGraph([("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t")])
+DOMAINS = {
+    "simplex": lambda: domains.Simplex(4, 2.0),
+    "l1": lambda: domains.L1Ball(4, 1.5),
+    "l2": lambda: domains.L2Ball(4, 0.5),
+    "lp 1.5": lambda: domains.LpBall(4, 1.5),
+    "lp 4": lambda: domains.LpBall(4, 4.0, 2.0),
+    "box": lambda: domains.Box(-1.0, 0.5, size=3),
+    "hull": lambda: domains.ConvexHull(np.random.default_rng(0).standard_normal((7, 3))),
+    "nuclear": lambda: domains.NuclearNormBall((3, 4), 2.0),
+    "nuclear, few products": lambda: domains.NuclearNormBall((5, 6), 2.0, max_products=4),
+    "trace": lambda: domains.Spectrahedron(3, 2.0),
+    "free trace": lambda: domains.Spectrahedron(3, fixed_trace=False),
+    "paths": lambda: domains.DagPaths(GRAPH),
+    "paths of nodes": lambda: domains.DagPaths(GRAPH, variables="nodes"),
+    "flows": lambda: domains.Flows(GRAPH, {"s": -1.5, "t": 1.5}, 1.0),
+    "matchings": lambda: domains.Matchings(nx.cycle_graph(5)),
+    "perfect": lambda: domains.PerfectMatchings(nx.complete_bipartite_graph(3, 3)),
+    "assignments": lambda: domains.BipartiteMatchings((3, 3)),
+    "trees": lambda: domains.SpanningTrees([(0, 1), (1, 2), (0, 2), (2, 3)], 4),
+    "labellings": lambda: domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)]),
+    "product": lambda: domains.Product(domains.NuclearNormBall((2, 3)), domains.L1Ball(2)),
+}
+
+
+def random_objective(rng, size):
+    root = rng.standard_normal((size, max(1, size - int(rng.integers(0, 2)))))
+    return objectives.Quadratic(root @ root.T, 3.0 * rng.standard_normal(size))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:domain is no polytope:RuntimeWarning")
+@pytest.mark.parametrize("name", DOMAINS)
+def test_no_gap_is_below_the_error(name, rng):
+    """The largest lower bound of a long run is below every value, of other variants too."""
+    domain = DOMAINS[name]()
+    for variant in ("auto", "pairwise"):
+        objective = random_objective(rng, domain.size)
+        sure = minimize_frank_wolfe(
+            objective, domain, variant="fully_corrective", tol=1e-7, max_iter=400
+        )
+        other = minimize_frank_wolfe(objective, domain, variant=variant, max_iter=30)
+        lower, upper = -np.inf, min(sure.fun, other.fun)
+        for run in (sure, other):
+            lower = max(lower, run.fun - run.dual_gap)
+            gaps = run.history["dual_gap"]
+            values = run.history["objective"][np.isfinite(gaps)]
+            lower = max(lower, np.max(values - gaps[np.isfinite(gaps)], initial=-np.inf))
+            upper = min(upper, run.history["objective"].min())
+            assert domain.contains(run.x, tol=1e-7) if hasattr(domain, "contains") else True
+        scale = np.abs(other.history["objective"]).max() + other.history["dual_gap"][0]
+        assert lower <= upper + 1e-9 * scale
+        assert sure.success
+        assert sure.dual_gap <= 1e-7
+
+
+@pytest.mark.parametrize("name", ["nuclear", "nuclear, few products", "trace", "free trace", "l2"])
+def test_nearest_points(name, rng):
+    """Against the closed forms: projected singular values, and eigenvalues."""
+    domain = DOMAINS[name]()
+    for point in rng.normal(scale=2.0, size=(4, domain.size)):
+        objective = objectives.Quadratic(np.eye(domain.size), -point)
+        result = minimize_frank_wolfe(
+            objective, domain, variant="fully_corrective", tol=1e-8, max_iter=500
+        )
+        nearest = domain.project(point)
+        error = result.fun - objective(nearest)[0]
+        assert -1e-12 <= error <= result.dual_gap <= 1e-8
+        np.testing.assert_allclose(result.x, nearest, rtol=0, atol=2e-4)
