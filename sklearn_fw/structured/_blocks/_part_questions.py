@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._kernels.structured import block_primitives as primitives
 from ..._kernels.structured.block_rules import WORSE
+from ..._packed import starts_of
 from ...inference import PairwiseScores
 from .._models._pairwise import augmented_argmax
 from ._base import Sweep
@@ -77,17 +78,17 @@ class PartQuestions:
             scores = PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges)
             asked.append((scores, parts.truth[self._nodes_of(i)]))
             values.append((true_value, current - true_value))
-        starts = np.cumsum([0, *(len(truth) for _, truth in asked)])
+        starts = starts_of([len(truth) for _, truth in asked])
         calls = [
             (self.oracle, asked[first:last], parts.whole_cost)
             for first, last in self.workers.ranges(starts)
         ]
-        answers = [answer for batch in self.workers.run(_ask_many, calls) for answer in batch]
+        answers = [answer for batch in self.workers.run(_argmax_many, calls) for answer in batch]
         for i, (scores, _), (true_value, current), answer in zip(
             order, asked, values, answers, strict=True
         ):
             yield *self._judge(parts, i, scores, true_value, *answer), current
 
 
-def _ask_many(oracle, asked, whole_cost):
+def _argmax_many(oracle, asked, whole_cost):
     return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]
