@@ -6,6 +6,7 @@ from numbers import Real
 
 import numpy as np
 
+from .._packed import starts_of
 from .._validation import check_array_of_numbers, check_magnitude, check_not_negative
 
 __all__ = ["GroupLassoForm", "L2BallForm", "PythonForm", "SeparableForm", "SimplexForm"]
@@ -99,7 +100,7 @@ class GroupForm:
     @cached_property
     def start(self):
         sizes = np.bincount(self.labels + 1, minlength=self.weights.size + 1)[1:]
-        return np.concatenate([[0], np.cumsum(sizes)])
+        return starts_of(sizes)
 
     @cached_property
     def members(self):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..._budget import time_left
+from ..._packed import starts_of
 from ..._validation import check_integer
 from .._scores import arrays_of, expect_scores
 from ._exact import GibbsInference
@@ -76,7 +77,7 @@ def make_plan(edges, size, scopes=(), n_orders=0):
         order = np.concatenate([len(size) + np.arange(n_given), order])
         size = np.concatenate([size, np.ones(n_given, np.int64)])
         scope = np.concatenate([*scopes, scope]).astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(lengths)])
+        starts = starts_of(lengths)
         scope_start = np.concatenate([starts, starts[-1] + scope_start[1:]])
         edges = np.empty((0, 2), np.int64)  # pairs are among the tables
     arrays = arrange(edges, size, order, scope_start, scope)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._kernels.structured.edge_mix import POTTS
+from ..._packed import starts_of
 from ..._warnings import warn
 from ._part_polytopes import PartPolytopes
 
@@ -50,7 +51,7 @@ class CutPolytopes(PartPolytopes):
     def __init__(self, parts, *args, **options):
         super().__init__(parts, *args, **options)
         n_edges = parts.edge_stop - parts.edge_start
-        self._edge_start = np.concatenate([[0], np.cumsum(n_edges)])
+        self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
         first = parts.node_start[:-1]
         ends = [

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..._packed import starts_of
 from ._checked_model import CheckedPolytopes
 from ._geometries import Point
 
@@ -37,7 +38,7 @@ class ModelPolytopes:
         self.weight, self.n_weights, self.n_calls = weight, n_weights, 0
         self._require(SHARED)
         sizes = [self._model.z_size(sample) for sample in samples]
-        self._start = np.cumsum([0, *sizes])
+        self._start = starts_of(sizes)
         self.size = int(self._start[-1])
         self._true_features = np.array([self._features_of(sample) for sample in samples])
         linear = [self._model.loss_vector(sample) for sample in samples]

@@ -87,7 +87,7 @@ class PartQuestions:
                     values.append((true_value, current - true_value))
                 yield self.oracle, asked[first:last], parts.whole_cost
 
-        found = self.workers.run(_ask_many, calls())
+        found = self.workers.run(_argmax_many, calls())
         answers = (answer for batch in found for answer in batch)
         for i, (scores, _), (true_value, current), answer in zip(
             order, asked, values, answers, strict=True
@@ -95,5 +95,5 @@ class PartQuestions:
             yield *self._judge(parts, i, scores, true_value, *answer), current
 
 
-def _ask_many(oracle, asked, whole_cost):
+def _argmax_many(oracle, asked, whole_cost):
     return [augmented_argmax(oracle, scores, truth, whole_cost) for scores, truth in asked]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._packed import starts_of
 from ..._validation import check_array_of_numbers
 from ...inference._scores import integers
 
@@ -61,7 +62,7 @@ class Numbered(NamedTuple):
         ends = self.ends(kind)
         if ends is None or not len(pairs):
             return pairs
-        first = np.cumsum([0, *self.counts])
+        first = starts_of(self.counts)
         for column, end in enumerate(ends):
             own = pairs[:, column] if pairs.ndim == 2 and pairs.shape[1] == 2 else pairs
             if own.min() < 0 or own.max() >= self.counts[end]:

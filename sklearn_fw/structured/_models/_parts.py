@@ -374,7 +374,7 @@ class PartModel(PairwiseModel):
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
-        offsets = np.cumsum([0, *(max(1, n) for n in self.edge_features_)])
+        offsets = starts_of([max(1, n) for n in self.edge_features_])
         edges, table, turned, weights = [], [], [], []
         for sample, n_nodes in zip(samples, lengths):
             pairs = [own for own, _ in sample.edges]
