@@ -180,9 +180,7 @@ def _with_scores(scores, more):
     return {"scores": scores(), **copy.deepcopy(more)}
 
 
-LEARNING = {
-    "edges": np.array([[0, 1], [1, 2]]), "pseudocount": 1.0, "n_states": np.array([2, 2, 2]),
-}  # fmt: skip
+LEARNING = {"edges": np.array([[0, 1], [1, 2]]), "pseudocount": 1.0, "n_states": np.full(3, 2)}
 SEARCH = {
     "variant": "away", "correction_every": 1, "correction_tol": 0.1, "contraction": "adaptive",
     "delta": 0.05, "local_search": "auto", "rho_step_size": "universal",
