@@ -1,7 +1,7 @@
 """
-======================================
+=======================================
 Cutting out animals: what edges are for
-======================================
+=======================================
 
 Each photograph becomes a graph: its nodes are superpixels, a few hundred patches of one colour, and
 its edges join neighbours. One label for each node, animal or background, is what is learned.

@@ -56,23 +56,24 @@ for name, (graphs, graphs_test) in sets.items():
 # Test snakes with their true numbers and those of each model; wrong ones are red.
 
 arrows = np.array(["\u2191", "\u2193", "\u2190", "\u2192", ""])
-chosen = sorted(range(len(X_test)), key=lambda i: -X_test[i].shape[0])[:3]
+different = {own.tobytes(): i for i, own in enumerate(y_test)}.values()
+chosen = sorted(different, key=lambda i: -min(y_test[i].shape))[:3]
 columns = ["colours", "numbers", *found]
 fig, axes = plt.subplots(len(chosen), len(columns), figsize=(11, 7.5), layout="constrained")
 for row, i in zip(axes, chosen):
-    body = np.ma.masked_equal(y_test[i], 0)
     for axis, name in zip(row, columns):
         numbers = y_test[i] if name not in found else found[name][i].reshape(y_test[i].shape)
         shown = np.ma.masked_equal(numbers, 0)
         axis.imshow(shown, cmap="viridis", vmin=-2, vmax=LENGTH)
         for p in np.ndindex(y_test[i].shape):
+            readable = "black" if numbers[p] > LENGTH - 3 else "white"
             if name == "colours":
                 axis.text(*p[::-1], arrows[X_test[i][p].argmax()], ha="center", va="center",
-                          color="white", fontsize=13)  # fmt: skip
+                          color=readable, fontsize=13)  # fmt: skip
             elif numbers[p] or y_test[i][p]:
                 wrong = numbers[p] != y_test[i][p]
                 axis.text(*p[::-1], str(numbers[p]), ha="center", va="center", fontsize=11,
-                          color="red" if wrong else "white",
+                          color="red" if wrong else readable,
                           weight="bold" if wrong else "normal")  # fmt: skip
         axis.set(xticks=[], yticks=[])
         if i == chosen[0]:

@@ -97,7 +97,7 @@ class LatentStructuredSVM(StructuredSVM):
         Labels, if the model has them.
     n_features_in_ : int
         Number of features, if the model has them.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
