@@ -150,6 +150,11 @@ class Composite(Objective):
             return self._map.adjoint(slopes)
         return self._map.adjoint(slopes[:-1]) + slopes[-1] * self.linear
 
+    def _matrix_adjoint(self, slopes, shape):
+        if self.linear is None and self._map.has_few_columns:
+            return self._map.matrix_adjoint(slopes, shape)
+        return self.adjoint(slopes)
+
     def inner(self, image, others):
         if not self.is_quadratic:
             return super().inner(image, others)
