@@ -62,7 +62,7 @@ class Coarse(domains.Domain):
         steepest = np.abs(gradient).max()  # what is known without a look
         found = 0 if start is None else start.place
         for block in blocks:
-            found = min(found, block[gradient[block].argmin()], key=lambda i: gradient[i])
+            found = min(found, block[gradient[block].argmin()], key=gradient.__getitem__)
             if accuracy is None or gradient[found] + steepest <= accuracy:
                 break
         atom = domains.UnitAtom(self.size, int(found))

@@ -33,6 +33,8 @@ class Iterate:
         Whether the start is known to be in the domain, which can be costly to find out.
     refresh : int, default=1
         Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
+    lazy : bool, default=False
+        Whether to keep the point as a combination and make it when it is asked for only.
 
     Notes
     -----
@@ -42,40 +44,52 @@ class Iterate:
 
     def __init__(
         self, domain, name=None, *, start=None, combination=None, active=False, known=False,
-        refresh=1,
+        refresh=1, lazy=False,
     ):  # fmt: skip
         self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
-        self.active = None
+        self.active, self.lazy, self.seeks_worst = None, lazy, active
         atoms, weights = combination or ([start], [1.0])
         atoms = [start_of(domain, name, atom, known) for atom in atoms]
         combined = ActiveSet(atoms, weights)
         self.point = combined.point()
-        if active:
+        if active or lazy:
             self.active = combined
         self.atom = self.worst = None
         self.gap = self.slack = self.ahead = self.away_gap = 0.0
         self.wanted = None  # slack to ask for, where the oracle can come closer
 
-    def look(self, gradient):
-        """Ask the oracle, and find the worst atom."""
-        self._gradient, here = gradient, float(gradient @ self.point)
-        self._answer(here)
-        if self.active is not None:
+    @property
+    def point(self):
+        """The point as an array, which must not be changed."""
+        if self._point is None:
+            self._point = self.active.point()
+        return self._point
+
+    @point.setter
+    def point(self, point):
+        self._point = point
+
+    def look(self, gradient, here=None):
+        """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
+        here = float(gradient @ self.point) if here is None else here
+        self._gradient, self._here = gradient, here
+        self._answer()
+        if self.seeks_worst:
             scores = self.active.scores(gradient)
             self.worst = int(scores.argmax())
             self.away_gap = float(scores[self.worst]) - here
 
-    def _answer(self, here):
-        gradient = self._gradient
-        self.atom = self.ask(self.domain, gradient, self.point, here)
+    def _answer(self):
+        gradient, point = self._gradient, None if self.lazy else self.point
+        self.atom = self.ask(self.domain, gradient, point, self._here)
         self.ahead = self.atom.dot(gradient)
-        self.gap, self.slack = here - self.ahead, 0.0
+        self.gap, self.slack = self._here - self.ahead, 0.0
         if self.atom.bound is not None:
             self.slack = max(self.ahead - self.atom.bound, 0.0)
 
     def refine(self):
         """Ask an oracle again that can come closer, for a slack of at most ``wanted``."""
-        self._answer(self.gap + self.ahead)
+        self._answer()
 
     @property
     def can_refine(self):
@@ -95,8 +109,10 @@ class Iterate:
     def ask(self, domain, gradient, point, here=None):
         """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
-        atom = ask(domain, gradient, _of(self.name), self.atom, self.wanted)
-        check_answer(atom, self.name, gradient, point, here)
+        last = self.atom if domain is self.domain else None
+        atom = ask(domain, gradient, _of(self.name), last, self.wanted)
+        if point is not None:
+            check_answer(atom, self.name, gradient, point, here)
         if not is_ours(domain):
             x = atom.to_array()
             if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
@@ -128,6 +144,10 @@ class Iterate:
 
     def advance(self, kind, step):
         """Make a step."""
+        if self.lazy:
+            self.active.step(kind, step, self.atom)
+            self._point = None
+            return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
             self.point = (1.0 - step) * self.point
@@ -140,7 +160,7 @@ class Iterate:
     def refresh(self):
         """Make the point anew from its atoms."""
         if self.active is not None:
-            self.point = self.active.point()
+            self._point = None if self.lazy else self.active.point()
 
 
 def start_of(domain, name, point=None, known=False):

@@ -269,7 +269,7 @@ class Flows(_Network):
     >>> from sklearn_fw.optim import domains
     >>> network = nx.DiGraph([("a", "b"), ("b", "a"), ("a", "c"), ("b", "c")])
     >>> flows = domains.Flows(network, demand={"a": -1, "c": 1}, capacity=1)
-    >>> flows.lmo([1.0, 0.0, 3.0, 1.0]).to_array()
+    >>> flows.lmo([1.0, 3.0, 0.0, 1.0]).to_array()
     array([1., 0., 0., 1.])
     """
 

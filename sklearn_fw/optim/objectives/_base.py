@@ -152,6 +152,11 @@ class Objective(ABC):
         image = self.image(self._vector(direction, "direction"))
         return float(self.inner(image, image))
 
+    def _matrix_adjoint(self, slopes, shape):
+        """The gradient in x for oracles that take matrices, sparse where it has few entries."""
+        del shape
+        return self.adjoint(slopes)
+
     def __call__(self, x):
         """Value and gradient.
 

@@ -155,6 +155,11 @@ class Composite(Objective):
             return self._map.adjoint_in(slopes, block)
         return self._map.adjoint_in(slopes[:-1], block) + slopes[-1] * self.linear[block]
 
+    def _matrix_adjoint(self, slopes, shape):
+        if self.linear is None and self._map.has_few_columns:
+            return self._map.matrix_adjoint(slopes, shape)
+        return self.adjoint(slopes)
+
     def inner(self, image, others):
         if not self.is_quadratic:
             return super().inner(image, others)
