@@ -34,10 +34,11 @@ class IterativeMethod(ABC):
 
         Returns
         -------
-        row : dict of str to float, or None
+        row : dict of str to float, list of such, or None
             Numbers for the history with the certificate among them (None for methods without one),
             or None when none was computed. A row whose "certified" is false holds estimates: they
-            stop nothing, and the last row is never one.
+            stop nothing, and the last row is never one. A list of rows stands for as many
+            iterations, of which the last may be the one that ends the loop.
         """
 
     def certify(self):
@@ -116,11 +117,12 @@ def drive(
     while status is Status.RUNNING:
         if begin is not None:
             begin()
-        row = method.step()
-        n_iter += 1
-        history.n_iter += 1
-        if row is not None:
-            record(row)
+        made = method.step()
+        for row in made if isinstance(made, list) else [made]:
+            n_iter += 1
+            history.n_iter += 1
+            if row is not None:
+                record(row)
         stop = end() if end is not None else False
         if row is not None and is_reached(row):
             status = Status.CONVERGED

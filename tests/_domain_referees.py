@@ -38,3 +38,27 @@ def perfect_matchings(n_nodes):
     for row, pairing in zip(found, pairings(list(range(n_nodes))), strict=True):
         row[[place[pair] for pair in pairing]] = 1.0
     return found
+
+
+def paths_of(graph, source=None, target=None):
+    """Every path as its nodes and its edges, from any root to any leaf if none is given."""
+    sources = [v for v in graph if not graph.in_degree(v)] if source is None else [source]
+    targets = [v for v in graph if not graph.out_degree(v)] if target is None else [target]
+    found, waiting = [], [([node], []) for node in sources]
+    while waiting:
+        nodes, edges = waiting.pop()
+        if nodes[-1] in targets:
+            found.append({"nodes": nodes, "edges": edges})
+        for _, ahead in graph.out_edges(nodes[-1]):
+            waiting.append(([*nodes, ahead], [*edges, (nodes[-1], ahead)]))
+    return found
+
+
+def matchings_of(graph, perfect):
+    """Every set of edges that share no node, the empty one included if it need not be perfect."""
+    edges, n_nodes = list(graph.edges), len(graph)
+    sizes = [n_nodes // 2] if perfect else range(n_nodes // 2 + 1)
+    if perfect and n_nodes % 2:
+        return []
+    chosen = itertools.chain(*[itertools.combinations(edges, size) for size in sizes])
+    return [c for c in chosen if len({node for edge in c for node in edge}) == 2 * len(c)]

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import linprog
 
 from _domain_referees import matchings, perfect_matchings
-from _submodular import Table, all_bases, all_sets, cuts
+from _submodular import BASES
 from sklearn_fw.optim.domains import (
-    BasePolytope,
     BipartiteMatchings,
     Box,
-    CardinalityFunction,
     ConvexHull,
-    CutFunction,
     Domain,
     L1Ball,
     L2Ball,
     LocalPolytope,
+    LpBall,
     MarginalPolytope,
+    Matchings,
     PerfectMatchings,
     Permutahedron,
     Product,
@@ -85,6 +85,7 @@ POLYTOPES = {
     "box": (Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0]), corners([-1, 0, 2], [1, 0.5, 2])),
     "cube": (Box(0.0, 1.0, size=4), corners([0] * 4, [1] * 4)),
     "atoms": (ConvexHull(TRIANGLE), TRIANGLE),
+    "sparse atoms": (ConvexHull(sparse.csr_array(TRIANGLE)), TRIANGLE),
     "permutations": (BipartiteMatchings((3, 3)), matchings(3, 3)),
     "few rows": (BipartiteMatchings((2, 4)), matchings(2, 4)),
     "few columns": (BipartiteMatchings((3, 2)), matchings(3, 2)),
@@ -112,22 +113,7 @@ POLYTOPES |= {
     ),
 }
 
-SQUARE = np.array([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
-CUT = cuts(all_sets(4), SQUARE, np.array([1.0, 2.0, 3.0, 1.0, 0.5]))
-BENT = np.array([0.0, 3.0, 4.0, 4.0, 2.0])[all_sets(4).sum(axis=1)]
-POLYTOPES |= {
-    "orders": (Permutahedron([1, 2, 4]), np.array(list(itertools.permutations([1.0, 2.0, 4.0])))),
-    "orders with ties": (Permutahedron([2, 1, 2, 0]), all_bases(
-        np.array([0.0, 2.0, 4.0, 5.0, 5.0])[all_sets(4).sum(axis=1)]
-    )),
-    "one number": (Permutahedron([3.0]), np.array([[3.0]])),
-    "cuts": (BasePolytope(CutFunction(SQUARE, [1, 2, 3, 1, 0.5])), all_bases(CUT)),
-    "called": (BasePolytope(Table(CUT + 7.0), 4), all_bases(CUT)),
-    "sums": (
-        BasePolytope(CutFunction(SQUARE, [1, 2, 3, 1, 0.5]) + CardinalityFunction([0, 3, 4, 4, 2])),
-        all_bases(CUT + BENT),
-    ),
-}  # fmt: skip
+POLYTOPES |= BASES
 
 
 def cases(method="lmo"):
@@ -268,7 +254,10 @@ def test_ties_go_to_the_first():
         (L1Ball(2), [0, 0], [1, 0]),
         (L2Ball(2, 3.0), [0, 0], [3, 0]),
         (Box(-1, 2, size=3), [0.0, -0.0, -1], [-1, -1, 2]),
+        (LpBall(2, 3.0, 3.0), [0, 0], [3, 0]),
+        (LpBall(2, 2.0), [-0.0, 0.5], [0, -1]),
         (ConvexHull([[1, 1], [1, 1], [0, 2]]), [0, 0], [1, 1]),
+        (Matchings(3), [0, 0, 0], [0, 0, 0]),
         (BipartiteMatchings((2, 2), perfect=False), [0, 0, 0, -1], [0, 0, 0, 1]),
         (SpanningTrees([(0, 1), (1, 2), (0, 2)], 3), [0, 0, 0], [1, 1, 0]),
     ]:
@@ -293,15 +282,43 @@ def test_l2_ball(rng):
         np.testing.assert_allclose(vertex, [-1.2, 0, 1.6], rtol=1e-14)
 
 
-def test_l2_ball_is_strongly_convex(rng):
-    ball = L2Ball(3, radius=2.0)
-    slack = []
-    for _ in range(200):
+@pytest.mark.parametrize("p", [1.0001, 1.3, 2.0, 3.0, 100.0, 1e6])
+def test_lp_balls(p, rng):
+    ball, dual = LpBall(4, p, radius=2.0), p / (p - 1.0)
+    for gradient in [*rng.normal(size=(5, 4)), np.array([0.0, -1.0, 0.0, 1.0])]:
+        vertex = ball.lmo(gradient).to_array()
+        assert np.linalg.norm(vertex / 2.0, p) == pytest.approx(1.0, rel=1e-12)
+        largest = np.abs(gradient).max()  # of which large powers do not overflow
+        expected = -2.0 * largest * np.linalg.norm(gradient / largest, dual)
+        assert gradient @ vertex == pytest.approx(expected, rel=1e-12)
+        assert ball.contains(vertex)
+        assert not ball.contains(1.001 * vertex)
+        for scale in (2.0**-900, 2.0**900):
+            np.testing.assert_array_equal(ball.lmo(scale * gradient).to_array(), vertex)
+    if p == 2.0:
+        expected = L2Ball(4, radius=2.0).lmo(gradient).to_array()
+        np.testing.assert_allclose(vertex, expected, rtol=1e-15)
+    assert not ball.is_polytope
+    # Two points that are as far from each other as any.
+    far = np.full(4, 2.0 * 4 ** (-1 / p)) if p > 2.0 else np.array([2.0, 0, 0, 0])
+    assert ball.diameter == pytest.approx(2.0 * np.linalg.norm(far), rel=1e-12)
+
+
+@pytest.mark.parametrize("ball", [L2Ball(3, 2.0), *[LpBall(3, p, 2.0) for p in (1.2, 1.7, 2.0)]])
+def test_balls_are_strongly_convex(ball, rng):
+    """The ball around the middle of two points of the boundary lies inside."""
+    slack, p = [], getattr(ball, "p", 2.0)
+    for _ in range(300):
         x, y = (ball.lmo(gradient).to_array() for gradient in rng.normal(size=(2, 3)))
         around = ball.strong_convexity * np.sum((x - y) ** 2) / 8
-        slack.append(2.0 - np.linalg.norm(x + y) / 2 - around)
-    assert min(slack) >= -1e-12
-    assert min(slack) < 1e-3  # of points close to each other: no larger constant will do
+        direction = rng.normal(size=3)
+        direction *= around / np.linalg.norm(direction)
+        assert ball.contains((x + y) / 2 + direction, tol=1e-12)
+        slack.append(2.0 - np.linalg.norm((x + y) / 2, p) - around)
+    if p == 2.0:
+        assert min(slack) >= -1e-12
+        assert min(slack) < 1e-3  # of points close to each other: no larger constant will do
+    assert LpBall(3, 2.5).strong_convexity == 0.0
 
 
 # ---- projections ---------------------------------------------------------------------------------
@@ -410,6 +427,10 @@ def test_hulls_of_all_sizes(scale, rng):
         (lambda: Simplex(2.5), TypeError, "size must be an instance of"),
         (lambda: L1Ball(2, radius=0), ValueError, "radius == 0, must be > 0"),
         (lambda: L2Ball(2, radius=np.inf), ValueError, "radius must be finite"),
+        (lambda: LpBall(2, 1.0), ValueError, "p must be above 1, got 1.0: L1Ball is the ball of"),
+        (lambda: LpBall(2, np.inf), ValueError, "p must be finite"),
+        (lambda: LpBall(2, 2.0, radius=0), ValueError, "radius == 0, must be > 0"),
+        (lambda: ConvexHull(sparse.csr_array((0, 2))), ValueError, "a minimum of 1 is required"),
         (lambda: Box(0, 1), ValueError, "size must be given when lower and upper are numbers"),
         (lambda: Box([0, 0], [1, 1, 1]), ValueError, "have length size, got (2,) and (3,)"),
         (lambda: Box([0, 0], 1, size=3), ValueError, "have length size, got (2,) and ()"),
@@ -431,7 +452,7 @@ def test_hulls_of_all_sizes(scale, rng):
         (lambda: BipartiteMatchings((2,)), ValueError, "shape must be (n_rows, n_columns)"),
         (lambda: BipartiteMatchings(2), ValueError, "shape must be (n_rows, n_columns), got 2"),
         (lambda: BipartiteMatchings((2, 0)), ValueError, "shape == 0, must be >= 1"),
-        (lambda: PerfectMatchings(5), ValueError, "n_nodes must be even, got 5"),
+        (lambda: PerfectMatchings(5), ValueError, "graph must have an even number of nodes, got 5"),
         (lambda: Product(), ValueError, "Product needs at least one domain"),
         (lambda: Product(Simplex(2), 3), ValueError, "3 has no size: derive it from Domain"),
         (lambda: Simplex(2).lmo([1.0]), ValueError, "gradient.shape == (1,), expected (2,)"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..._loop import IterativeMethod
-from ..._validation import check_array_of_numbers
+from ..._validation import check_array_of_numbers, is_moderate
 from ..domains._atoms import UnitAtom, is_ours
 from ..objectives._base import Objective
 from ._active_set import ActiveSet
@@ -35,6 +35,7 @@ class FrankWolfe(IterativeMethod):
         The step that a `StepState` asks for; see `_steps`.
     """
 
+    measures = True  # whether the rule may ask for lengths, which cost a pass over the points
     accuracy = 1.0  # share of the true gap that the answers have at least
 
     def __init__(self, iterates, variant, rule):
@@ -99,7 +100,7 @@ class FrankWolfe(IterativeMethod):
             kind = FW
         longest = min(iterate.longest(kind) for iterate in self.iterates)
         promised = {FW: gap, AWAY: away_gap, PAIRWISE: gap + away_gap}
-        lengths = [iterate.length for iterate in self.iterates]
+        lengths = [iterate.length for iterate in self.iterates] if self.measures else [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
             n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
             pairwise_gap=None if self.variant == "fw" else promised[PAIRWISE],
@@ -141,13 +142,15 @@ class Minimisation(FrankWolfe):
         Share of the true gap that the oracle's answer has at least.
     refresh : int, default=1
         Steps after which sums are made anew from all atoms.
+    measures : bool, default=False
+        Whether the rule asks how far the answers of the oracle are.
     """
 
     def __init__(
         self, objective, domain, *, variant="fw", rule, start=None, combination=None, tol=0.0,
-        accuracy=1.0, refresh=1,
+        accuracy=1.0, refresh=1, measures=False,
     ):  # fmt: skip
-        self.objective, self.tol, self.accuracy = objective, tol, accuracy
+        self.objective, self.tol, self.accuracy, self.measures = objective, tol, accuracy, measures
         keeps = variant != "fw"
         self.iterate = Iterate(
             domain, start=start, combination=combination, active=keeps, refresh=refresh
@@ -162,6 +165,13 @@ class Minimisation(FrankWolfe):
 
     def look(self):
         point = self.iterate.point
+        if self.image is not None and is_ours(self.objective):
+            value, slopes = self.objective.slopes(self.image)
+            gradient = self.objective.adjoint(slopes)
+            if math.isfinite(value) and is_moderate(gradient):
+                self.value, self.gradient = value, gradient
+                self.iterate.look(gradient)
+                return
         self.value, (self.gradient,) = checked_derivatives(
             self._derivatives(point), [("gradient", point)], self.n_iter, "objective"
         )

@@ -9,7 +9,6 @@ from ..objectives._base import Objective
 from ._core import Minimisation
 from ._min_norm_point import nearest_mean
 from ._simplex_quadratic import maximise_on_simplex
-from ._steps import line_search
 
 __all__ = ["Correction", "QuadraticCorrection"]
 
@@ -20,7 +19,7 @@ INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more 
 class Correction(Minimisation):
     """Each step minimises over the hull of all atoms in use, by pairwise steps on their weights."""
 
-    def __init__(self, objective, domain, *, rule=line_search, **options):
+    def __init__(self, objective, domain, *, rule, **options):
         super().__init__(objective, domain, variant="fully_corrective", rule=rule, **options)
 
     def advance(self):
@@ -60,7 +59,7 @@ class QuadraticCorrection(Correction):
     """
 
     def __init__(self, objective, domain, *, affine=False, **options):
-        super().__init__(objective, domain, **options)
+        super().__init__(objective, domain, rule=None, **options)
         self.affine = affine
         atoms = self.iterate.active.atoms
         self.rows = np.array([objective.image(atom) for atom in atoms])

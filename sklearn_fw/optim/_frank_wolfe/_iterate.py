@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from ..._validation import check_array_of_numbers, check_magnitude
-from ..domains._atoms import Atom, as_atom
+from ..domains._atoms import Atom, as_atom, is_ours
 from ..domains._base import ask
 from ._active_set import ActiveSet
 
@@ -37,8 +37,7 @@ class Iterate:
     Notes
     -----
     ``gap`` is what the oracle's answer promises and ``slack`` what it may miss by its bound: the
-    certificate is their sum. ``away_gap`` is what leaving the worst atom promises, ``length`` the
-    distance from the point to the answer.
+    certificate is their sum. ``away_gap`` is what leaving the worst atom promises.
     """
 
     def __init__(
@@ -54,32 +53,42 @@ class Iterate:
         if active:
             self.active = combined
         self.atom = self.worst = None
-        self.gap = self.slack = self.away_gap = self.length = 0.0
+        self.gap = self.slack = self.away_gap = 0.0
 
     def look(self, gradient):
         """Ask the oracle, and find the worst atom."""
-        self.atom = self.ask(self.domain, gradient, self.point)
-        direction = self.point.copy()
-        self.atom.add_to(direction, -1.0)
-        self.gap = float(gradient @ direction)
-        self.length = float(np.linalg.norm(direction))
-        self.slack = 0.0
+        here = float(gradient @ self.point)
+        self.atom = self.ask(self.domain, gradient, self.point, here)
+        ahead = self.atom.dot(gradient)
+        self.gap, self.slack = here - ahead, 0.0
         if self.atom.bound is not None:
-            self.slack = max(self.atom.dot(gradient) - self.atom.bound, 0.0)
+            self.slack = max(ahead - self.atom.bound, 0.0)
         if self.active is not None:
-            self.worst = self.active.worst(gradient)
-            self.away_gap = float(gradient @ self._from_worst())
+            scores = self.active.scores(gradient)
+            self.worst = int(scores.argmax())
+            self.away_gap = float(scores[self.worst]) - here
+
+    @property
+    def length(self):
+        """Euclidean distance from the point to the oracle's answer."""
+        return float(np.linalg.norm(self.direction(FW)))
 
     def _from_worst(self):
         direction = -self.point
         self.active.atom(self.worst).add_to(direction)
         return direction
 
-    def ask(self, domain, gradient, point):
-        """The checked answer of an oracle."""
+    def ask(self, domain, gradient, point, here=None):
+        """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
         atom = ask(domain, gradient, _of(self.name))
-        check_answer(atom, self.name, gradient, point)
+        check_answer(atom, self.name, gradient, point, here)
+        if not is_ours(domain):
+            x = atom.to_array()
+            if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
+                raise ValueError(
+                    f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
+                )
         return atom
 
     def direction(self, kind):
@@ -126,6 +135,7 @@ def start_of(domain, name, point=None, known=False):
     if not (given or hasattr(domain, "start")):
         raise ValueError(f"{_of(name)} has no start(): give start=(x, y), or derive it from Domain")
     atom = point if given else domain.start()
+    which = which if given else f"what start() of {_of(name)} returned"
     if not isinstance(atom, Atom):
         atom = check_array_of_numbers(atom, which)
         check_magnitude(atom, which)
@@ -155,10 +165,10 @@ def _is_outside(domain, point, tol):
     return hasattr(domain, "contains") and not domain.contains(point, tol)
 
 
-def check_answer(atom, name, gradient, point):
+def check_answer(atom, name, gradient, point, here=None):
     """Refuse an answer that is worse than another point of the domain by more than it admits."""
     lowest = atom.dot(gradient) if atom.bound is None else atom.bound
-    loss = lowest - gradient @ point
+    loss = lowest - (gradient @ point if here is None else here)
     if loss <= 0.0:
         return
     size = np.abs(gradient) @ (np.abs(atom.to_array()) + np.abs(point))

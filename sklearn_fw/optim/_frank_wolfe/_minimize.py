@@ -20,12 +20,14 @@ from ..domains._base import check_domain
 from ..objectives._base import Objective, is_quadratic
 from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
+from ._scan import ScanRun, can_scan
 from ._steps import named_rule
 
 __all__ = ["minimize_frank_wolfe"]
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
+LARGE = 100_000  # numbers in an image above which not every atom should have one
 REFRESH = 100  # steps after which sums of atoms are made anew
 
 
@@ -178,6 +180,7 @@ def minimize_frank_wolfe(
     accuracy = check_number(lmo_accuracy, "lmo_accuracy")
     if not 0.0 < accuracy <= 1.0:
         raise ValueError(f"lmo_accuracy must be above 0 and at most 1, got {lmo_accuracy!r}")
+    max_iter = check_integer(max_iter, "max_iter", 1)
     variant, step_size = choose(objective, domain, variant, step_size, convex)
     point, combination = _split_start(start, variant)
     options = {
@@ -188,8 +191,12 @@ def minimize_frank_wolfe(
         run = _corrective(objective, domain, variant, convex, options)
     else:
         rule = _rule(objective, domain, variant, step_size, lipschitz, curvature, convex)
-        run = Minimisation(objective, domain, variant=variant, rule=rule, **options)
-    max_iter, verbose = check_integer(max_iter, "max_iter", 1), check_integer(verbose, "verbose", 0)
+        if accuracy == 1.0 and callback is None and can_scan(objective, domain, step_size):
+            options["max_iter"] = max_iter
+        options["measures"] = callable(step_size)
+        make = ScanRun if "max_iter" in options else Minimisation
+        run = make(objective, domain, variant=variant, rule=rule, **options)
+    verbose = check_integer(verbose, "verbose", 0)
     with time_budget(time_limit):
         outcome = drive(
             run, tol=tol, max_iter=max_iter, verbose=verbose, end=_end_of(run, callback)
@@ -200,7 +207,7 @@ def minimize_frank_wolfe(
 def choose(objective, domain, variant, step_size, convex):
     """The variant and the step size that "auto" stands for."""
     if variant == "auto":
-        variant = "pairwise" if getattr(domain, "is_polytope", True) else "fw"
+        variant = _natural_variant(objective, domain, convex)
     elif variant in ("away", "pairwise") and not getattr(domain, "is_polytope", True):
         warn(
             f"domain is no polytope: variant={variant!r} keeps a new point of every step and has "
@@ -210,11 +217,27 @@ def choose(objective, domain, variant, step_size, convex):
     if variant in CORRECTIVE:
         return variant, None
     if isinstance(step_size, str) and step_size == "auto":
+        searches = isinstance(objective, Objective) and variant != "fw"
+        step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):
             step_size = "exact"
-        else:
-            step_size = "line_search" if isinstance(objective, Objective) else "backtracking"
     return variant, step_size
+
+
+def _natural_variant(objective, domain, convex):
+    """The variant that was fastest on problems of each kind."""
+    if not getattr(domain, "is_polytope", True):
+        return "fw"
+    if not (convex and in_closed_form(objective)) or can_scan(objective, domain, "exact"):
+        return "pairwise"
+    # Corrections keep an image per atom.
+    n_image = len(objective.image(np.zeros(objective.size)))
+    return "min_norm_point" if n_image <= LARGE else "pairwise"
+
+
+def in_closed_form(objective):
+    """Whether weights of atoms can be corrected by inner products."""
+    return isinstance(objective, Objective) and objective.is_quadratic
 
 
 def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
@@ -247,8 +270,7 @@ def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
 
 def _corrective(objective, domain, variant, convex, options):
     """The run of a variant that corrects all weights."""
-    in_closed_form = isinstance(objective, Objective) and objective.is_quadratic and convex
-    if in_closed_form:
+    if convex and in_closed_form(objective):
         affine = variant == "min_norm_point"
         return QuadraticCorrection(objective, domain, affine=affine, **options)
     if variant == "min_norm_point":
@@ -275,7 +297,8 @@ def _split_start(start, variant):
         return start.x, None
     if not isinstance(start, tuple):
         return start, None
-    if len(start) != 2 or len(start[0]) != np.size(start[1]) or not len(start[0]):
+    sizes = [np.shape(part)[:1] if not isinstance(part, list) else (len(part),) for part in start]
+    if len(start) != 2 or sizes[0] != sizes[1] or sizes[0] in ((), (0,)):
         raise ValueError("start must be a point or (atoms, weights) with one weight per atom")
     weights = check_array_of_numbers(start[1], "the weights of start")
     if weights.ndim != 1 or np.any(weights < 0) or not weights.sum() > 0.0:

@@ -146,6 +146,8 @@ def minimize_block_frank_wolfe(
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
     _check_sizes(objective, domain)
     tol = check_not_negative(tol, "tol")
+    if variant == "auto":
+        variant = "pairwise" if domain.is_polytope else "fw"
     variant, step_size = choose(objective, domain, variant, step_size, True)
     if isinstance(step_size, str):
         check_choice(step_size, "step_size", ("exact", "line_search", "backtracking", "universal"))

@@ -54,6 +54,10 @@ class Line:
         """Second derivative along the direction."""
         return float(self.objective.curvature(self.direction))
 
+    def size(self):
+        """What curvatures are about proportional to: the squared length, here of the point."""
+        return self.square()
+
     def square(self):
         """Squared length of the direction."""
         return float(self.direction @ self.direction)
@@ -65,6 +69,9 @@ class ImageLine(Line):
     def __init__(self, objective, image, ahead, value, make_direction):
         super().__init__(objective, None, value, make_direction)
         self.image, self.ahead = image, ahead
+
+    def size(self):
+        return float(self.ahead @ self.ahead)
 
     def at(self, step):
         value, slopes = self.objective.slopes(self.image + step * self.ahead)
@@ -100,8 +107,8 @@ def named_rule(step_size, *, lipschitz=None, curvature=None, variant="fw", conve
         return lambda state: max(state.direction_gap, 0.0) / constant
     if step_size == "backtracking":
         return Backtracking()
-    if step_size == "line_search" and not convex:
-        return LowerOf(line_search, Backtracking())
+    if step_size == "line_search":
+        return LineSearch() if convex else LowerOf(LineSearch(), Backtracking())
     return RULES[step_size]
 
 
@@ -120,37 +127,57 @@ def exact(state):
     return _parabola(state, state.line.curvature())
 
 
-def line_search(state):
-    """The minimum along the direction: a root of the slope by false position and halving."""
-    low, slope_low, high = 0.0, -state.direction_gap, state.max_step
-    if slope_low >= 0.0:
-        return 0.0
-    if high == math.inf:
-        high = 1.0
-        while state.line.at(high)[1] < 0.0 and high < 2.0**MOST_TRIALS:
-            low, high = high, 2.0 * high
-    slope_high = state.line.at(high)[1]
-    if slope_high <= 0.0:
-        return high
-    limit, kept, best = FLAT * state.direction_gap, 0, (slope_high, high)
-    for _ in range(MOST_TRIALS):
-        step = low + (high - low) * slope_low / (slope_low - slope_high)
-        if not low < step < high:
-            break
-        slope = state.line.at(step)[1]
-        best = min(best, (abs(slope), step))
-        if abs(slope) <= limit:
-            break
-        # Illinois: the end that stays twice counts half, so that both ends move.
-        if slope < 0.0:
-            low, slope_low = step, slope
-            slope_high *= 0.5 if kept == 1 else 1.0
-            kept = 1
-        else:
-            high, slope_high = step, slope
-            slope_low *= 0.5 if kept == -1 else 1.0
-            kept = -1
-    return best[1]
+class LineSearch:
+    """The minimum along the direction: a root of the slope by secants within a bracket.
+
+    The first guess is the root of a slope that bends as the last one did, for directions of the
+    same length.
+    """
+
+    def __init__(self):
+        self.bend = None  # second derivative over squared length, at the last root
+
+    def __call__(self, state):
+        slope_low, line = -state.direction_gap, state.line
+        if slope_low >= 0.0:
+            return 0.0
+        square = line.size()
+        guess = math.inf
+        if self.bend and square > 0.0:
+            guess = -slope_low / (self.bend * square)
+        step, slope = self._search(line, slope_low, guess, state.max_step)
+        if step > 0.0 and square > 0.0:
+            self.bend = max((slope - slope_low) / (step * square), 0.0)
+        return step
+
+    def _search(self, line, slope_low, guess, high):
+        """The root between zero and ``high``, or ``high``, and the slope there."""
+        low, slope_high, limit, kept = 0.0, None, -FLAT * slope_low, 0
+        step = guess if guess < high else (high if high < math.inf else 1.0)
+        best = (math.inf, 0.0, 0.0)
+        for _ in range(MOST_TRIALS):
+            slope = line.at(step)[1]
+            best = min(best, (abs(slope), step, slope))
+            if abs(slope) <= limit or (slope <= 0.0 and step >= high):
+                return step, slope
+            if slope < 0.0:
+                before, slope_before, low, slope_low = low, slope_low, step, slope
+                if slope_high is None:  # no bracket yet: the secant, but not much further
+                    rise = slope - slope_before
+                    ahead = step + (step - before) * -slope / rise if rise > 0.0 else math.inf
+                    step = min(ahead, 4.0 * step, high)
+                    continue
+                # Illinois: the end that stays twice counts half, so that both ends move.
+                slope_high *= 0.5 if kept == 1 else 1.0
+                kept = 1
+            else:
+                high, slope_high = step, slope
+                slope_low *= 0.5 if kept == -1 else 1.0
+                kept = -1
+            step = low + (high - low) * slope_low / (slope_low - slope_high)
+            if not low < step < high:
+                break
+        return best[1], best[2]
 
 
 class Backtracking:
@@ -206,7 +233,7 @@ RULES = {
     "universal": universal,
     "fictitious": fictitious,
     "exact": exact,
-    "line_search": line_search,
+    "line_search": None,
     "short": None,
     "curvature": None,
     "backtracking": None,
@@ -228,4 +255,4 @@ def take(rule, state):
             f"step_size must give finite numbers that are not negative, got {wanted} in step "
             f"{state.n_iter}"
         )
-    return step, wanted > state.max_step
+    return step, wanted >= state.max_step

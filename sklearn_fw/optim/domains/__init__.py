@@ -16,15 +16,17 @@ domain, though solvers will ask where they shall start::
 
 An atom is a plain array, as here, or an `Atom`: a point in the form in which it is short, such as
 the places of few ones, which is never made dense. An oracle that may miss the lowest vertex answers
-with an atom that has a ``bound``, below which no point falls; certificates then count with it.
+with an atom that has a ``bound``, below which no point falls; certificates then count with it. If
+it can come closer with more work, set ``can_refine`` and let ``lmo`` take ``start``, an earlier
+answer of its own or None, and ``accuracy``, how far the bound may be below the value, or None.
 
 Derive from `Domain`, and set ``size``, to be asked nothing more. The domains below have, besides,
 
 - ``start()``, a vertex, the same in every call;
 - ``contains(x, tol)``, whether the constraints hold up to ``tol``, where these can be checked;
-- ``diameter``, the largest Euclidean distance of two points, where it is known;
+- ``diameter``, the largest Euclidean distance of two points, or a bound where it says so;
 - ``is_polytope``, whether there are finitely many vertices;
-- ``strong_convexity``, the largest b for which the set is strongly convex: the ball of radius
+- ``strong_convexity``, a b for which the set is strongly convex: the ball of radius
   ``b ||x - y||^2 / 8`` around the middle of two of its points lies in it; zero for polytopes;
 - ``project(x)``, the nearest point, where that is cheap.
 
@@ -35,9 +37,11 @@ equals if nothing else is said.
 from ._atoms import Atom, DenseAtom, RankOneAtom, SparseAtom, UnitAtom
 from ._base import Domain
 from ._base_polytopes import BasePolytope, Permutahedron
+from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
-from ._matchings import BipartiteMatchings, PerfectMatchings
-from ._sets import Box, ConvexHull, L1Ball, L2Ball, Product, Simplex
+from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings
+from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
+from ._spectral import NuclearNormBall, Spectrahedron
 from ._submodular_functions import (
     CardinalityFunction,
     CoverageFunction,
@@ -56,13 +60,18 @@ __all__ = [
     "ConvexHull",
     "CoverageFunction",
     "CutFunction",
+    "DagPaths",
     "DenseAtom",
     "Domain",
+    "Flows",
     "L1Ball",
     "L2Ball",
     "LocalPolytope",
+    "LpBall",
     "MarginalPolytope",
+    "Matchings",
     "ModularFunction",
+    "NuclearNormBall",
     "PerfectMatchings",
     "Permutahedron",
     "Product",
@@ -70,6 +79,7 @@ __all__ = [
     "Simplex",
     "SpanningTrees",
     "SparseAtom",
+    "Spectrahedron",
     "SubmodularFunction",
     "UnitAtom",
 ]

@@ -1,6 +1,7 @@
 """Points of a set in the form in which they are short: what linear oracles answer with."""
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import pairwise
@@ -137,11 +138,18 @@ class UnitAtom(Atom):
     """
 
     def __init__(self, size, place, height=1.0):
-        self.size = check_integer(size, "size", 1)
-        self.place = check_integer(place, "place", 0)
+        self.size, self.place, self.height = size, place, height
+        # Oracles make thousands: the checks of all kinds of numbers cost more than the rest.
+        kinds = type(size), type(place), type(height)
+        if kinds != (int, int, float) or not (0 <= place < size and abs(height) < math.inf):
+            self._check()
+
+    def _check(self):
+        self.size = check_integer(self.size, "size", 1)
+        self.place = check_integer(self.place, "place", 0)
         if self.place >= self.size:
-            raise ValueError(f"place must be below size == {self.size}, got {place}")
-        self.height = float(check_number(height, "height"))
+            raise ValueError(f"place must be below size == {self.size}, got {self.place}")
+        self.height = float(check_number(self.height, "height"))
 
     @property
     def key(self):
@@ -252,6 +260,7 @@ class RankOneAtom(Atom):
         for vector, name in ((self.left, "left"), (self.right, "right")):
             if vector.ndim != 1 or not vector.size:
                 raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
+        self.shape = self.left.size, self.right.size
         self.size = self.left.size * self.right.size
 
     @cached_property
@@ -260,11 +269,11 @@ class RankOneAtom(Atom):
         return _short(self.left), _short(self.right)
 
     def dot(self, vector):
-        matrix = vector.reshape(self.left.size, self.right.size)
+        matrix = vector.reshape(self.shape)  # sparse matrices stay sparse
         return float(self.left @ (matrix @ self.right))
 
     def add_to(self, x, scale=1.0):
-        rows = x.reshape(self.left.size, self.right.size)
+        rows = x.reshape(self.shape)
         # Row by row, for the whole product would be as large as the matrix.
         for row, factor in zip(rows, (scale * self.left).tolist()):
             if factor:

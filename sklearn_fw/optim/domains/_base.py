@@ -21,6 +21,9 @@ class Domain(ABC):
         Whether there are finitely many vertices, as is assumed of a domain of your own.
     strong_convexity : float
         Strong convexity of the set, zero for polytopes.
+    can_refine : bool
+        Whether ``lmo`` takes two more arguments: ``start``, an earlier answer or None, and
+        ``accuracy``, how far the bound of the answer may be below its value, or None.
 
     See Also
     --------
@@ -46,6 +49,7 @@ class Domain(ABC):
 
     is_polytope = True
     strong_convexity = 0.0
+    can_refine = False
 
     @abstractmethod
     def lmo(self, gradient):
@@ -135,12 +139,19 @@ def check_domain(domain, name):
         )
 
 
-def ask(domain, gradient, who):
-    """The checked answer of an oracle: the one border between domains of users and methods."""
+def ask(domain, gradient, who, last=None, accuracy=None):
+    """The checked answer of an oracle: the one border between domains of users and methods.
+
+    ``last`` is an earlier answer and ``accuracy`` how far the bound may be below the value, for
+    domains that can make use of them.
+    """
+    more = {}
+    if getattr(domain, "can_refine", False):
+        more = {"start": last, "accuracy": accuracy}
     if is_ours(domain) and "lmo" not in vars(domain):
-        return domain.lmo(gradient)
+        return domain.lmo(gradient, **more)
     # A copy goes out: an oracle that writes to it must not change the gap.
-    atom = as_atom(domain.lmo(gradient.copy()), gradient.size, f"the lmo of {who}")
+    atom = as_atom(domain.lmo(gradient.copy(), **more), gradient.size, f"the lmo of {who}")
     for name in ("value", "bound"):
         number = getattr(atom, name)
         if number is not None and not number <= np.inf:

@@ -84,33 +84,36 @@ class BipartiteMatchings(Described):
         return bool(within)
 
 
-class PerfectMatchings(Described):
-    """Ways to split a group into pairs, and what lies between them.
+class Matchings(Described):
+    """Sets of edges of a graph that share no node, and what lies between them.
 
-    Points have one entry for each pair (i, j) with i < j, in the order (0, 1), (0, 2), ...,
-    (n - 2, n - 1); a vertex has ones for the pairs that are made.
+    Points have one entry for each edge; a vertex has ones for the pairs that are made.
 
     Parameters
     ----------
-    n_nodes : int
-        Size of the group, even.
+    graph : networkx.Graph or int
+        The graph; an integer is a number of nodes that are all joined, with edges in the order
+        (0, 1), (0, 2), ..., (n - 2, n - 1).
 
     Attributes
     ----------
-    pairs : ndarray of shape (size, 2)
-        The two members of each pair.
+    pairs : list or ndarray of shape (size, 2)
+        The two members of each pair, in the order of the entries.
     diameter : float
-        ``sqrt(n_nodes)``, or zero for two nodes.
+        A bound on the largest distance of two points, which is reached where all nodes are joined:
+        the root of twice the number of pairs in a largest matching, or of the number of edges.
 
     See Also
     --------
+    PerfectMatchings : Those that leave no node alone.
     BipartiteMatchings : Pairs between two groups.
 
     Notes
     -----
     The oracle is `networkx.max_weight_matching`, O(n_nodes^3) in Python, which also decides among
-    equals. It adds floating-point numbers, so a matching may fall short of the best by rounding.
-    `contains` takes n_nodes - 1 maximum flows in Python for a point with fractions.
+    equals. No pair is matched that does not lower the value. It adds floating-point numbers, so a
+    matching may fall short of the best by rounding. `contains` takes n_nodes maximum flows in
+    Python for a point with fractions.
 
     References
     ----------
@@ -121,6 +124,115 @@ class PerfectMatchings(Described):
 
     Examples
     --------
+    >>> import networkx as nx
+    >>> from sklearn_fw.optim import domains
+    >>> domains.Matchings(nx.path_graph(4)).lmo([-2.0, -3.0, -2.0]).to_array()
+    array([1., 0., 1.])
+    """
+
+    _perfect = False
+
+    def __init__(self, graph):
+        if hasattr(graph, "edges"):
+            nodes, self.pairs = _nodes_and_pairs(graph)
+            place = {node: k for k, node in enumerate(nodes)}
+            self._ends = np.array([(place[a], place[b]) for a, b in self.pairs], np.int64)
+            self.n_nodes = len(nodes)
+        else:
+            self.n_nodes = check_integer(graph, "graph", 2)
+            self.pairs = self._ends = np.column_stack(np.triu_indices(self.n_nodes, 1))
+        self._entry = {pair: k for k, pair in enumerate(map(tuple, np.sort(self._ends).tolist()))}
+        self.size = len(self.pairs)
+        self._n_most = self.n_nodes // 2
+        if hasattr(graph, "edges"):
+            self._n_most = len(self._best(np.ones(self.size), True))
+
+    @property
+    def diameter(self):
+        return math.sqrt(min(2 * self._n_most, self.size))
+
+    def lmo(self, gradient):
+        gradient = self._vector(gradient, "gradient")
+        places = self._best(-gradient, self._perfect)
+        return SparseAtom(self.size, np.sort(places) if len(places) else [])
+
+    def _best(self, weights, largest):
+        """Entries of the heaviest matching, or of the heaviest of those with the most pairs."""
+        import networkx as nx
+
+        used = np.arange(self.size) if largest else np.flatnonzero(weights > 0.0)
+        found = nx.max_weight_matching(self._weighted(weights, used), maxcardinality=largest)
+        return np.array([self._entry[min(a, b), max(a, b)] for a, b in found], np.int64)
+
+    def _weighted(self, weights, used):
+        import networkx as nx
+
+        graph = nx.Graph()
+        ends = self._ends[used].tolist()
+        graph.add_weighted_edges_from((i, j, w) for (i, j), w in zip(ends, weights[used].tolist()))
+        return graph
+
+    def contains(self, x, tol=1e-9):
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        sums = np.bincount(self._ends.ravel(), weights=np.repeat(x, 2), minlength=self.n_nodes)
+        if x.min() < -tol or sums.max() > 1.0 + tol:
+            return False
+        if self._perfect and sums.min() < 1.0 - tol:
+            return False
+        if np.all((x == 0.0) | (x == 1.0)):
+            return True
+        return self._odd_cuts_are_wide(np.maximum(x, 0.0), np.maximum(1.0 - sums, 0.0), tol)
+
+    def _odd_cuts_are_wide(self, x, alone, tol):
+        """Whether each odd set of nodes has one unit of pairs to others and of nodes alone."""
+        import networkx as nx
+
+        graph = self._weighted(x, np.arange(self.size))
+        graph.add_nodes_from(range(self.n_nodes))
+        n_counted = self.n_nodes
+        if not self._perfect:
+            # What is alone leads to one more node, which counts if that makes an even number.
+            graph.add_weighted_edges_from(
+                (self.n_nodes, node, share) for node, share in enumerate(alone.tolist())
+            )
+            n_counted += self.n_nodes % 2
+        tree = nx.gomory_hu_tree(graph, capacity="weight")
+        # The smallest odd cut is among the cuts of this tree.
+        for i, j, cut in list(tree.edges(data="weight")):
+            if cut < 1.0 - tol:
+                tree.remove_edge(i, j)
+                if sum(node < n_counted for node in nx.node_connected_component(tree, i)) % 2:
+                    return False
+                tree.add_edge(i, j)
+        return True
+
+
+class PerfectMatchings(Matchings):
+    """Ways to split the nodes of a graph into pairs, and what lies between them.
+
+    Points have one entry for each edge; a vertex has ones for the pairs that are made.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or int
+        The graph, which must have a perfect matching; an integer is an even number of nodes that
+        are all joined, with edges in the order (0, 1), (0, 2), ..., (n - 2, n - 1).
+
+    Attributes
+    ----------
+    pairs : list or ndarray of shape (size, 2)
+        The two members of each pair, in the order of the entries.
+    diameter : float
+        ``sqrt(n_nodes)``, or zero for one edge; a bound on the largest distance of two points where
+        not all nodes are joined.
+
+    See Also
+    --------
+    Matchings : Those that may leave nodes alone; its Notes are true here.
+    BipartiteMatchings : Pairs between two groups.
+
+    Examples
+    --------
     >>> from sklearn_fw.optim import domains
     >>> group = domains.PerfectMatchings(4)
     >>> group.pairs[group.lmo([5.0, 1.0, 4.0, 2.0, 1.0, 3.0]).places]
@@ -128,48 +240,38 @@ class PerfectMatchings(Described):
            [1, 3]])
     """
 
-    def __init__(self, n_nodes):
-        self.n_nodes = check_integer(n_nodes, "n_nodes", 2)
+    _perfect = True
+
+    def __init__(self, graph):
+        super().__init__(graph)
         if self.n_nodes % 2:
-            raise ValueError(f"n_nodes must be even, got {n_nodes}: one node would have no partner")
-        self.pairs = np.column_stack(np.triu_indices(self.n_nodes, 1))
-        self.size = len(self.pairs)
+            raise ValueError(
+                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
+                f"partner"
+            )
+        if 2 * self._n_most < self.n_nodes:
+            raise ValueError(
+                f"graph has no perfect matching: at most {self._n_most} pairs of its "
+                f"{self.n_nodes} nodes; Matchings allows nodes without a partner"
+            )
 
     @property
     def diameter(self):
-        return math.sqrt(self.n_nodes) if self.n_nodes > 2 else 0.0
+        return math.sqrt(self.n_nodes) if self.size > 1 else 0.0
 
-    def lmo(self, gradient):
-        import networkx as nx
 
-        graph = self._graph(-self._vector(gradient, "gradient"))
-        matching = np.sort(list(nx.max_weight_matching(graph, maxcardinality=True)), axis=1)
-        i, j = matching[:, 0], matching[:, 1]
-        return SparseAtom(self.size, i * self.n_nodes - i * (i + 1) // 2 + j - i - 1)
-
-    def _graph(self, weights):
-        import networkx as nx
-
-        graph = nx.Graph()
-        ends = self.pairs.tolist()
-        graph.add_weighted_edges_from((i, j, w) for (i, j), w in zip(ends, weights.tolist()))
-        return graph
-
-    def contains(self, x, tol=1e-9):
-        import networkx as nx
-
-        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        sums = np.bincount(self.pairs.ravel(), weights=np.repeat(x, 2))
-        if x.min() < -tol or np.abs(sums - 1.0).max() > tol:
-            return False
-        if np.all((x == 0.0) | (x == 1.0)):
-            return True
-        tree = nx.gomory_hu_tree(self._graph(np.maximum(x, 0.0)), capacity="weight")
-        # The smallest odd cut is among the cuts of this tree.
-        for i, j, cut in list(tree.edges(data="weight")):
-            if cut < 1.0 - tol:
-                tree.remove_edge(i, j)
-                if len(nx.node_connected_component(tree, i)) % 2:
-                    return False
-                tree.add_edge(i, j)
-        return True
+def _nodes_and_pairs(graph):
+    """Nodes and edges of a graph in its order."""
+    directed = getattr(graph, "is_directed", None)
+    if directed is None or directed() or graph.is_multigraph():
+        raise ValueError(
+            f"graph must be a networkx.Graph without direction and parallel edges, or an integer; "
+            f"got {type(graph).__name__}"
+        )
+    nodes, pairs = list(graph.nodes), list(graph.edges)
+    for a, b in pairs:
+        if a == b:
+            raise ValueError(f"graph must not join nodes to themselves, got ({a!r}, {b!r})")
+    if not pairs:
+        raise ValueError("graph has no edges")
+    return nodes, pairs

@@ -4,16 +4,19 @@ import math
 from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._validation import (
     check_array_of_numbers,
     check_integer,
     check_not_negative,
+    check_number,
     check_positive,
+    check_table,
 )
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
 from ...projections._vectors import BEYOND
-from ._atoms import DenseAtom, ProductAtom, UnitAtom, as_atom
+from ._atoms import DenseAtom, ProductAtom, SparseAtom, UnitAtom, as_atom
 from ._base import Described, Projectable, ask, is_domain
 
 
@@ -181,6 +184,87 @@ class L2Ball(Projectable):
         return project_l2_ball(self._vector(x, "x"), self.radius)
 
 
+class LpBall(Described):
+    """Points of bounded l_p norm, for p between 1 and infinity: ``||x||_p <= radius``.
+
+    To a gradient of zeros the oracle answers with the point on the first axis.
+
+    Parameters
+    ----------
+    size : int
+        Length of the points.
+    p : float
+        Exponent of the norm, above 1 and finite. `L1Ball` is the one of 1, and a `Box` of equal
+        bounds that of infinity.
+    radius : float, default=1.0
+        Radius, positive.
+
+    Attributes
+    ----------
+    diameter : float
+        Twice the radius for p up to 2, and above ``2 radius size^(1/2 - 1/p)``.
+    is_polytope : bool
+        False.
+    strong_convexity : float
+        ``(p - 1) size^(1/2 - 1/p) / radius`` for p up to 2 [1]_, and zero above.
+
+    See Also
+    --------
+    L2Ball : The one of 2, with its projection.
+
+    References
+    ----------
+    .. [1] D. Garber, E. Hazan, "Faster rates for the Frank-Wolfe method over strongly-convex sets",
+       ICML 2015: Lemma 3.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> ball = domains.LpBall(2, p=3.0, radius=2.0)
+    >>> ball.lmo([1.0, -1.0]).to_array().round(4)
+    array([-1.5874,  1.5874])
+    """
+
+    is_polytope = False
+
+    def __init__(self, size, p, radius=1.0):
+        self.size = check_integer(size, "size", 1)
+        self.p = check_number(p, "p")
+        if self.p <= 1.0:
+            raise ValueError(
+                f"p must be above 1, got {p}: L1Ball is the ball of p = 1, and there is none below"
+            )
+        self.radius = check_positive(radius, "radius")
+
+    @property
+    def diameter(self):
+        return 2.0 * self.radius * self.size ** max(0.5 - 1.0 / self.p, 0.0)
+
+    @property
+    def strong_convexity(self):
+        if self.p > 2.0:
+            return 0.0
+        return (self.p - 1.0) * self.size ** (0.5 - 1.0 / self.p) / self.radius
+
+    def lmo(self, gradient):
+        gradient = self._vector(gradient, "gradient")
+        largest = np.abs(gradient).max()
+        if largest == 0.0:
+            return UnitAtom(self.size, 0, self.radius)
+        # With 1/p + 1/q = 1, entries are as those of the gradient to the power of q - 1.
+        shares = (np.abs(gradient) / largest) ** (1.0 / (self.p - 1.0))
+        return DenseAtom(np.copysign(shares, -gradient) * (self.radius / self._norm(shares)))
+
+    def _norm(self, x):
+        largest = np.abs(x).max()
+        return largest * np.sum((np.abs(x) / (largest or 1.0)) ** self.p) ** (1.0 / self.p)
+
+    @np.errstate(**BEYOND)
+    def contains(self, x, tol=1e-9):
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        return bool(self._norm(x) <= self.radius + tol)
+
+
 class Box(Projectable):
     """Points between two bounds: ``lower <= x <= upper``.
 
@@ -254,8 +338,8 @@ class ConvexHull(Described):
 
     Parameters
     ----------
-    points : array-like of shape (n_points, size)
-        The points; some may lie between others.
+    points : {array-like, sparse matrix} of shape (n_points, size)
+        The points; some may lie between others. Sparse ones stay so but in `contains`.
 
     Attributes
     ----------
@@ -273,32 +357,44 @@ class ConvexHull(Described):
     """
 
     def __init__(self, points):
-        points = np.array(check_array_of_numbers(points, "points"))
-        if points.ndim != 2 or points.size == 0:
+        if sp.issparse(points):
+            checked = check_table(points, input_name="points", accept_sparse="csr")
+            points = sp.csr_array(checked, copy=True)
+            points.sum_duplicates()
+        else:
+            points = np.array(check_array_of_numbers(points, "points"))
+        if points.ndim != 2 or 0 in points.shape:
             raise ValueError(f"points must have shape (n_points, size), got {points.shape}")
         self.points = points
         self.size = points.shape[1]
 
+    def _dense(self):
+        return self.points.toarray() if sp.issparse(self.points) else self.points
+
     @property
     def diameter(self):
-        return max(float(np.linalg.norm(self.points - x, axis=1).max()) for x in self.points)
+        points = self._dense()
+        return max(float(np.linalg.norm(points - x, axis=1).max()) for x in points)
 
     def lmo(self, gradient):
-        lowest = np.argmin(self.points @ self._vector(gradient, "gradient"))
-        return as_atom(self.points[lowest], self.size, repr(self))
+        lowest = int(np.argmin(self.points @ self._vector(gradient, "gradient")))
+        if not sp.issparse(self.points):
+            return as_atom(self.points[lowest], self.size, repr(self))
+        row = slice(*self.points.indptr[lowest : lowest + 2])
+        return SparseAtom(self.size, self.points.indices[row], self.points.data[row])
 
     def contains(self, x, tol=1e-9):
         from scipy.optimize import nnls
 
         tol = check_not_negative(tol, "tol")
-        differences = self.points - self._vector(x, "x")
+        differences = self._dense() - self._vector(x, "x")
         if not np.all(np.any(differences, axis=1)):  # exactly one of them
             return True
         # The nearest point of the hull, by its weights; their sum comes out a little below one.
-        ones = np.ones(len(self.points))
+        ones = np.ones(len(differences))
         equations = np.vstack([differences.T / np.abs(differences).max(), ones])
         target = np.append(np.zeros(self.size), 1.0)
-        weights = nnls(equations, target, maxiter=100 * (len(self.points) + 1))[0]
+        weights = nnls(equations, target, maxiter=100 * (len(differences) + 1))[0]
         return bool(np.abs(weights / weights.sum() @ differences).max() <= tol)
 
 
@@ -343,15 +439,43 @@ class Product(Projectable):
         self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
         self.size = ends[-1]
         self.is_polytope = all(getattr(domain, "is_polytope", True) for domain in domains)
+        self.can_refine = any(getattr(domain, "can_refine", False) for domain in domains)
 
     @property
     def diameter(self):
         return math.hypot(*(domain.diameter for domain in self.domains))
 
-    def lmo(self, gradient):
-        gradient = self._vector(gradient, "gradient")
-        parts = zip(self.domains, self.blocks)
-        return ProductAtom([ask(domain, gradient[block], repr(domain)) for domain, block in parts])
+    def lmo(self, gradient, start=None, accuracy=None):
+        """The vertices of all factors.
+
+        Parameters
+        ----------
+        gradient : array-like of shape (size,)
+            Direction.
+        start : Atom, default=None
+            An earlier answer, for factors that take one.
+        accuracy : float, default=None
+            How far the bound may be below the value, for factors that can refine their answers.
+
+        Returns
+        -------
+        Atom
+            The vertex.
+        """
+        gradient, n = self._vector(gradient, "gradient"), len(self.domains)
+        lasts = getattr(start, "parts", [])
+        lasts = lasts if len(lasts) == n else [None] * n
+        share = None if accuracy is None else check_not_negative(accuracy, "accuracy") / n
+        slopes = [gradient[block] for block in self.blocks]
+        asked = zip(self.domains, slopes, lasts)
+        parts = [ask(domain, slope, repr(domain), last, share) for domain, slope, last in asked]
+        atom = ProductAtom(parts)
+        if atom.bound is not None:  # of exact parts it is their value, which they need not say
+            atom.bound = sum(
+                part.dot(slope) if part.bound is None else part.bound
+                for part, slope in zip(parts, slopes)
+            )
+        return atom
 
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")

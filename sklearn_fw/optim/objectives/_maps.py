@@ -11,6 +11,7 @@ from ..domains._atoms import RankOneAtom
 __all__ = ["LinearMap"]
 
 FEW = 0.2  # share of nonzero entries up to which columns are summed
+LONG, SPARSE = 1000, 0.02  # length and share of nonzero entries where points count as few columns
 EXACT = 1000  # smaller side of a matrix up to which its largest singular value is computed
 
 
@@ -38,6 +39,10 @@ class LinearMap:
         """The image of an array or of an atom."""
         if isinstance(point, np.ndarray):
             if self._is_alone():
+                if point.size > LONG and not sp.issparse(self.A):
+                    used = np.flatnonzero(point)
+                    if len(used) <= SPARSE * point.size:
+                        return self.A[:, used] @ point[used]
                 return self.A @ point
             return (self.A @ point.reshape(-1, self.n_outputs)).ravel()
         if isinstance(point, RankOneAtom):

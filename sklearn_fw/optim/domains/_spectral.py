@@ -1,0 +1,335 @@
+"""Sets of matrices that are known by their singular values or eigenvalues."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._validation import (
+    check_array_of_numbers,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_sparse,
+)
+from ...projections import project_l1_ball, project_simplex
+from ._atoms import RankOneAtom, SparseAtom
+from ._base import Projectable
+from ._lanczos import largest_eigenpair
+
+CLOSE = 1e-2  # likely error of an answer, relative, at which it ends before its last product
+MODERATE = 1e75  # numbers of which products of four can be summed
+
+
+class _Spectral(Projectable):
+    """What the sets of matrices have in common: points are their rows one after the other."""
+
+    is_polytope = False
+    can_refine = True
+
+    def __init__(self, shape, radius, max_products):
+        self.shape = shape
+        self.size = shape[0] * shape[1]
+        self.radius = check_positive(radius, "radius")
+        self.max_products = check_integer(max_products, "max_products", 3)
+
+    @cached_property
+    def _noise(self):
+        """The same in every call, so that answers are."""
+        return np.random.default_rng(0).standard_normal(min(self.shape))
+
+    def _matrix(self, gradient):
+        """The gradient as a matrix of moderate numbers, and what these are to be multiplied by."""
+        if sp.issparse(gradient):
+            matrix = check_sparse(gradient, "gradient")
+            if matrix.shape != self.shape:
+                raise ValueError(f"gradient.shape == {matrix.shape}, expected {self.shape}")
+            if matrix.format not in ("csr", "csc"):
+                matrix = matrix.tocsr()
+            values = check_array_of_numbers(matrix.data, "gradient")
+        else:
+            values = self._vector(gradient, "gradient")
+            matrix = values.reshape(self.shape)
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        if largest == 0.0 or 1.0 / MODERATE <= largest <= MODERATE:
+            return matrix, 1.0, largest
+        scale = 2.0 ** math.frexp(largest)[1]
+        return matrix * (1.0 / scale), scale, largest
+
+    def _guess(self, start, side):
+        """What an earlier answer says of the vector, if it says anything."""
+        if not isinstance(start, RankOneAtom) or start.shape != self.shape:
+            return None
+        return getattr(start, "near", (start.left, start.right)[side])
+
+    def _first(self, height):
+        """The vertex with one entry that is not zero, at the first place."""
+        left, right = np.zeros(self.shape[0]), np.zeros(self.shape[1])
+        left[0], right[0] = height, 1.0
+        return RankOneAtom(left, right)
+
+    def _told(self, atom, found, value, bound):
+        atom.value, atom.bound = float(value), float(min(value, bound))
+        atom.near = found.near
+        return atom
+
+    def __repr__(self):
+        return f"{type(self).__name__}(shape={self.shape})"
+
+
+class NuclearNormBall(_Spectral):
+    """Matrices of bounded nuclear norm, the sum of the singular values: a convex stand-in for rank.
+
+    Points are the rows of a matrix one after the other, ``x.reshape(shape)``; atoms are outer
+    products of two vectors, and are never made dense. The gradient may be a SciPy sparse matrix of
+    this shape instead of a vector, as in matrix completion: then each product costs its entries.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Numbers of rows and columns.
+    radius : float, default=1.0
+        Largest sum of singular values, positive.
+    max_products : int, default=20
+        Largest number of products of the gradient with a vector in one answer, at least 3, unless
+        a certain accuracy is asked for.
+
+    Attributes
+    ----------
+    diameter : float
+        Twice the radius, in the Frobenius norm.
+    is_polytope : bool
+        False.
+
+    See Also
+    --------
+    Spectrahedron : Positive semidefinite matrices of bounded trace.
+
+    Notes
+    -----
+    The oracle is Lanczos' method for the top pair of singular vectors, with all vectors of the
+    shorter side kept orthogonal: two products with the gradient a step, started from the last
+    answer where it is given, and never the full decomposition. An atom has a ``value`` and a
+    ``bound``, which holds but for one of 1e9 draws of the random part of the start [1]_; the bound
+    is some per cent off where few steps do. With more steps, which ``lmo(gradient, accuracy=...)``
+    asks for, it comes as close as rounding allows; the space that is searched ends at 300
+    dimensions. The answer to zeros is the matrix with ``radius`` at its first place.
+
+    `contains` and `project` need all singular values, n_rows * n_columns * min(shape).
+
+    References
+    ----------
+    .. [1] M. E. Hochstenbach, "Probabilistic upper bounds for the matrix two-norm", Journal of
+       Scientific Computing 57, 2013.
+    .. [2] M. Jaggi, M. Sulovsky, "A simple algorithm for nuclear norm regularized problems", ICML
+       2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> ball = domains.NuclearNormBall((2, 3), radius=2.0)
+    >>> ball.lmo([0.0, 0.0, 3.0, -1.0, 0.0, 0.0]).to_array().reshape(2, 3).round(9) + 0.0
+    array([[ 0.,  0., -2.],
+           [ 0.,  0.,  0.]])
+    """
+
+    def __init__(self, shape, radius=1.0, max_products=20):
+        try:
+            n_rows, n_columns = shape
+        except (TypeError, ValueError):
+            raise ValueError(f"shape must be (n_rows, n_columns), got {shape}") from None
+        shape = check_integer(n_rows, "shape", 1), check_integer(n_columns, "shape", 1)
+        super().__init__(shape, radius, max_products)
+
+    @property
+    def diameter(self):
+        return 2.0 * self.radius
+
+    def lmo(self, gradient, start=None, accuracy=None):
+        """The top pair of singular vectors.
+
+        Parameters
+        ----------
+        gradient : array-like of shape (size,), or sparse matrix of shape (n_rows, n_columns)
+            Direction.
+        start : Atom, default=None
+            An earlier answer, whose vectors may be close.
+        accuracy : float, default=None
+            How far the bound may be below the value; takes as many products as this needs. None is
+            content with what ``max_products`` give.
+
+        Returns
+        -------
+        RankOneAtom
+            The vertex, with ``value`` and ``bound``.
+        """
+        matrix, scale, largest = self._matrix(gradient)
+        target = _target(accuracy, self.radius * scale)
+        if largest == 0.0:
+            return self._first(self.radius)
+        side = int(self.shape[1] <= self.shape[0])
+        tall = matrix if side == 1 else matrix.T
+        flat = tall.T
+        found = largest_eigenpair(
+            lambda v: flat @ (tall @ v), self._noise, self._guess(start, side),
+            lambda found: self._done(found, target),
+        )  # fmt: skip
+        image = tall @ found.vector
+        top = float(np.linalg.norm(image))
+        image *= -self.radius / top
+        left, right = (image, found.vector) if side == 1 else (found.vector, image)
+        factor = -self.radius * scale
+        bound = factor * math.sqrt(found.bound)
+        return self._told(RankOneAtom(left, right), found, factor * top, bound)
+
+    def _done(self, found, target):
+        if target is None:
+            ended = 2 * (found.n_products + 1) >= self.max_products  # and one for the other side
+            return ended or found.likely <= (1.0 + CLOSE) ** 2 * found.value
+        return math.sqrt(found.bound) - math.sqrt(max(found.value, 0.0)) <= target
+
+    def contains(self, x, tol=1e-9):
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        values = np.linalg.svd(x.reshape(self.shape), compute_uv=False)
+        return bool(values.sum() <= self.radius + tol)
+
+    def project(self, x):
+        matrix = self._vector(x, "x").reshape(self.shape)
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+        return (left * project_l1_ball(values, self.radius) @ right).ravel()
+
+
+class Spectrahedron(_Spectral):
+    """Positive semidefinite matrices of a given trace, or of at most this one.
+
+    Points are the rows of a symmetric matrix one after the other; atoms are outer products of a
+    vector with itself. Of a gradient the symmetric part counts, and it may be a SciPy sparse
+    matrix.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows and of columns.
+    radius : float, default=1.0
+        The trace, positive.
+    fixed_trace : bool, default=True
+        False: the trace may be smaller.
+    max_products : int, default=20
+        Largest number of products of the gradient with a vector in one answer, at least 3, unless
+        a certain accuracy is asked for.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Twice ``n_rows``.
+    diameter : float
+        ``radius * sqrt(2)`` in the Frobenius norm, less for one row.
+    is_polytope : bool
+        False.
+
+    See Also
+    --------
+    NuclearNormBall : Matrices of any shape, by the sum of their singular values.
+
+    Notes
+    -----
+    The oracle is Lanczos' method for the lowest eigenvalue, as in `NuclearNormBall`, with one
+    product a step. The answer to zeros is the matrix with ``radius`` at its first place, or that of
+    zeros where the trace may be smaller, as to any gradient without negative eigenvalues.
+
+    `contains` and `project` need all eigenvalues, n_rows^3.
+
+    References
+    ----------
+    .. [1] E. Hazan, "Sparse approximate solutions to semidefinite programs", LATIN 2008.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> domains.Spectrahedron(2).lmo([0.0, 1.0, 1.0, 0.0]).to_array().reshape(2, 2).round(9)
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+
+    def __init__(self, n_rows, radius=1.0, fixed_trace=True, max_products=20):
+        self.n_rows = check_integer(n_rows, "n_rows", 1)
+        super().__init__((self.n_rows, self.n_rows), radius, max_products)
+        self.fixed_trace = check_flag(fixed_trace, "fixed_trace")
+
+    @property
+    def diameter(self):
+        if self.n_rows > 1:
+            return self.radius * math.sqrt(2.0)
+        return 0.0 if self.fixed_trace else self.radius
+
+    def lmo(self, gradient, start=None, accuracy=None):
+        """The eigenvector of the lowest eigenvalue.
+
+        Parameters
+        ----------
+        gradient : array-like of shape (size,), or sparse matrix of shape (n_rows, n_rows)
+            Direction.
+        start : Atom, default=None
+            An earlier answer, whose vector may be close.
+        accuracy : float, default=None
+            How far the bound may be below the value; takes as many products as this needs. None is
+            content with what ``max_products`` give.
+
+        Returns
+        -------
+        RankOneAtom or SparseAtom
+            The vertex, with ``value`` and ``bound``.
+        """
+        matrix, scale, largest = self._matrix(gradient)
+        target = _target(accuracy, self.radius * scale)
+        if largest == 0.0:
+            return self._first(self.radius) if self.fixed_trace else SparseAtom(self.size, [])
+        other, size = matrix.T, [0.0]
+
+        def product(v):
+            ahead = -0.5 * (matrix @ v + other @ v)
+            size[0] = max(size[0], float(np.linalg.norm(ahead)))  # at most that of the matrix
+            return ahead
+
+        def done(found):
+            if target is not None:
+                return self._above(found.bound) - self._above(found.value) <= target
+            ended = found.n_products >= self.max_products
+            return ended or found.likely - found.value <= CLOSE * size[0]
+
+        found = largest_eigenpair(product, self._noise, self._guess(start, 0), done)
+        bound = -self.radius * scale * self._above(found.bound)
+        if not self.fixed_trace and found.value <= 0.0:
+            return self._told(SparseAtom(self.size, []), found, 0.0, bound)
+        atom = RankOneAtom(self.radius * found.vector, found.vector)
+        return self._told(atom, found, -self.radius * scale * found.value, bound)
+
+    def _above(self, value):
+        """What an eigenvalue brings: matrices of zeros are allowed where the trace is free."""
+        return value if self.fixed_trace else max(value, 0.0)
+
+    def contains(self, x, tol=1e-9):
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        matrix = x.reshape(self.shape)
+        trace, half = float(np.trace(matrix)), 0.5 * (matrix + matrix.T)
+        if np.abs(matrix - half).max() > tol or trace > self.radius + tol:
+            return False
+        if self.fixed_trace and trace < self.radius - tol:
+            return False
+        return bool(np.linalg.eigvalsh(half)[0] >= -tol)
+
+    def project(self, x):
+        matrix = self._vector(x, "x").reshape(self.shape)
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        raised = np.maximum(values, 0.0)
+        if self.fixed_trace or raised.sum() > self.radius:
+            raised = project_simplex(values, self.radius)
+        return (vectors * raised @ vectors.T).ravel()
+
+
+def _target(accuracy, unit):
+    """How close the bound shall come to the value, in units of the scaled matrix."""
+    return None if accuracy is None else check_not_negative(accuracy, "accuracy") / unit

@@ -1,0 +1,309 @@
+"""Sets of matrices: answers against full decompositions, and bounds that hold."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_fw.optim.domains import DenseAtom, L1Ball, NuclearNormBall, Product, Spectrahedron
+from sklearn_fw.optim.domains._lanczos import largest_eigenpair
+from sklearn_fw.optim.domains._named import domain_of
+
+EPS = np.finfo(float).eps
+
+
+def lowest(domain, gradient):
+    """What no point falls below, by the full decomposition."""
+    matrix = gradient.reshape(domain.shape)
+    if isinstance(domain, NuclearNormBall):
+        return -domain.radius * np.linalg.svd(matrix, compute_uv=False)[0]
+    least = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[0]
+    return domain.radius * (least if domain.fixed_trace else min(least, 0.0))
+
+
+def matrices(rng, domain):
+    """Generic ones, ties, low rank, zeros, and very large and small ones."""
+    for _ in range(4):
+        yield rng.standard_normal(domain.size)
+        yield rng.integers(-1, 2, domain.size).astype(float)
+        left, right = rng.standard_normal(domain.shape[0]), rng.standard_normal(domain.shape[1])
+        yield np.outer(left, right).ravel()
+    yield np.zeros(domain.size)
+    yield np.eye(*domain.shape).ravel()
+    yield 1e-200 * rng.standard_normal(domain.size)
+    yield 1e200 * rng.standard_normal(domain.size)
+
+
+DOMAINS = [
+    NuclearNormBall((3, 5), radius=2.0),
+    NuclearNormBall((7, 4)),
+    NuclearNormBall((1, 3)),
+    NuclearNormBall((1, 1), radius=0.5),
+    NuclearNormBall((30, 40)),
+    Spectrahedron(1),
+    Spectrahedron(4, radius=3.0),
+    Spectrahedron(4, fixed_trace=False),
+    Spectrahedron(40, radius=0.1),
+]
+EACH = pytest.mark.parametrize("domain", DOMAINS, ids=lambda d: f"{d!r} {d.radius}")
+
+
+@EACH
+def test_answers_and_bounds(domain, rng):
+    for gradient in matrices(rng, domain):
+        best, size = lowest(domain, gradient), np.abs(gradient).max() * domain.radius
+        for accuracy in (None, 0.0, 1e-3 * size):
+            atom = domain.lmo(gradient, accuracy=accuracy)
+            value = gradient @ atom.to_array()
+            slack = 1e-12 * size * domain.shape[0]
+            assert domain.contains(atom.to_array(), tol=1e-12 * domain.radius)
+            assert value >= best - slack
+            assert atom.dot(gradient) == pytest.approx(value, rel=1e-12, abs=slack)
+            if atom.bound is None:  # of zeros
+                assert not gradient.any()
+                continue
+            assert atom.value == pytest.approx(value, rel=1e-12, abs=slack)
+            assert atom.bound <= best + 4 * EPS * abs(best)
+            if accuracy is not None:
+                assert atom.bound >= value - accuracy - slack
+                assert value <= best + accuracy + slack
+
+
+@EACH
+def test_answers_depend_on_the_direction_only(domain, rng):
+    for gradient in matrices(rng, domain):
+        before = gradient.copy()
+        key = domain.lmo(gradient).key
+        assert domain.lmo(list(gradient)).key == domain.lmo(4.0 * gradient).key == key
+        np.testing.assert_array_equal(gradient, before)
+    again = pickle.loads(pickle.dumps(domain))
+    assert again.lmo(before).key == domain.lmo(before).key
+    assert repr(domain).endswith(f"(shape={domain.shape})")
+
+
+@EACH
+def test_traits(domain, rng):
+    assert not domain.is_polytope
+    assert domain.can_refine
+    points = [domain.lmo(rng.standard_normal(domain.size)).to_array() for _ in range(30)]
+    corners = np.zeros((2, *domain.shape))  # two that are as far from each other as any
+    corners[0, 0, 0] = domain.radius
+    if isinstance(domain, NuclearNormBall):
+        corners[1] = -corners[0]
+    elif domain.n_rows > 1 or domain.fixed_trace:
+        corners[1, -1, -1] = domain.radius
+    for corner in corners:
+        assert domain.contains(corner.ravel())
+    far = np.linalg.norm(corners[0] - corners[1])
+    assert domain.diameter == pytest.approx(far, rel=1e-15)
+    assert max(np.linalg.norm(x - y) for x in points for y in points) <= far * (1 + 1e-12)
+
+
+@EACH
+def test_projection_is_the_nearest_point(domain, rng):
+    for x in rng.normal(scale=2.0, size=(10, domain.size)):
+        nearest = domain.project(x)
+        assert domain.contains(nearest, tol=1e-9)
+        # No point of the set lies further in the direction of x.
+        assert (nearest - x) @ nearest <= lowest(domain, nearest - x) + 1e-9
+    inside = 0.5 * (domain.start().to_array() + domain.lmo(np.ones(domain.size)).to_array())
+    np.testing.assert_allclose(domain.project(inside), inside, rtol=0, atol=1e-12)
+    assert not domain.contains(3.0 * nearest + 1e-3 * domain.radius)
+
+
+def test_spectrahedra_hold_semidefinite_matrices():
+    fixed, free = Spectrahedron(2), Spectrahedron(2, fixed_trace=False)
+    for matrix, in_fixed, in_free in [
+        ([[0.5, 0.5], [0.5, 0.5]], True, True),
+        ([[0.5, 0.6], [0.6, 0.5]], False, False),
+        ([[0.3, 0.1], [0.1, 0.3]], False, True),
+        ([[0.0, 0.0], [0.0, 0.0]], False, True),
+        ([[0.5, 0.1], [0.0, 0.5]], False, False),  # not symmetric
+    ]:
+        assert fixed.contains(np.ravel(matrix)) == in_fixed
+        assert free.contains(np.ravel(matrix)) == in_free
+    assert free.lmo(np.eye(2).ravel()).to_array().tolist() == [0, 0, 0, 0]
+    assert free.start().to_array().tolist() == [0, 0, 0, 0]
+    assert fixed.start().to_array().tolist() == [1, 0, 0, 0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    shape=st.tuples(st.integers(1, 12), st.integers(1, 12)), seed=st.integers(0, 10**6),
+    rank=st.integers(0, 3), radius=st.floats(0.01, 100.0),
+)  # fmt: skip
+def test_all_shapes(shape, seed, rank, radius):
+    rng, domain = np.random.default_rng(seed), NuclearNormBall(shape, radius)
+    factors = rng.standard_normal((shape[0], rank)), rng.standard_normal((rank, shape[1]))
+    gradient = (factors[0] @ factors[1]).ravel()
+    atom, best = domain.lmo(gradient, accuracy=0.0), lowest(domain, gradient)
+    assert gradient @ atom.to_array() == pytest.approx(best, rel=1e-10, abs=1e-300)
+    if atom.bound is not None:
+        assert best * (1 + 1e-10) <= atom.bound <= best * (1 - 4 * EPS)
+
+
+def completion(rng, shape=(200, 100), n_entries=2000):
+    """A gradient of matrix completion: residuals at some places."""
+    places = np.sort(rng.choice(shape[0] * shape[1], n_entries, replace=False))
+    rows, columns = np.divmod(places, shape[1])
+    low = rng.standard_normal((shape[0], 3)) @ rng.standard_normal((3, shape[1]))
+    values = low[rows, columns] + rng.standard_normal(n_entries)
+    return sp.csr_array((values, (rows, columns)), shape=shape)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_sparse_gradients(form, rng):
+    matrix = completion(rng).asformat(form)
+    dense = matrix.toarray().ravel()
+    ball = NuclearNormBall(matrix.shape, radius=3.0)
+    atom, same = ball.lmo(matrix), ball.lmo(dense)
+    np.testing.assert_allclose(atom.to_array(), same.to_array(), rtol=0, atol=1e-9)
+    assert atom.bound == pytest.approx(same.bound, rel=1e-9)
+    assert atom.dot(matrix) == pytest.approx(same.dot(dense), rel=1e-12)
+    square = matrix[:100]
+    trace = Spectrahedron(100)
+    atom, same = trace.lmo(square), trace.lmo(square.toarray().ravel())
+    np.testing.assert_allclose(atom.to_array(), same.to_array(), rtol=0, atol=1e-9)
+
+
+class Counted(sp.csr_array):
+    """Counts products with vectors, of its transpose as well."""
+
+    n_products = None
+
+    def __matmul__(self, other):
+        self.n_products.append(1)
+        return super().__matmul__(other)
+
+    def transpose(self, *args, **kwargs):
+        turned = Counted(super().transpose(*args, **kwargs).tocsr())
+        turned.n_products = self.n_products
+        return turned
+
+
+@pytest.mark.parametrize("max_products", [3, 9, 20])
+def test_number_of_products(max_products, rng):
+    matrix = Counted(completion(rng))
+    matrix.n_products = []
+    ball = NuclearNormBall(matrix.shape, max_products=max_products)
+    last = None
+    for _ in range(3):
+        matrix.n_products.clear()
+        last = ball.lmo(matrix, start=last)
+        assert 3 <= len(matrix.n_products) <= max_products
+    square = Counted(completion(rng, (100, 100)))
+    square.n_products = []
+    Spectrahedron(100, max_products=max_products).lmo(square)
+    assert 0 < len(square.n_products) <= 2 * max_products  # with the matrix and its transpose
+
+
+def test_few_products_are_accurate(rng):
+    """Along a run of Frank-Wolfe on 2,000 by 1,000 with 1 % observed, with warm starts."""
+    matrix = completion(rng, (2000, 1000), 20_000)
+    rows = np.repeat(np.arange(2000), np.diff(matrix.indptr))
+    target, image = -matrix.data, np.zeros(20_000)
+    ball = NuclearNormBall(matrix.shape, radius=2000.0)
+    last, errors = None, []
+    for step in range(12):
+        residual = image - target
+        gradient = sp.csr_array((residual, matrix.indices, matrix.indptr), shape=matrix.shape)
+        last = ball.lmo(gradient, start=last)
+        best = -ball.radius * sp.linalg.svds(gradient, k=1, return_singular_vectors=False)[0]
+        errors.append(1.0 - last.value / best)
+        assert last.bound <= best * (1 - 4 * EPS)
+        image += 2.0 / (step + 2.0) * (last.left[rows] * last.right[matrix.indices] - image)
+    assert min(errors) > -1e-12
+    assert np.mean(errors) < 0.01
+    tight = ball.lmo(gradient, start=last, accuracy=-1e-6 * best)
+    assert tight.value + 1e-6 * best <= tight.bound <= best * (1 - 4 * EPS)
+
+
+def test_warm_starts_from_anything(rng):
+    ball = NuclearNormBall((6, 4))
+    gradient = rng.standard_normal(24)
+    key = ball.lmo(gradient).key
+    for start in (DenseAtom(np.ones(24)), NuclearNormBall((4, 6)).start()):
+        assert ball.lmo(gradient, start=start).key == key  # of no use
+    best = ball.lmo(gradient, accuracy=0.0)
+    for start in (best, ball.start()):
+        atom = ball.lmo(gradient, start=start, accuracy=1e-9)
+        np.testing.assert_allclose(atom.to_array(), best.to_array(), rtol=0, atol=1e-4)
+
+
+def test_bounds_hold_for_bad_guesses(rng):
+    """The guess is an eigenvector that is not the largest: noise must find the other one."""
+    spectrum = np.concatenate([np.linspace(0.0, 0.9, 98), [1.0, 1.2]])
+    basis = np.linalg.qr(rng.standard_normal((100, 100)))[0]
+    matrix = (basis * spectrum) @ basis.T
+    for n_steps in range(1, 40):
+        noise = rng.standard_normal(100)
+        found = largest_eigenpair(
+            lambda v: matrix @ v, noise, 1e6 * basis[:, -2],
+            lambda found, n_steps=n_steps: found.n_products >= n_steps,
+        )  # fmt: skip
+        assert found.value <= 1.2 * (1 + 1e-12)
+        assert found.bound >= 1.2
+    assert found.bound <= 1.2 * (1 + 1e-8)
+    assert abs(found.vector @ basis[:, -1]) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_products_hand_on_what_they_get(rng):
+    both = Product(NuclearNormBall((30, 40)), L1Ball(3), Spectrahedron(20))
+    assert both.can_refine
+    assert not Product(L1Ball(3)).can_refine
+    gradient = rng.standard_normal(both.size)
+    loose = both.lmo(gradient)
+    tight = both.lmo(gradient, start=loose, accuracy=1e-9)
+    assert loose.dot(gradient) - loose.bound > 0.1
+    assert -1e-12 <= tight.dot(gradient) - tight.bound <= 1e-9
+    assert both.lmo(gradient, start=both.domains[0].start()).key == loose.key
+
+
+def test_names():
+    for name, shape, kind in [
+        ("l1", (4,), "L1Ball"), ("l2", (2, 2), "L2Ball"), ("simplex", (4,), "Simplex"),
+        ("linf", (4,), "Box"), (("lp", 1.5), (4,), "LpBall"),
+        ("nuclear", (2, 2), "NuclearNormBall"), ("spectrahedron", (2, 2), "Spectrahedron"),
+    ]:  # fmt: skip
+        domain = domain_of(name, shape, 2.0)
+        assert type(domain).__name__ == kind
+        assert domain.size == 4
+        assert np.abs(domain.start().to_array()).max() == 2.0
+    assert domain_of(domain, (1,)) is domain
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: NuclearNormBall(3), ValueError, "shape must be (n_rows, n_columns), got 3"),
+        (lambda: NuclearNormBall((3, 0)), ValueError, "shape == 0, must be >= 1"),
+        (lambda: NuclearNormBall((3, 2), 0.0), ValueError, "radius == 0.0, must be > 0"),
+        (lambda: NuclearNormBall((3, 2), np.inf), ValueError, "radius must be finite"),
+        (lambda: NuclearNormBall((3, 2), max_products=2), ValueError, "max_products == 2"),
+        (lambda: Spectrahedron(0), ValueError, "n_rows == 0, must be >= 1"),
+        (lambda: Spectrahedron(2, radius=-1), ValueError, "radius == -1, must be > 0"),
+        (lambda: Spectrahedron(2, fixed_trace="yes"), TypeError, "fixed_trace must be True or"),
+        (lambda: Spectrahedron(2).lmo([1.0]), ValueError, "gradient.shape == (1,), expected (4,)"),
+        (
+            lambda: NuclearNormBall((2, 3)).lmo(sp.csr_array((3, 2))), ValueError,
+            "gradient.shape == (3, 2), expected (2, 3)",
+        ),
+        (
+            lambda: NuclearNormBall((1, 2)).lmo(sp.csr_array([[1.0, np.nan]])), ValueError,
+            "gradient must be finite",
+        ),
+        (lambda: NuclearNormBall((1, 1)).lmo([1.0], accuracy=-1.0), ValueError, "accuracy == -1.0"),
+        (lambda: domain_of("l3", (2,)), ValueError, "domain must be one of"),
+        (lambda: domain_of(3, (2,)), ValueError, "('lp', p) or a domain"),
+        (lambda: domain_of("nuclear", (2,)), ValueError, "needs points with two axes"),
+        (lambda: domain_of("spectrahedron", (2, 3)), ValueError, "needs square matrices"),
+        (lambda: domain_of("linf", (2,), 0.0), ValueError, "radius == 0.0, must be > 0"),
+    ],
+)  # fmt: skip
+def test_errors(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
