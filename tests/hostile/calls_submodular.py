@@ -27,12 +27,13 @@ def of_functions():
         (domains.CardinalityFunction, {"values": np.array([0.0, 2.0, 3.0, 3.0])}, {}),
         (
             domains.CoverageFunction,
-            {"covers": np.array([[1, 0], [1, 1], [0, 1]]), "weights": np.array([1.0, 2.0])}, {},
+            {"covers": np.array([[1, 0], [1, 1], [0, 1]]), "weights": np.array([1.0, 2.0])},
+            {("covers", "half"): "whatever is not zero"},
         ),
         (
             domains.CutFunction,
             {
-                "graph": np.array([[0, 1], [1, 2]]), "weights": np.array([1.0, 2.0]), "size": 3,
+                "edges": np.array([[0, 1], [1, 2]]), "weights": np.array([1.0, 2.0]), "size": 3,
                 "directed": True,
             }, {},
         ),

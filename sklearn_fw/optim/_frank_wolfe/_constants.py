@@ -126,7 +126,7 @@ def curvature_constant(objective, domain):
         f"no closed form of the curvature constant of {objective!r} on {domain!r} is known here"
     )
     if getattr(objective, "size", None) != getattr(domain, "size", None):
-        raise ValueError(f"{objective!r} and {domain!r} differ in size")
+        raise ValueError(f"objective {objective!r} and domain {domain!r} differ in size")
     if isinstance(objective, Quadratic):
         matrix, scale, weight = objective.Q, 1.0, None
         dense = matrix.toarray() if sp.issparse(matrix) else matrix

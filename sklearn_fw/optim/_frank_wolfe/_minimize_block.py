@@ -139,7 +139,7 @@ def minimize_block_frank_wolfe(
     check_choice(sampling, "sampling", SAMPLINGS)
     if average is not None:
         check_choice(average, "average", ("weighted",))
-    if not callable(objective):
+    if not callable(objective) or isinstance(objective, type):
         raise ValueError(f"objective must be callable or an Objective, got {objective!r}")
     check_domain(domain, "domain")
     if not hasattr(domain, "blocks"):
