@@ -161,6 +161,7 @@ def table():
     from . import (
         calls_density,
         calls_files,
+        calls_frank_wolfe,
         calls_inference,
         calls_latent,
         calls_linear,
@@ -172,9 +173,8 @@ def table():
     )
 
     families = (
-        calls_density, calls_files, calls_inference, calls_latent, calls_linear, calls_metrics,
-        calls_optim,
-        calls_structured, calls_submodular, calls_task_losses,
+        calls_density, calls_files, calls_frank_wolfe, calls_inference, calls_latent, calls_linear,
+        calls_metrics, calls_optim, calls_structured, calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -204,6 +204,10 @@ UNCALLED = {
     r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom|SubmodularFunction))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
+    r"optim\.objectives\.(\w+\.(image|slopes|adjoint|inner)|(Composite|Logistic)\.curvature)": (
+        "called in every iteration, with arrays of methods that have checked them"
+    ),
+    r"optim\.objectives\.Objective(\.\w+)?": "abstract; `Tilted` stands for it",
     r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import OptimizeResult, nnls
 from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
@@ -434,3 +435,41 @@ def test_functions_that_are_not_quadratic(variant, rng):
     other = minimize_frank_wolfe(plain, domain, variant=variant, tol=1e-7)
     assert other.success
     assert abs(result.fun - other.fun) <= 2e-7
+
+
+@pytest.mark.parametrize("variant", ["auto", "fully_corrective", "min_norm_point"])
+def test_completion_of_a_matrix(variant, rng):
+    """Observed entries as a sparse matrix, against dense singular values; x is made at the end."""
+    shape, radius = (12, 9), 6.0
+    truth = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 9))
+    places = np.sort(rng.choice(108, 20, replace=False))
+    A = sp.csr_matrix((np.ones(20), (np.arange(20), places)), shape=(20, 108))
+    objective = objectives.LeastSquares(A, truth.ravel()[places])
+    domain = domains.NuclearNormBall(shape, radius)
+    tol = 0.5 if variant == "auto" else 1e-2
+    result = minimize_frank_wolfe(objective, domain, variant=variant, tol=tol)
+    assert result.success
+    value, gradient = objective(result.x)
+    assert result.fun == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(result.jac, gradient, rtol=0, atol=1e-12)
+    top = np.linalg.norm(gradient.reshape(shape), 2)
+    gap = gradient @ result.x + radius * top
+    assert gap - 1e-9 <= result.dual_gap <= tol
+    assert np.linalg.norm(result.x.reshape(shape), "nuc") <= radius * (1 + 1e-9)
+    x = sum(w * atom.to_array() for w, atom in zip(result.weights, result.atoms))
+    np.testing.assert_allclose(result.x, x, rtol=0, atol=1e-10)
+    dense = minimize_frank_wolfe(lambda x: objective(x), domain, variant="fw", tol=0.5)
+    assert abs(dense.fun - result.fun) <= 0.5
+
+
+def test_matrices_as_points(rng):
+    """Targets in several columns, on the nuclear norm ball."""
+    X, Y = rng.normal(size=(30, 6)), rng.normal(size=(30, 4))
+    objective, domain = objectives.LeastSquares(X, Y), domains.NuclearNormBall((6, 4), 0.8)
+    result = minimize_frank_wolfe(objective, domain, tol=0.1)
+    assert result.success
+    assert result.variant == "fw"
+    W = result.x.reshape(6, 4)
+    assert result.fun == pytest.approx(0.5 * np.sum((X @ W - Y) ** 2), rel=1e-10)
+    other = minimize_frank_wolfe(lambda x: objective(x), domain, tol=0.1)
+    assert abs(other.fun - result.fun) <= 0.1

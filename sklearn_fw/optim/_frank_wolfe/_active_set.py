@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._kernels.common.step_rules import move_mass, slope_and_limit
-from ..domains._atoms import DenseAtom, as_atom
+from ..domains._atoms import DenseAtom, RankOneAtom, as_atom
 
 __all__ = ["ActiveSet"]
 
@@ -56,6 +56,10 @@ class ActiveSet:
         """The combination itself, free of the rounding errors of earlier steps."""
         if self._rows is not None:
             return self._rows.combine(self.weights, self._atoms[0].size)
+        if all(type(atom) is RankOneAtom for atom in self._atoms):
+            left = np.array([atom.left for atom in self._atoms])
+            right = np.array([atom.right for atom in self._atoms])
+            return ((left.T * self.weights) @ right).ravel()
         x = np.zeros(self._atoms[0].size)
         for atom, weight in zip(self._atoms, self.weights.tolist()):
             atom.add_to(x, weight)

@@ -6,11 +6,13 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..._loop import IterativeMethod
 from ..._validation import check_array_of_numbers, is_moderate
 from ..domains._atoms import UnitAtom, is_ours
+from ..domains._spectral import is_matrix
 from ..objectives._base import Objective
 from ._active_set import ActiveSet
 from ._iterate import Iterate
@@ -72,7 +74,7 @@ class FrankWolfe(IterativeMethod):
         }  # fmt: skip
         if self.dual_gap != self.gap:
             row["estimated_gap"] = self.gap
-        if any(iterate.active is not None for iterate in self.iterates):
+        if any(getattr(iterate, "seeks_worst", False) for iterate in self.iterates):
             row["pairwise_gap"] = self.gap + self.away_gap
             row |= {name: getattr(self, name) for name in ("n_good", "n_away", "n_drop")}
         return row
@@ -151,10 +153,11 @@ class Minimisation(FrankWolfe):
         accuracy=1.0, refresh=1, measures=False,
     ):  # fmt: skip
         self.objective, self.tol, self.accuracy, self.measures = objective, tol, accuracy, measures
-        keeps = variant != "fw"
+        self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
-            domain, start=start, combination=combination, active=keeps, refresh=refresh
-        )
+            domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy, tol=tol,
+            active=variant != "fw" and not self.lazy,
+        )  # fmt: skip
         super().__init__([self.iterate], variant, rule)
         self.best = self._rank = None
         self.image = self._images = None
@@ -164,14 +167,19 @@ class Minimisation(FrankWolfe):
         self._refresh, self._n_moves, self._ahead = refresh, 0, None
 
     def look(self):
-        point = self.iterate.point
         if self.image is not None and is_ours(self.objective):
             value, slopes = self.objective.slopes(self.image)
-            gradient = self.objective.adjoint(slopes)
-            if math.isfinite(value) and is_moderate(gradient):
+            if self.lazy:
+                gradient = self.objective._matrix_adjoint(slopes, self.iterate.domain.shape)
+            else:
+                gradient = self.objective.adjoint(slopes)
+            if math.isfinite(value) and is_moderate(
+                gradient.data if sp.issparse(gradient) else gradient
+            ):
                 self.value, self.gradient = value, gradient
-                self.iterate.look(gradient)
+                self.iterate.look(gradient, float(slopes @ self.image) if self.lazy else None)
                 return
+        point = self.iterate.point
         self.value, (self.gradient,) = checked_derivatives(
             self._derivatives(point), [("gradient", point)], self.n_iter, "objective"
         )
@@ -204,7 +212,8 @@ class Minimisation(FrankWolfe):
         """The current point with all that is known of it."""
         active = self.iterate.active
         return Known(
-            self.iterate.point, self.value, self.gradient, self.dual_gap, self._n_moves == 0,
+            None if self.lazy else self.iterate.point, self.value, self.gradient, self.dual_gap,
+            self._n_moves == 0,
             *((None, None) if active is None else (active.atoms, active.weights.copy())),
         )  # fmt: skip
 
@@ -223,6 +232,10 @@ class Minimisation(FrankWolfe):
             self.refresh()
             super().certify()
             self.best = self.described()
+        if self.lazy:
+            x = ActiveSet(self.best.atoms, self.best.weights).point()
+            value, gradient = self.objective(x)
+            self.best = self.best._replace(x=x, fun=value, gradient=gradient)
         return self.best
 
     def advance(self):
@@ -246,7 +259,7 @@ class Minimisation(FrankWolfe):
 
     def image_of(self, atom):
         """The image of an atom, kept as long as the atom is in use where it costs a product."""
-        if self.iterate.active is None or isinstance(atom, UnitAtom):
+        if self.lazy or self.iterate.active is None or isinstance(atom, UnitAtom):
             return self._checked_image(atom)
         image = self._images.get(atom.key)
         if image is None:
@@ -268,7 +281,7 @@ class Minimisation(FrankWolfe):
 class Known(NamedTuple):
     """A point of a run: its certificate, whether that came from exact sums, and its atoms."""
 
-    x: np.ndarray
+    x: np.ndarray | None  # None where it is made at the end only
     fun: float
     gradient: np.ndarray
     dual_gap: float

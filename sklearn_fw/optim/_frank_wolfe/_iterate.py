@@ -13,6 +13,8 @@ from ._active_set import ActiveSet
 
 __all__ = ["Iterate", "check_answer", "start_of"]
 
+REFINED = 0.1  # gap over what the bound of an answer leaves open at which a better one is asked for
+
 
 class Iterate:
     """The part of a method that knows one domain: all gradients here are those to descend.
@@ -33,6 +35,10 @@ class Iterate:
         Whether the start is known to be in the domain, which can be costly to find out.
     refresh : int, default=1
         Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
+    lazy : bool, default=False
+        Whether to keep the point as a combination and make it when it is asked for only.
+    tol : float, default=0.0
+        Gap at which oracles that can refine their answers shall prove it.
 
     Notes
     -----
@@ -42,31 +48,55 @@ class Iterate:
 
     def __init__(
         self, domain, name=None, *, start=None, combination=None, active=False, known=False,
-        refresh=1,
+        refresh=1, lazy=False, tol=0.0,
     ):  # fmt: skip
         self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
-        self.active = None
+        self.active, self.lazy, self.tol, self.seeks_worst = None, lazy, tol, active
         atoms, weights = combination or ([start], [1.0])
         atoms = [start_of(domain, name, atom, known) for atom in atoms]
         combined = ActiveSet(atoms, weights)
         self.point = combined.point()
-        if active:
+        if active or lazy:
             self.active = combined
         self.atom = self.worst = None
         self.gap = self.slack = self.away_gap = 0.0
 
-    def look(self, gradient):
-        """Ask the oracle, and find the worst atom."""
-        here = float(gradient @ self.point)
-        self.atom = self.ask(self.domain, gradient, self.point, here)
-        ahead = self.atom.dot(gradient)
-        self.gap, self.slack = here - ahead, 0.0
-        if self.atom.bound is not None:
-            self.slack = max(ahead - self.atom.bound, 0.0)
-        if self.active is not None:
+    @property
+    def point(self):
+        """The point as an array, which must not be changed."""
+        if self._point is None:
+            self._point = self.active.point()
+        return self._point
+
+    @point.setter
+    def point(self, point):
+        self._point = point
+
+    def look(self, gradient, here=None):
+        """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
+        here = float(gradient @ self.point) if here is None else here
+        self._take(
+            self.ask(self.domain, gradient, None if self.lazy else self.point, here), gradient, here
+        )
+        if getattr(self.domain, "can_refine", False) and self.gap <= max(
+            self.tol, REFINED * self.slack
+        ):
+            # Too rough to prove that this is the end, or to lead anywhere.
+            left = 0.5 * (self.tol - self.gap)
+            accuracy = max(left, REFINED * (self.tol if left >= 0.0 else self.slack))
+            if self.slack > accuracy and self.gap + self.slack > self.tol:
+                atom = ask(self.domain, gradient, _of(self.name), self.atom, accuracy)
+                self._take(atom, gradient, here)
+        if self.seeks_worst:
             scores = self.active.scores(gradient)
             self.worst = int(scores.argmax())
             self.away_gap = float(scores[self.worst]) - here
+
+    def _take(self, atom, gradient, here):
+        self.atom, ahead = atom, atom.dot(gradient)
+        self.gap, self.slack = here - ahead, 0.0
+        if atom.bound is not None:
+            self.slack = max(ahead - atom.bound, 0.0)
 
     @property
     def length(self):
@@ -81,8 +111,10 @@ class Iterate:
     def ask(self, domain, gradient, point, here=None):
         """The checked answer of an oracle; ``here`` is ``<gradient, point>`` where it is known."""
         self.n_calls += len(getattr(domain, "blocks", "1"))
-        atom = ask(domain, gradient, _of(self.name))
-        check_answer(atom, self.name, gradient, point, here)
+        last = self.atom if domain is self.domain else None
+        atom = ask(domain, gradient, _of(self.name), last)
+        if point is not None:
+            check_answer(atom, self.name, gradient, point, here)
         if not is_ours(domain):
             x = atom.to_array()
             if _is_outside(domain, x, 1e-6 * max(1.0, np.abs(x).sum())):
@@ -114,6 +146,10 @@ class Iterate:
 
     def advance(self, kind, step):
         """Make a step."""
+        if self.lazy:
+            self.active.step(kind, step, self.atom)
+            self._point = None
+            return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
             self.point = (1.0 - step) * self.point
@@ -126,7 +162,7 @@ class Iterate:
     def refresh(self):
         """Make the point anew from its atoms."""
         if self.active is not None:
-            self.point = self.active.point()
+            self._point = None if self.lazy else self.active.point()
 
 
 def start_of(domain, name, point=None, known=False):

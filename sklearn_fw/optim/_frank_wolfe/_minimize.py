@@ -14,6 +14,7 @@ from ..._validation import (
     check_integer,
     check_not_negative,
     check_number,
+    check_positive,
 )
 from ..._warnings import warn
 from ..domains._base import check_domain
@@ -177,6 +178,10 @@ def minimize_frank_wolfe(
     check_domain(domain, "domain")
     _check_sizes(objective, domain)
     tol, convex = check_not_negative(tol, "tol"), check_flag(convex, "convex")
+    lipschitz, curvature = (
+        None if value is None else check_positive(value, name)
+        for value, name in ((lipschitz, "lipschitz"), (curvature, "curvature"))
+    )
     accuracy = check_number(lmo_accuracy, "lmo_accuracy")
     if not 0.0 < accuracy <= 1.0:
         raise ValueError(f"lmo_accuracy must be above 0 and at most 1, got {lmo_accuracy!r}")

@@ -79,6 +79,13 @@ class _Spectral(Projectable):
         return f"{type(self).__name__}(shape={self.shape})"
 
 
+def is_matrix(domain):
+    """Whether a domain takes sparse gradients, and answers with products of two vectors."""
+    return isinstance(domain, _Spectral) and type(domain).lmo in (
+        NuclearNormBall.lmo, Spectrahedron.lmo
+    )  # fmt: skip
+
+
 class NuclearNormBall(_Spectral):
     """Matrices of bounded nuclear norm, the sum of the singular values: a convex stand-in for rank.
 

@@ -149,8 +149,13 @@ class Objective(ABC):
         float
             The derivative.
         """
-        image = self.image(direction)
+        image = self.image(self._vector(direction, "direction"))
         return float(self.inner(image, image))
+
+    def _matrix_adjoint(self, slopes, shape):
+        """The gradient in x for oracles that take matrices, sparse where it has few entries."""
+        del shape
+        return self.adjoint(slopes)
 
     def __call__(self, x):
         """Value and gradient.
@@ -167,12 +172,15 @@ class Objective(ABC):
         gradient : ndarray of shape (size,)
             The gradient.
         """
-        x = check_array_of_numbers(x, "x")
-        if x.shape != (self.size,):
-            raise ValueError(f"x.shape == {x.shape}, expected ({self.size},)")
-        check_magnitude(x, "x")
-        value, slopes = self.slopes(self.image(np.ascontiguousarray(x)))
+        value, slopes = self.slopes(self.image(self._vector(x, "x")))
         return value, self.adjoint(slopes)
+
+    def _vector(self, x, name):
+        x = check_array_of_numbers(x, name)
+        if x.shape != (self.size,):
+            raise ValueError(f"{name}.shape == {x.shape}, expected ({self.size},)")
+        check_magnitude(x, name)
+        return np.ascontiguousarray(x)
 
     def __repr__(self):
         return f"{type(self).__name__}(size={self.size})"

@@ -55,6 +55,8 @@ class Composite(Objective):
     (4.3125, array([-0.75, -1.  ]))
     """
 
+    _truth = "y"  # name of the parameter
+
     def __init__(self, loss, A, y=None, *, linear=None, sample_weight=None, mean=True):
         self._is_function = callable(loss) and not isinstance(loss, Loss | type)
         self.loss = loss if self._is_function else resolve_loss(loss, None)
@@ -70,7 +72,9 @@ class Composite(Objective):
         self._map = LinearMap(A, n_outputs)
         n, self.size = self._map.A.shape[0], self._map.size
         if y is not None and (y.ndim not in (1, 2) or len(y) != n):
-            raise ValueError(f"y has shape {y.shape}, but A has {n} rows: one truth per row")
+            raise ValueError(
+                f"{self._truth} has shape {y.shape}, but A has {n} rows: one truth per row"
+            )
         weight = check_sample_weight(sample_weight, n)
         if check_flag(mean, "mean"):
             weight = weight / weight.sum()
@@ -92,9 +96,9 @@ class Composite(Objective):
                 raise ValueError("y must be None where loss is a function of all scores")
             return None
         if y is None:
-            raise ValueError(f"y must be given for loss={self.loss!r}")
-        y = check_array_of_numbers(y, "y")
-        check_magnitude(y, "y")
+            raise ValueError(f"{self._truth} must be given for loss={self.loss!r}")
+        y = check_array_of_numbers(y, self._truth)
+        check_magnitude(y, self._truth)
         if isinstance(self.loss, MultinomialLogLoss):
             labels = y.astype(np.int64)
             if y.ndim != 1 or np.any(labels != y) or np.any(labels < 0):
@@ -151,6 +155,11 @@ class Composite(Objective):
             return self._map.adjoint_in(slopes, block)
         return self._map.adjoint_in(slopes[:-1], block) + slopes[-1] * self.linear[block]
 
+    def _matrix_adjoint(self, slopes, shape):
+        if self.linear is None and self._map.has_few_columns:
+            return self._map.matrix_adjoint(slopes, shape)
+        return self.adjoint(slopes)
+
     def inner(self, image, others):
         if not self.is_quadratic:
             return super().inner(image, others)
@@ -187,6 +196,8 @@ class LeastSquares(Composite):
     >>> objectives.LeastSquares([[1.0, 0.0], [1.0, 2.0]], [1.0, 1.0])([1.0, 1.0])
     (2.0, array([2., 4.]))
     """
+
+    _truth = "b"
 
     def __init__(self, A, b, *, sample_weight=None, mean=False):
         super().__init__(SquaredError(), A, b, sample_weight=sample_weight, mean=mean)

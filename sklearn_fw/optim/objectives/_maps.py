@@ -29,7 +29,7 @@ class LinearMap:
     def __init__(self, A, n_outputs=1):
         A = check_table(A, input_name="A", accept_sparse=("csr", "csc"), dtype=np.float64)
         check_magnitude(A.data if sp.issparse(A) else A, "A")
-        self.A, self.n_outputs = A, n_outputs
+        self.A, self.n_outputs, self._layout = A, n_outputs, None
         self.size, self.n_image = A.shape[1] * n_outputs, A.shape[0] * n_outputs
 
     def _is_alone(self):
@@ -63,6 +63,25 @@ class LinearMap:
         if self._is_alone():
             return self._columns[:, block].T @ slopes
         return self.adjoint(slopes)[block].copy()
+
+    @cached_property
+    def has_few_columns(self):
+        """Whether most columns are zero, as of the observed entries of a matrix."""
+        return self._is_alone() and sp.issparse(self.A) and self.A.nnz <= FEW * self.size
+
+    def matrix_adjoint(self, slopes, shape):
+        """``A' slopes`` as a sparse matrix, row by row."""
+        used, transposed = self._used_columns
+        if self._layout is None or self._layout[0] != shape:
+            starts = np.searchsorted(used, np.arange(shape[0] + 1) * shape[1])
+            self._layout = shape, used % shape[1], starts
+        return sp.csr_matrix((transposed @ slopes, *self._layout[1:]), shape=shape)
+
+    @cached_property
+    def _used_columns(self):
+        """The columns that are not zero, and the transposed matrix of these."""
+        used = np.unique(self.A.indices if self.A.format == "csr" else self._entries.indices)
+        return used, self.A[:, used].T.tocsr()
 
     def _image_of_few(self, places, values):
         if self._is_alone():
