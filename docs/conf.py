@@ -82,7 +82,8 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "subsection_order": [
-        f"../examples/{family}" for family in ("structured", "inference", "linear_model", "density")
+        f"../examples/{family}"
+        for family in ("structured", "inference", "linear_model", "optim", "density")
     ],
     "filename_pattern": r"plot_",
     "ignore_pattern": r"benchmarks|__init__\.py",

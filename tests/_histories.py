@@ -7,7 +7,15 @@ from scipy.optimize import OptimizeResult
 
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
-from sklearn_fw.optim import domains, minimize_saga, solve_matrix_game, solve_saddle_point
+from sklearn_fw.optim import (
+    domains,
+    minimize_block_frank_wolfe,
+    minimize_saga,
+    minimize_submodular,
+    objectives,
+    solve_matrix_game,
+    solve_saddle_point,
+)
 from sklearn_fw.random_fields import (
     LoopyBPMarginals,
     MeanFieldMarginals,
@@ -121,6 +129,17 @@ CASES = {
     "game": (
         lambda: solve_matrix_game(np.eye(3), max_iter=30, tol=0.0),
         WALK | BOTH | {"lower", "upper"},
+    ),
+    "submodular": (
+        lambda: minimize_submodular(domains.CardinalityFunction([0.0, 1.0, 1.0, -0.5])),
+        WALK | BOTH | {"n_oracle_calls", "n_atoms"},
+    ),
+    "blocks": (
+        lambda: minimize_block_frank_wolfe(
+            objectives.Quadratic(np.eye(4), [-1.0, 0.0, 0.5, 2.0]),
+            domains.Product(domains.Simplex(2), domains.Simplex(2)), random_state=0,
+        ),
+        WALK | {"n_oracle_calls", "objective", "dual_gap", "step_size"},
     ),
     "saga": (
         lambda: minimize_saga(*table(), loss="squared_error", alpha=0.1, random_state=0),

@@ -1,8 +1,10 @@
-"""Submodular functions as tables of the values of all sets, made without the package."""
+"""Submodular functions as tables of the values of all sets, and base polytopes as lists."""
 
 import itertools
 
 import numpy as np
+
+from sklearn_fw.optim.domains import BasePolytope, CardinalityFunction, CutFunction, Permutahedron
 
 KINDS = ("cut", "directed", "coverage", "cardinality", "matroid", "mixture", "shaken")
 
@@ -91,3 +93,23 @@ def all_bases(values):
         base[list(order)] = np.diff(values[sets])
         found.append(base)
     return np.array(found)
+
+
+ENDS = np.array([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+HEAVY = np.array([1.0, 2.0, 3.0, 1.0, 0.5])
+CUT, COUNT = cuts(all_sets(4), ENDS, HEAVY), all_sets(4).sum(axis=1)
+BENT = np.array([0.0, 3.0, 4.0, 4.0, 2.0])
+# Domain and all its vertices.
+BASES = {
+    "orders": (Permutahedron([1, 2, 4]), np.array(list(itertools.permutations([1.0, 2.0, 4.0])))),
+    "orders with ties": (
+        Permutahedron([2, 1, 2, 0]), all_bases(np.array([0.0, 2.0, 4.0, 5.0, 5.0])[COUNT])
+    ),
+    "one number": (Permutahedron([3.0]), np.array([[3.0]])),
+    "cuts": (BasePolytope(CutFunction(ENDS, HEAVY)), all_bases(CUT)),
+    "called": (BasePolytope(Table(CUT + 7.0), 4), all_bases(CUT)),
+    "sums": (
+        BasePolytope(CutFunction(ENDS, HEAVY) + CardinalityFunction(BENT)),
+        all_bases(CUT + BENT[COUNT]),
+    ),
+}  # fmt: skip

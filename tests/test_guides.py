@@ -95,6 +95,14 @@ def test_coming_from_pgmpy():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_submodular_functions(capsys):
+    names = run_page("submodular.rst")
+    table = [names["rank_less_worth"]((k >> np.arange(8) & 1).astype(bool)) for k in range(256)]
+    assert names["result"].fun == pytest.approx(min(table))
+    assert names["shortest"].success
+    assert "[0 1 2 3 4] -3.0 -3.0" in capsys.readouterr().out
+
+
 def test_graph_cuts():
     names = run_page("graph_cuts.rst")
     assert names["svm"].score(names["X"][8:], names["y"][8:]) > 0.75

@@ -1,5 +1,6 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
+from ._frank_wolfe._constants import curvature_constant, pyramidal_width
 from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
 from ._frank_wolfe._minimize_submodular import minimize_submodular
@@ -28,12 +29,14 @@ __all__ = [
     "Sdca",
     "SparseSaga",
     "Svrg",
+    "curvature_constant",
     "minimize_block_frank_wolfe",
     "minimize_frank_wolfe",
     "minimize_saga",
     "minimize_submodular",
     "overlap_step",
     "projected_subgradient",
+    "pyramidal_width",
     "solve_matrix_game",
     "solve_saddle_point",
 ]

@@ -168,12 +168,13 @@ def table():
         calls_metrics,
         calls_optim,
         calls_structured,
+        calls_submodular,
         calls_task_losses,
     )
 
     families = (
         calls_density, calls_files, calls_frank_wolfe, calls_inference, calls_latent, calls_linear,
-        calls_metrics, calls_optim, calls_structured, calls_task_losses,
+        calls_metrics, calls_optim, calls_structured, calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -200,7 +201,7 @@ UNCALLED = {
     r"optim\.domains\.\w+Atom\.\w+": (
         "called in every iteration, with vectors of methods that have checked them"
     ),
-    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom))(\.\w+)?": (
+    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom|SubmodularFunction))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
     r"optim\.objectives\.(\w+\.(image|slopes|adjoint|inner)|(Composite|Logistic)\.curvature)": (

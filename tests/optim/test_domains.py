@@ -14,14 +14,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from _domain_referees import matchings, perfect_matchings
-from _submodular import Table, all_bases, all_sets, cuts
+from _submodular import BASES
 from sklearn_fw.optim.domains import (
-    BasePolytope,
     BipartiteMatchings,
     Box,
-    CardinalityFunction,
     ConvexHull,
-    CutFunction,
     Domain,
     L1Ball,
     L2Ball,
@@ -116,22 +113,7 @@ POLYTOPES |= {
     ),
 }
 
-SQUARE = np.array([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
-CUT = cuts(all_sets(4), SQUARE, np.array([1.0, 2.0, 3.0, 1.0, 0.5]))
-BENT = np.array([0.0, 3.0, 4.0, 4.0, 2.0])[all_sets(4).sum(axis=1)]
-POLYTOPES |= {
-    "orders": (Permutahedron([1, 2, 4]), np.array(list(itertools.permutations([1.0, 2.0, 4.0])))),
-    "orders with ties": (Permutahedron([2, 1, 2, 0]), all_bases(
-        np.array([0.0, 2.0, 4.0, 5.0, 5.0])[all_sets(4).sum(axis=1)]
-    )),
-    "one number": (Permutahedron([3.0]), np.array([[3.0]])),
-    "cuts": (BasePolytope(CutFunction(SQUARE, [1, 2, 3, 1, 0.5])), all_bases(CUT)),
-    "called": (BasePolytope(Table(CUT + 7.0), 4), all_bases(CUT)),
-    "sums": (
-        BasePolytope(CutFunction(SQUARE, [1, 2, 3, 1, 0.5]) + CardinalityFunction([0, 3, 4, 4, 2])),
-        all_bases(CUT + BENT),
-    ),
-}  # fmt: skip
+POLYTOPES |= BASES
 
 
 def cases(method="lmo"):

@@ -253,7 +253,7 @@ class Short(SubmodularFunction):
         (lambda: CutFunction([(0, 1)], [-1.0]), "weights must not be negative"),
         (lambda: CutFunction([(0, 0)]), "edges must join two different nodes"),
         (lambda: CutFunction([]), "size must be given for a graph without edges"),
-        (lambda: CutFunction(sp.eye_array(2, 3)), "graph.shape == (2, 3)"),
+        (lambda: CutFunction(sp.eye_array(2, 3)), "edges.shape == (2, 3)"),
         (lambda: CutFunction(-sp.eye_array(2) + sp.eye_array(2, k=1)), None),
         (lambda: CutFunction(sp.csr_array([[0.0, -1.0], [0.0, 0.0]])), "must not be negative"),
         (lambda: CutFunction([(0, 1)], [1.0, 2.0]), "weights.shape == (2,), expected (1,)"),

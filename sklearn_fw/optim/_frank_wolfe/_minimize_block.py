@@ -139,13 +139,15 @@ def minimize_block_frank_wolfe(
     check_choice(sampling, "sampling", SAMPLINGS)
     if average is not None:
         check_choice(average, "average", ("weighted",))
-    if not callable(objective):
+    if not callable(objective) or isinstance(objective, type):
         raise ValueError(f"objective must be callable or an Objective, got {objective!r}")
     check_domain(domain, "domain")
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
     _check_sizes(objective, domain)
     tol = check_not_negative(tol, "tol")
+    if variant == "auto":
+        variant = "pairwise" if domain.is_polytope else "fw"
     variant, step_size = choose(objective, domain, variant, step_size, True)
     if isinstance(step_size, str):
         check_choice(step_size, "step_size", ("exact", "line_search", "backtracking", "universal"))

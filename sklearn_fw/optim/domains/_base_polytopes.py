@@ -55,7 +55,7 @@ class BasePolytope(Described):
     >>> from sklearn_fw.optim import domains
     >>> bases = domains.BasePolytope(domains.CutFunction([(0, 1), (1, 2)]))
     >>> bases.lmo([0.5, -1.0, 2.0]).to_array()
-    array([ 0.,  2., -2.])
+    array([-1.,  2., -1.])
     """
 
     def __init__(self, function, size=None):

@@ -279,7 +279,7 @@ class CutFunction(SubmodularFunction):
 
     Parameters
     ----------
-    graph : array-like of shape (n_edges, 2), integer, or sparse matrix of shape (size, size)
+    edges : array-like of shape (n_edges, 2), integer, or sparse matrix of shape (size, size)
         The two ends of each edge; or weights, of which entry (i, j) is that of a directed edge
         from i to j, so that a symmetric matrix is an undirected graph.
     weights : array-like of shape (n_edges,) or None, default=None
@@ -303,22 +303,22 @@ class CutFunction(SubmodularFunction):
     array([-1.,  4., -3.])
     """
 
-    def __init__(self, graph, weights=None, size=None, directed=False):
+    def __init__(self, edges, weights=None, size=None, directed=False):
         directed = check_flag(directed, "directed")
         if size is not None:
             size = check_integer(size, "size", 1)
-        if sp.issparse(graph):
+        if sp.issparse(edges):
             if weights is not None or directed:
-                raise ValueError("weights and directed say nothing of a graph that is a matrix")
-            edges, weights, size = _arcs_of(graph, size)
+                raise ValueError("weights and directed say nothing where edges are a matrix")
+            edges, weights, size = _arcs_of(edges, size)
             directed = True
         else:
             if size is None:
-                ends = check_edges(graph, 2**62, "nodes")
+                ends = check_edges(edges, 2**62, "nodes")
                 if not len(ends):
                     raise ValueError("size must be given for a graph without edges")
                 size = int(ends.max()) + 1
-            edges = check_edges(graph, size, "nodes").reshape(-1, 2)
+            edges = check_edges(edges, size, "nodes").reshape(-1, 2)
             weights = np.ones(len(edges)) if weights is None else _vector(weights, "weights", 0)
             if weights.shape != (len(edges),):
                 raise ValueError(f"weights.shape == {weights.shape}, expected ({len(edges)},)")
@@ -419,14 +419,14 @@ def base_of(function, order):
     return base
 
 
-def _arcs_of(graph, size):
+def _arcs_of(edges, size):
     """Ends and weights of the directed edges of a matrix, and its size."""
-    graph = check_sparse(graph, "graph").tocoo()
+    graph = check_sparse(edges, "edges").tocoo()
     if graph.shape[0] != graph.shape[1] or size not in (None, graph.shape[0]) or not graph.shape[0]:
         expected = "(size, size)" if size is None else (size, size)
-        raise ValueError(f"graph.shape == {graph.shape}, expected {expected}")
-    weights = check_array_of_numbers(graph.data, "graph")
-    check_magnitude(weights, "graph")
+        raise ValueError(f"edges.shape == {graph.shape}, expected {expected}")
+    weights = check_array_of_numbers(graph.data, "edges")
+    check_magnitude(weights, "edges")
     between = graph.row != graph.col
     edges = np.column_stack([graph.row, graph.col]).astype(np.int64)
     return edges[between], weights[between], graph.shape[0]

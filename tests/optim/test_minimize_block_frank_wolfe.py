@@ -1,0 +1,244 @@
+"""Steps in one factor at a time against those in all of them, bounds and certificates."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_fw.optim import (
+    domains,
+    minimize_block_frank_wolfe,
+    minimize_frank_wolfe,
+    objectives,
+)
+
+VARIANTS = ("fw", "away", "pairwise")
+SAMPLINGS = ("uniform", "permutation", "gap")
+
+
+def problem(rng, n=6, size=4, n_rows=40):
+    """Least squares over simplices, with solutions on their boundaries."""
+    A = rng.normal(size=(n_rows, n * size))
+    truth = np.concatenate([rng.dirichlet(np.full(size, 0.2)) for _ in range(n)])
+    product = domains.Product(*[domains.Simplex(size) for _ in range(n)])
+    return A, A @ truth + rng.normal(size=n_rows), product
+
+
+def minimum(objective, product, tol=1e-10):
+    return minimize_frank_wolfe(objective, product, tol=tol, max_iter=100_000).fun
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_certificate_bounds_the_distance(variant, sampling, rng):
+    A, b, product = problem(rng)
+    objective = objectives.LeastSquares(A, b)
+    best, seen = minimum(objective, product), []
+
+    def callback(state):
+        value, gradient = objective(state.x)
+        assert state.fun == pytest.approx(value, rel=1e-12)
+        gap = gradient @ (state.x - product.lmo(gradient).to_array())
+        assert state.dual_gap == pytest.approx(gap, rel=1e-9, abs=1e-9)
+        assert value - best <= gap + 1e-9
+        seen.append(state.nit)
+
+    tol = 5.0 if variant == "fw" else 1e-5
+    result = minimize_block_frank_wolfe(
+        objective, product, variant=variant, sampling=sampling, random_state=0, tol=tol,
+        gap_every=3, callback=callback, max_iter=3000,
+    )  # fmt: skip
+    assert result.success
+    assert seen == list(range(1, result.nit + 1, 3))
+    assert best - 1e-9 <= result.fun <= best + result.dual_gap + 1e-9
+    assert product.contains(result.x)
+    n_passes = result.nit - 1
+    assert result.n_oracle_calls == 6 * (n_passes + len(seen))
+    if variant != "fw":
+        points = [
+            sum(w * atom.to_array() for w, atom in zip(weights, atoms))
+            for atoms, weights in zip(result.atoms, result.weights, strict=True)
+        ]
+        np.testing.assert_allclose(np.concatenate(points), result.x, rtol=0, atol=1e-12)
+        assert all(weights.sum() == pytest.approx(1.0) for weights in result.weights)
+
+
+@pytest.mark.parametrize("step_size", ["universal", "exact", "line_search", 0.1])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_one_factor_is_the_method_without_blocks(variant, step_size, rng):
+    A, b, _ = problem(rng, n=1, size=10)
+    objective, simplex = objectives.LeastSquares(A, b), domains.Simplex(10)
+    paths = [[], []]
+
+    def run(minimise, domain, path, **options):
+        return minimise(
+            objective, domain, variant=variant, step_size=step_size, tol=0.0, max_iter=30,
+            callback=lambda state: path.append(state.x), **options,
+        )  # fmt: skip
+
+    run(minimize_frank_wolfe, simplex, paths[0])
+    run(minimize_block_frank_wolfe, domains.Product(simplex), paths[1], gap_every=1)
+    # After an exact step its two vertices are equally bad, and rounding decides which one is worst.
+    n = 4 if variant == "pairwise" and step_size in ("exact", "line_search") else 30
+    np.testing.assert_allclose(paths[0][:n], paths[1][:n], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("step_size", ["universal", "exact"])
+def test_rate_of_the_expectation(step_size, rng):
+    """E h_k <= 2 n / (k + 2 n) (sum_i C_i + h_0), for C_i of least squares on simplices."""
+    n, size = 6, 4
+    A, b, product = problem(rng, n, size)
+    objective = objectives.LeastSquares(A, b)
+    best = minimum(objective, product)
+    constants = [
+        max(np.sum((u - v) ** 2) for u, v in itertools.combinations(A[:, block].T, 2))
+        for block in product.blocks
+    ]
+    distances = []
+    for seed in range(20):
+        path = []
+
+        def callback(state, path=path):
+            path.append(state.fun)
+
+        minimize_block_frank_wolfe(
+            objective, product, variant="fw", sampling="uniform", step_size=step_size, tol=0.0,
+            max_iter=40, gap_every=1, random_state=seed, callback=callback,
+        )  # fmt: skip
+        distances.append(np.array(path) - best)
+    expected = np.mean(distances, axis=0)
+    k = n * np.arange(len(expected))
+    bound = 2 * n / (k + 2 * n) * (sum(constants) + expected[0])
+    assert np.all(expected <= bound)
+    assert expected[0] > 10 * expected[-1]
+
+
+def test_weighted_average(rng):
+    """The mean of the iterates of all steps, that of step k counted k times."""
+    A, b, product = problem(rng, n=3)
+    seen, objective = [], objectives.LeastSquares(A, b)
+
+    def function(x):
+        seen.append(x)
+        return objective(x)
+
+    result = minimize_block_frank_wolfe(
+        function, product, variant="fw", step_size=0.5, average="weighted", tol=0.0, max_iter=5,
+        gap_every=4, random_state=0,
+    )  # fmt: skip
+    points = np.array(seen[1:-2])  # before each of 12 steps, without the three gaps
+    assert len(points) == 12
+    iterates = np.vstack([points[1:], seen[-1]])
+    k = np.arange(1, 13)
+    np.testing.assert_allclose(seen[-2], k @ iterates / k.sum(), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(result.x, seen[-2])  # better than steps of one half
+    gap = objective(result.x)[1] @ result.x - product.lmo(objective(result.x)[1]).dot(
+        objective(result.x)[1]
+    )
+    assert result.dual_gap == pytest.approx(gap)
+    assert result.atoms is None
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_callables_and_objects_go_the_same_way(variant, rng):
+    A, b, product = problem(rng)
+    Q = A.T @ A
+    whole = objectives.LeastSquares(A, b)
+    given = [
+        whole,
+        objectives.LeastSquares(np.asfortranarray(A), b),
+        objectives.Quadratic(Q, -A.T @ b),
+        objectives.Composite("squared_error", A, b, linear=np.zeros(24), mean=False),
+        objectives.LeastSquares(sp.csr_array(A), b),
+        lambda x: whole(x),
+    ]
+    points = [
+        minimize_block_frank_wolfe(
+            objective, product, variant=variant, step_size="line_search", tol=0.0, max_iter=6,
+            gap_every=5, random_state=0,
+        ).x
+        for objective in given
+    ]  # fmt: skip
+    for point in points[1:]:
+        np.testing.assert_allclose(point, points[0], rtol=0, atol=1e-7)
+
+
+def test_sets_of_several_kinds_and_no_quadratic(rng):
+    product = domains.Product(
+        domains.L1Ball(5, 2.0), domains.Box(-1.0, 1.0, size=3), domains.L2Ball(4)
+    )
+    A = rng.normal(size=(30, 12))
+    y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+    objective = objectives.Logistic(A, y)
+    result = minimize_block_frank_wolfe(objective, product, tol=1e-3, random_state=0)
+    assert result.success
+    assert result.fun <= minimum(objective, product, 1e-4) + 1e-3
+    plain = minimize_block_frank_wolfe(
+        lambda x: objective(x), product, tol=1e-3, random_state=0, step_size="backtracking"
+    )
+    assert plain.success
+    assert plain.fun == pytest.approx(result.fun, abs=1e-3)
+    assert (result.variant, result.step_size) == ("fw", "backtracking")
+
+
+def test_start_of_an_earlier_result(rng):
+    A, b, product = problem(rng)
+    objective = objectives.LeastSquares(A, b)
+    first = minimize_block_frank_wolfe(objective, product, tol=1e-3, random_state=0)
+    again = minimize_block_frank_wolfe(objective, product, tol=1e-3, start=first)
+    assert again.nit == 1
+    np.testing.assert_allclose(again.x, first.x, rtol=0, atol=1e-12)
+    further = minimize_block_frank_wolfe(objective, product, tol=1e-6, start=first)
+    assert further.fun <= first.fun
+    vertex = product.lmo(rng.normal(size=24)).to_array()
+    from_vertex = minimize_block_frank_wolfe(objective, product, start=vertex, random_state=0)
+    assert from_vertex.success
+
+
+def test_same_answer_in_every_run(rng):
+    A, b, product = problem(rng)
+    objective = objectives.LeastSquares(A, b)
+    for sampling in SAMPLINGS:
+        one, two = (
+            minimize_block_frank_wolfe(
+                objective, product, sampling=sampling, random_state=3, tol=1e-3
+            ).x
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(one, two)
+
+
+SQUARE = objectives.Quadratic(np.eye(4))
+PAIR = domains.Product(domains.Simplex(2), domains.Simplex(2))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"domain": domains.Simplex(4)}, "domain must be a domains.Product"),
+        ({"objective": 3.0}, "objective must be callable"),
+        ({"objective": objectives.Quadratic(np.eye(3))}, "function of 3 variables, but domain"),
+        ({"variant": "fully_corrective"}, "variant must be one of"),
+        ({"sampling": "best"}, "sampling must be one of"),
+        ({"average": "mean"}, "average must be one of"),
+        ({"step_size": "short"}, "step_size must be one of"),
+        ({"step_size": "exact", "objective": lambda x: (0.0, x)}, "needs a quadratic objective"),
+        ({"gap_every": 0}, "gap_every == 0, must be >= 1"),
+        ({"start": [1.0, 0.0, 2.0, 0.0]}, "the start is not in domain"),
+        ({"objective": lambda x: (0.0, x[:2])}, "gradient of shape"),
+        ({"objective": lambda x: (np.nan, x)}, "returned NaN"),
+    ],
+)
+def test_errors(options, message):
+    options = {"objective": SQUARE, "domain": PAIR, **options}
+    with pytest.raises(ValueError, match=message):
+        minimize_block_frank_wolfe(**options)
+
+
+def test_budget():
+    with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
+        result = minimize_block_frank_wolfe(SQUARE, PAIR, max_iter=1, tol=1e-9)
+    assert not result.success
+    assert result.dual_gap > 0.0
