@@ -139,8 +139,10 @@ def minimize_frank_wolfe(
     -----
     One iteration costs a gradient, an oracle call and a product of the gradient with all vertices
     in use; with an `Objective` that is one product with the transposed matrix, and one with a
-    vertex. Fourteen parameters, since both constants and the accuracy are facts that only the
-    caller can know. Results are the same in every run.
+    vertex. Results are the same in every run.
+
+    More than 13 parameters: both constants and the accuracy of the oracle are facts that only the
+    caller can know, each of one rule or one domain.
 
     Deviations from [1]_: corrections of functions that are not quadratic go to a hundredth of the
     present gap, or to ``tol`` if that is more. For functions that are not convex the step of a line

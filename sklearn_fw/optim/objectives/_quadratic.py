@@ -68,7 +68,7 @@ class Quadratic(Objective):
         return float(abs(self.Q).sum(axis=0).max())
 
     def image(self, point):
-        """The point and its product with Q, one after the other."""
+        # The product with Q and the point, one after the other
         x = point if isinstance(point, np.ndarray) else point.to_array()
         return np.concatenate([self._map.image(point), x])
 

@@ -1,0 +1,31 @@
+"""The kernel for listed atoms makes the steps of the plain loop."""
+
+import numpy as np
+import pytest
+
+from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
+@pytest.mark.parametrize("kind", ["l1", "simplex", "hull"])
+def test_kernel_and_plain_loop_agree(kind, variant, rng):
+    """Up to where rounding decides between atoms that promise the same."""
+    A, b = rng.normal(size=(25, 12)), 5.0 * rng.normal(size=25)
+    domain = {
+        "l1": domains.L1Ball(12, 2.0), "simplex": domains.Simplex(12, 1.5),
+        "hull": domains.ConvexHull(rng.normal(size=(20, 12))),
+    }[kind]  # fmt: skip
+    atoms = [domain.lmo(rng.normal(size=12)) for _ in range(4)]
+    start = atoms[0] if variant == "fw" else (atoms, [0.1, 0.2, 0.3, 0.4])
+    options = {"variant": variant, "start": start, "tol": 1e-9, "max_iter": 500}
+    objective = objectives.LeastSquares(A, b)
+    fast = minimize_frank_wolfe(objective, domain, **options)
+    plain = minimize_frank_wolfe(objective, domain, callback=lambda state: None, **options)
+    assert set(fast.history) == set(plain.history)
+    for name in ("objective", "dual_gap", "step_size", "n_oracle_calls"):
+        np.testing.assert_allclose(
+            fast.history[name][:6], plain.history[name][:6], rtol=1e-9, atol=1e-9, err_msg=name
+        )
+    assert fast.fun == pytest.approx(plain.fun, rel=1e-3 if variant == "fw" else 1e-9)
+    assert fast.success == plain.success
