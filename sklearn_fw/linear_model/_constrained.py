@@ -1,10 +1,12 @@
 """What the linear models on a set of coefficients share."""
 
+import copy
 import math
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._budget import time_budget
@@ -15,6 +17,7 @@ from .._validation import (
     check_flag,
     check_integer,
     check_not_negative,
+    check_positive,
     check_random_state,
     check_strength,
 )
@@ -25,18 +28,22 @@ from ..optim.domains._base import is_domain
 from ..optim.domains._named import domain_of
 from ._constrained_objective import MeanLoss
 from ._linear import LinearEstimator
-from ._path import linear_path
+from ._path import LinearPath, check_grid
 from ._units import Units
 
 __all__ = ["ConstrainedModel"]
 
 # Sets of matrices, with a column per output.
 OF_MATRICES = {"nuclear", "spectrahedron"}
+# What tol="auto" is: steps towards matrices of rank one converge slowly.
+TIGHT, LOOSE = 1e-4, 1e-2
 # Folds of a search for the radius, and the size of a table from which on one has to do.
 FOLDS, LARGE = 3, 2e6
 # The search begins at this share of the radius where the loss would be zero if it went on falling
 # as it begins, goes on by this factor, and ends after so many radii that are no better.
 FIRST, FACTOR, RADII, PATIENCE = 0.25, 2.0, 14, 2
+# Where a path ends of its own, in units of the same radius.
+FARTHEST = 100.0
 # Accuracy and iterations of its fits.
 SEARCH_TOL, SEARCH_ITER = 3e-3, 100
 
@@ -80,14 +87,51 @@ class ConstrainedModel(LinearEstimator):
         tasks.finish()
         return self
 
-    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+    def _regularization_path(
+        self, X, y, *, sample_weight=None, radii=None, n_values=30, ratio=1e-3
+    ):
         """See `regularization_path`."""
-        return linear_path(self, X, y, sample_weight=sample_weight, **options)
+        model = clone(self)
+        if is_domain(model.domain):
+            raise ValueError(
+                "there is no path over radius where domain is an object of its own size"
+            )
+        radii = None if radii is None else check_grid(radii, "radius")
+        n_values = check_integer(n_values, "n_values", 1)
+        if not check_positive(ratio, "ratio") < 1.0:
+            raise ValueError(f"ratio must be below 1, got {ratio}")
+        model.radius = 1.0  # radii are those of a fit with one
+        X, y, weight = model._check(X, y, sample_weight)
+        truths, weight = model._all_truths(y, weight)
+        model._settings()
+        objectives = model._problems(X, truths, weight)
+        if radii is None:
+            units = [model._unit_radius(objective) or 1.0 for objective in objectives]
+            largest = FARTHEST * max(units)
+            radii = np.geomspace(ratio * largest, largest, n_values)
+        fits, n_iters, starts = [], [], [None] * len(objectives)
+        for i, radius in enumerate(radii.tolist()):
+            fitted = copy.copy(model)
+            fitted.radius = radius
+            results = [
+                fitted._minimise(objective, radius, start)
+                for objective, start in zip(objectives, starts, strict=True)
+            ]
+            fitted._store(objectives, [radius] * len(objectives), results, X.dtype)
+            fits.append(vars(fitted) | {"_warm": None})
+            n_iters.append(sum(result.nit for result in results))
+            following = float(radii[min(i + 1, len(radii) - 1)])
+            starts = [grown(result, radius, following) for result in results]
+        return LinearPath(model, radii, fits, n_iters)
 
     def _settings(self):
         check_flag(self.fit_intercept, "fit_intercept")
         check_flag(self.warm_start, "warm_start")
-        check_not_negative(self.tol, "tol")
+        self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT
+        if not isinstance(self.tol, str):
+            self.tol_ = check_not_negative(self.tol, "tol")
+        else:
+            check_choice(self.tol, "tol", {"auto"})
         check_integer(self.max_iter, "max_iter", 1)
         if isinstance(self.radius, str):
             check_choice(self.radius, "radius", {"auto"})
@@ -130,7 +174,10 @@ class ConstrainedModel(LinearEstimator):
                     f"{n_features * n_outputs} for all outputs together"
                 )
             return size != n_features
-        return isinstance(self.domain, str) and self.domain in OF_MATRICES
+        return self._has_name(OF_MATRICES)
+
+    def _has_name(self, names):
+        return isinstance(self.domain, str) and self.domain in names
 
     def _domain(self, objective, radius):
         n_features = objective.X.shape[1]
@@ -143,7 +190,7 @@ class ConstrainedModel(LinearEstimator):
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
             step_size=self.step_size, start=start, verbose=self.verbose,
-            tol=(self.tol if tol is None else tol) * zero,
+            tol=(self.tol_ if tol is None else tol) * zero,
             max_iter=self.max_iter if max_iter is None else max_iter,
         )  # fmt: skip
 
@@ -173,7 +220,8 @@ class ConstrainedModel(LinearEstimator):
         """Where the loss would be zero if it went on falling as it begins; None if it does not."""
         value, gradient = objective(np.zeros(objective.size))
         slope = -self._domain(objective, 1.0).lmo(gradient).dot(gradient)
-        return value / slope if slope > 1e-12 * value and value > 0.0 else None
+        falls = value >= objective.value_at_zero and slope > 1e-12 * value
+        return value / slope if falls else None
 
     def _losses_along(self, fitted, held_out, radii):
         """Held-out losses; infinite after some that are no better."""

@@ -46,8 +46,9 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         Factors of the losses per class.
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
-    tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0.
+    tol : float or "auto", default="auto"
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-4,
+        and 1e-2 for "nuclear", where steps are slow.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
     warm_start : bool, default=False
@@ -78,6 +79,8 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         where they are not kept.
     active_weights_ : ndarray, or a list of these
         Their weights, of sum one.
+    tol_ : float
+        The tolerance that was used.
     variant_ : str
         The variant that was used.
     converged_ : bool
@@ -148,7 +151,7 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         fit_intercept=True,
         class_weight=None,
         max_iter=10_000,
-        tol=1e-4,
+        tol="auto",
         time_limit=None,
         warm_start=False,
         random_state=None,

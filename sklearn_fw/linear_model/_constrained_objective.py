@@ -10,6 +10,8 @@ from ..optim.objectives import Composite
 
 __all__ = ["MeanLoss"]
 
+# Share of a mean loss that is rounding.
+NOTHING = 1e-12
 # Steps of Newton's method for the intercept, and the sum of slopes, relative, that ends it.
 STEPS, ROUNDING = 8, 1e-12
 
@@ -49,8 +51,9 @@ class MeanLoss(Composite):
 
     @cached_property
     def value_at_zero(self):
-        """f(0)."""
-        return self(np.zeros(self.size))[0]
+        """f(0), but for rounding: where it is zero, a small share of the loss without intercept."""
+        w = np.zeros(self.size)
+        return max(self(w)[0], NOTHING * self.value(w, np.zeros(self.n_outputs)))
 
     def intercepts(self, w):
         """The best c of every output.

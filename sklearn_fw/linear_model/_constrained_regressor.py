@@ -44,8 +44,9 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         Whether there is a c, which is always the best one.
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
-    tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0.
+    tol : float or "auto", default="auto"
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-4,
+        and 1e-2 for "nuclear", where steps are slow.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
     warm_start : bool, default=False
@@ -74,6 +75,8 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         where they are not kept.
     active_weights_ : ndarray, or a list of these
         Their weights, of sum one.
+    tol_ : float
+        The tolerance that was used.
     variant_ : str
         The variant that was used.
     converged_ : bool
@@ -144,7 +147,7 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         standardize="auto",
         fit_intercept=True,
         max_iter=10_000,
-        tol=1e-4,
+        tol="auto",
         time_limit=None,
         warm_start=False,
         random_state=None,
