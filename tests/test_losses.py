@@ -378,7 +378,9 @@ def test_errors_name_parameter_and_remedy(loss, task, message):
 @pytest.mark.parametrize("loss", KINKED, ids=repr)
 def test_kinks_are_refused_where_losses_must_be_smooth(loss):
     assert resolve_loss(loss, None) is loss
-    with pytest.raises(ValueError, match="is not smooth; choose one of .*'(squared_)?h(inge|uber)'"):
+    with pytest.raises(
+        ValueError, match=r"is not smooth; choose one of .*'(squared_)?h(inge|uber)'"
+    ):
         resolve_loss(loss, loss.task, smooth=True)
 
 

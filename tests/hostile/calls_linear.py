@@ -147,7 +147,8 @@ def path():
 
 
 LOSSES = [
-    losses.AbsoluteError, losses.EpsilonInsensitive, losses.Hinge, losses.Huber, losses.LogLoss, losses.ModifiedHuber, losses.SmoothHinge,
+    losses.AbsoluteError, losses.EpsilonInsensitive, losses.Hinge, losses.Huber, losses.LogLoss,
+    losses.ModifiedHuber, losses.SmoothHinge,
     losses.SquaredEpsilonInsensitive, losses.SquaredError, losses.SquaredHinge,
 ]  # fmt: skip
 

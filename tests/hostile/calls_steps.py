@@ -116,8 +116,8 @@ def entries():
             lambda: {
                 "oracle": lambda w, rng: 0.5 * w + np.sign(w - 1.0), "start": np.zeros(3),
                 "mu": 0.5, "max_iter": 20, "step_size": "theory", "averaging": "weighted",
-                "projection": clipped, "objective": lambda w: float(w @ w), "callback": None,
-                "time_limit": 10.0, "random_state": 0, "verbose": 0,
+                "projection": clipped, "objective": lambda w: float(np.sum(w * w)),
+                "callback": None, "time_limit": 10.0, "random_state": 0, "verbose": 0,
             },
             variants={
                 "step_size": ["pegasos", ("shifted", 1.0, 2.0), lambda: shrinking],

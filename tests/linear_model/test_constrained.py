@@ -138,7 +138,7 @@ def test_path_over_radii_is_single_fits(loss):
     model = FrankWolfeRegressor(loss, tol=1e-7)
     path = regularization_path(model, X, y, radii=[60.0, 1.0, 10.0])
     np.testing.assert_array_equal(path.values_, [1.0, 10.0, 60.0])
-    assert path.param_name == "radius" and path.grid_option == "radii"
+    assert (path.param_name, path.grid_option) == ("radius", "radii")
     for radius, coef in zip(path.values_, path.coefs_, strict=True):
         single = FrankWolfeRegressor(loss, tol=1e-7, radius=radius).fit(X, y)
         at = path.estimator_at(radius)

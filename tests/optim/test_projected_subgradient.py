@@ -73,7 +73,8 @@ def test_corner_of_one_variable():
         B = 1 + mu * 3.0
         assert mu / 2 <= result.fun <= mu / 2 + 2 * B**2 / (mu * (T + 1))
         assert result.history["objective"][-1] == result.fun
-        assert result.success and result.nit == T and result.status == "finished"
+        assert result.success
+        assert (result.nit, result.status) == (T, "finished")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,8 @@ def test_iterates_stay_in_the_set(averaging):
         projection=functools.partial(project_box, lower=-0.3, upper=0.3), random_state=0,
         callback=lambda state: seen.append(np.abs(state.x_last).max()),
     )  # fmt: skip
-    assert len(seen) == 500 and max(seen) <= 0.3
+    assert len(seen) == 500
+    assert max(seen) <= 0.3
     assert value(result.x) < value(np.zeros(5))
 
 
@@ -112,7 +114,8 @@ def test_callback_and_matrices():
     result = projected_subgradient(
         lambda w, rng: w - 1, np.zeros((2, 3)), 1.0, callback=lambda state: state.nit == 7
     )
-    assert result.nit == 7 and not result.success and result.status == "stopped"
+    assert result.nit == 7
+    assert (result.success, result.status) == (False, "stopped")
     assert result.x.shape == (2, 3)
 
 

@@ -65,7 +65,8 @@ def test_rates_in_parts(scheme):
     np.testing.assert_allclose(
         np.concatenate([parts.rates(n) for n in (1, 6, 94, 200)]), whole, rtol=1e-12
     )
-    assert whole[0] == 1.0 and np.all((whole > 0) & (whole <= 1))
+    assert whole[0] == 1.0
+    assert np.all((whole > 0) & (whole <= 1))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
