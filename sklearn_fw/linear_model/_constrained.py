@@ -274,7 +274,7 @@ class ConstrainedModel(LinearEstimator):
         self.dual_gap_ = max(r.dual_gap for r in results)
         self.objective_ = _only([r.fun for r in results])
         self.variant_ = results[0].variant
-        self.n_oracle_calls_ = sum(r.n_oracle_calls for r in results)
+        self.n_oracle_calls_ = int(max(r.history["n_oracle_calls"][-1] for r in results))
         atoms, weights = [r.atoms for r in results], [r.weights for r in results]
         self.active_atoms_ = atoms[0] if len(atoms) == 1 else atoms
         self.active_weights_ = weights[0] if len(weights) == 1 else weights

@@ -90,7 +90,8 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
     n_iter_ : int
         Steps made (the most of several problems).
     n_oracle_calls_ : int
-        Answers of the oracle, but for those of the search for the radius.
+        Answers of the oracle (the most of several problems), but for those of the search for the
+        radius.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -86,7 +86,8 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
     n_iter_ : int
         Steps made (the most of several problems).
     n_oracle_calls_ : int
-        Answers of the oracle, but for those of the search for the radius.
+        Answers of the oracle (the most of several problems), but for those of the search for the
+        radius.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -114,8 +115,6 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
 
     Notes
     -----
-    More than 13 parameters: the set and the method, besides those of every linear model.
-
     A step costs a product with the transposed X, or less where the squared error is minimised on
     "l1" or "simplex": inner products of the columns in use are kept. Lasso has the same solution
     for ``alpha = max |X'(y - Xw - c)| / n`` with X centred. For the completion of a matrix from
