@@ -186,10 +186,17 @@ class ConstrainedModel(LinearEstimator):
 
     def _minimise(self, objective, radius, start, tol=None, max_iter=None):
         """The result for one radius; ``tol`` counts in units of the value at zero."""
-        zero = objective.value_at_zero
+        zero, step_size = objective.value_at_zero, self.step_size
+        if (
+            tol is not None
+            and isinstance(step_size, str)
+            and step_size == "auto"
+            and not objective.is_quadratic
+        ):
+            step_size = "backtracking"  # for few digits cheaper than finding the best steps
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
-            step_size=self.step_size, start=start, verbose=self.verbose,
+            step_size=step_size, start=start, verbose=self.verbose,
             tol=(self.tol_ if tol is None else tol) * zero,
             max_iter=self.max_iter if max_iter is None else max_iter,
         )  # fmt: skip
