@@ -42,10 +42,12 @@ FOLDS, LARGE = 3, 2e6
 # The search begins at this share of the radius where the loss would be zero if it went on falling
 # as it begins, goes on by this factor, and ends after so many radii that are no better.
 FIRST, FACTOR, RADII, PATIENCE = 0.25, 2.0, 14, 2
+# Share by which losses must differ to count as different.
+EQUAL = 5e-3
 # Where a path ends of its own, in units of the same radius.
 FARTHEST = 100.0
 # Accuracy and iterations of its fits.
-SEARCH_TOL, SEARCH_ITER = 3e-3, 100
+SEARCH, SEARCH_OF_SQUARES = (5e-3, 100), (1e-3, 500)
 
 
 class ConstrainedModel(LinearEstimator):
@@ -75,7 +77,7 @@ class ConstrainedModel(LinearEstimator):
         with time_budget(self.time_limit):
             objectives = self._problems(X, truths, weight)
             tasks = FitTasks(self, X, y, max_subtasks=len(objectives), sample_weight=sample_weight)
-            radii = [self._choose_radius(objective) for objective in objectives]
+            radii = self._choose_radii(objectives)
             starts = self._starts(objectives, radii)
             results = []
             for objective, radius, start in zip(objectives, radii, starts, strict=True):
@@ -203,25 +205,36 @@ class ConstrainedModel(LinearEstimator):
 
     # ---- radii -----------------------------------------------------------------------------------
 
-    def _choose_radius(self, objective):
+    def _choose_radii(self, objectives):
+        """The radius of every problem."""
         if not isinstance(self.radius, str):
-            return float(self.radius)
+            return [float(self.radius)] * len(objectives)
         if is_domain(self.domain):
-            return 1.0  # the domain knows its size
-        return self._search_radius(objective)
+            return [1.0] * len(objectives)  # the domain knows its size
+        units = [self._unit_radius(objective) for objective in objectives]
+        best = self._search_factor(objectives, units)
+        return [1.0 if unit is None else best * unit for unit in units]
 
-    def _search_radius(self, objective):
-        """The radius of the smallest loss in cross-validation, along ascending radii."""
-        first = self._unit_radius(objective)
-        if first is None:
-            return 1.0
-        radii = FIRST * first * FACTOR ** np.arange(RADII)
-        total = np.zeros(RADII)
-        for train, test in _folds(objective, check_random_state(self.random_state)):
-            total += len(test) * self._losses_along(
-                objective.part(train), objective.part(test), radii
-            )
-        return float(radii[np.argmin(total)])
+    def _search_factor(self, objectives, units):
+        """Radius, in units of each problem, of the smallest loss of all in cross-validation.
+
+        Many problems take a fold each: together they say as much.
+        """
+        factors = FIRST * FACTOR ** np.arange(RADII)
+        total, rng = np.zeros(RADII), check_random_state(self.random_state)
+        for k, (objective, unit) in enumerate(zip(objectives, units, strict=True)):
+            n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
+            folds = range(FOLDS)
+            if len(objectives) >= FOLDS or n_numbers * objective.n_outputs > LARGE:
+                folds = [k % FOLDS]
+            if unit is None or objective.X.shape[0] < 2 * FOLDS:
+                continue
+            for train, test in _folds(objective, rng, folds):
+                fitted, held_out = objective.part(train), objective.part(test)
+                losses = self._losses_along(fitted, held_out, unit * factors)
+                total += len(test) * losses / objective.value_at_zero
+        # Of losses that are as good as equal the one of the smallest set.
+        return float(factors[np.argmax(total <= (1.0 + EQUAL) * total.min())])
 
     def _unit_radius(self, objective):
         """Where the loss would be zero if it went on falling as it begins; None if it does not."""
@@ -231,14 +244,15 @@ class ConstrainedModel(LinearEstimator):
         return value / slope if falls else None
 
     def _losses_along(self, fitted, held_out, radii):
-        """Held-out losses; infinite after some that are no better."""
-        losses, start, best = np.full(len(radii), np.inf), None, 0
+        """Held-out losses; after some that are no better, the last of these."""
+        losses, start, best = np.zeros(len(radii)), None, 0
+        accuracy = SEARCH_OF_SQUARES if fitted.is_quadratic else SEARCH
         for i, radius in enumerate(radii):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                result = self._minimise(fitted, radius, start, SEARCH_TOL, SEARCH_ITER)
-            losses[i] = held_out.value(result.x, fitted.intercepts(result.x))
-            best = i if losses[i] < losses[best] else best
+                result = self._minimise(fitted, radius, start, *accuracy)
+            losses[i:] = held_out.value(result.x, fitted.intercepts(result.x))
+            best = i if losses[i] < (1.0 - EQUAL) * losses[best] else best
             if i - best >= PATIENCE or i + 1 == len(radii):
                 break
             start = grown(result, radius, float(radii[i + 1]))
@@ -305,21 +319,15 @@ def _grown_atom(atom, ratio, larger):
     return DenseAtom(ratio * atom.to_array())
 
 
-def _folds(objective, rng):
+def _folds(objective, rng, chosen):
     """Rows for fits and rows for their losses; truths are alike in all of them."""
     n = objective.X.shape[0]
-    if n < 2 * FOLDS:
-        return
-    n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
-    first = objective.truth.reshape(n, -1)
-    kind = (
-        first.argmax(axis=1)
-        if objective.loss.task == "classification" and first.shape[1] > 1
-        else first[:, 0]
-    )
+    kind = objective.truth.reshape(n, -1)
+    of_classes = objective.loss.task == "classification" and kind.shape[1] > 1
+    kind = kind.argmax(axis=1) if of_classes else kind[:, 0]
     order = rng.permutation(n)
     order = order[np.argsort(kind[order], kind="stable")]
-    for fold in range(FOLDS if n_numbers * objective.n_outputs <= LARGE else 1):
+    for fold in chosen:
         is_test = np.arange(n) % FOLDS == fold
         yield np.sort(order[~is_test]), np.sort(order[is_test])
 

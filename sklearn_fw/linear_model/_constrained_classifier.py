@@ -30,7 +30,7 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         number of classes, whose size is its own and not ``radius``.
     radius : float or "auto", default="auto"
         Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
-        ascending radii, one for each class where these are problems of their own.
+        ascending radii; where every class is a problem of its own, in the unit of each.
     variant : str, default="auto"
         "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
         `sklearn_fw.optim.minimize_frank_wolfe`.

@@ -178,7 +178,11 @@ class LabelsMixin(ClassifierMixin):
             )
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
-                if not (isinstance(factor, Real) and abs(factor) <= LARGEST):
+                try:
+                    is_number = isinstance(factor, Real) and abs(float(factor)) <= LARGEST
+                except OverflowError:  # integers and fractions know no limit
+                    is_number = False
+                if not is_number:
                     raise ValueError(
                         f"class_weight must be finite and not negative, at most {LARGEST:g}; got "
                         f"{factor!r:.60} for {label!r}"

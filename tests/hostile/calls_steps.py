@@ -124,6 +124,10 @@ def entries():
                 "averaging": ["suffix", ("power", 2.0)], "projection": [None],
                 "objective": [None], "time_limit": [None],
             },
+            allows={
+                ("start", damage): "points of any shape"
+                for damage in ("two_more_axes", "one_more_axis", "no_axis")
+            },
         ),
         *build(optim.RunningAverage, lambda: {"scheme": "weighted", "horizon": 5},
                variants={"scheme": ["suffix", ("power", 2.0)], "horizon": [None]}),
