@@ -4,7 +4,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ..losses._border import ask
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim.objectives import Composite
 
@@ -99,13 +98,14 @@ class MeanLoss(Composite):
 
     def _newton(self, y, scores, shift):
         """The best c by Newton's method, or None where it does not settle at once."""
-        weight, before = self._row_weight, np.inf
+        weight, before, slopes = self._row_weight, np.inf, np.empty_like(scores)
         for _ in range(STEPS):
-            slopes = ask(self.loss, "derivative", y, scores + shift)
+            moved = scores + shift
+            self.loss._total_and_slopes(y, moved, None, slopes)
             total = float(weight @ slopes)
             if abs(total) <= ROUNDING * float(weight @ np.abs(slopes)):
                 return shift
-            curvature = float(weight @ self.loss._curvatures(y, scores + shift, slopes))
+            curvature = float(weight @ self.loss._curvatures(y, moved, slopes))
             if not (curvature > 0.0 and abs(total) < before):
                 return None
             shift, before = shift - total / curvature, abs(total)
