@@ -36,7 +36,7 @@ __all__ = ["ConstrainedModel"]
 # Sets of matrices, with a column per output.
 OF_MATRICES = {"nuclear", "spectrahedron"}
 # What tol="auto" is: steps towards matrices of rank one converge slowly.
-TIGHT, LOOSE = 1e-4, 1e-2
+TIGHT, LOOSE = {"regression": 1e-4, "classification": 1e-3}, 1e-2
 # Folds of a search for the radius, and the size of a table from which on one has to do.
 FOLDS, LARGE = 3, 2e6
 # The search begins at this share of the radius where the loss would be zero if it went on falling
@@ -47,7 +47,7 @@ EQUAL = 5e-3
 # Where a path ends of its own, in units of the same radius.
 FARTHEST = 100.0
 # Accuracy and iterations of its fits.
-SEARCH, SEARCH_OF_SQUARES = (5e-3, 100), (1e-3, 500)
+SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
 class ConstrainedModel(LinearEstimator):
@@ -129,7 +129,7 @@ class ConstrainedModel(LinearEstimator):
     def _settings(self):
         check_flag(self.fit_intercept, "fit_intercept")
         check_flag(self.warm_start, "warm_start")
-        self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT
+        self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
         if not isinstance(self.tol, str):
             self.tol_ = check_not_negative(self.tol, "tol")
         else:

@@ -47,7 +47,7 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
     tol : float or "auto", default="auto"
-        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-4,
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-3,
         and 1e-2 for "nuclear", where steps are slow.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
