@@ -6,7 +6,14 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from sklearn_fw.datasets import make_ising_clique
-from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
+from sklearn_fw.linear_model import (
+    AsagaClassifier,
+    AsagaRegressor,
+    AveragedSubgradientClassifier,
+    AveragedSubgradientRegressor,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+)
 from sklearn_fw.optim import (
     domains,
     minimize_block_frank_wolfe,
@@ -98,6 +105,24 @@ CASES = {
     "no dual": (
         lambda: linear(AsagaRegressor(alpha=0.0, solver="asaga", random_state=0)),
         WALK | {"objective", "gradient_mapping", "suboptimality", "certified"},
+    ),
+    "averaged": (
+        lambda: linear(AveragedSubgradientRegressor(random_state=0)), WALK | {"objective"}
+    ),
+    "averaged, all passes": (
+        lambda: linear(AveragedSubgradientClassifier(record_history=True, random_state=0), 3),
+        WALK | {"objective", "last_objective", "output"},
+    ),
+    "on a set": (
+        lambda: linear(FrankWolfeRegressor(radius=1.0)),
+        WALK | {
+            "objective", "dual_gap", "n_oracle_calls", "step_size", "pairwise_gap", "n_good",
+            "n_away", "n_drop",
+        },
+    ),
+    "classes on a set": (
+        lambda: linear(FrankWolfeClassifier(domain="l2", radius=1.0), 3),
+        WALK | {"objective", "dual_gap", "n_oracle_calls", "step_size", "output"},
     ),
     "trw": (
         lambda: marginals(TRWMarginals("elimination", n_rho_iter=2, tol=0.01)),

@@ -27,7 +27,14 @@ from sklearn_fw.density import (
     KernelStudentTDensity,
     RelativeNoveltyDetector,
 )
-from sklearn_fw.linear_model import AsagaClassifier, AsagaRegressor
+from sklearn_fw.linear_model import (
+    AsagaClassifier,
+    AsagaRegressor,
+    AveragedSubgradientClassifier,
+    AveragedSubgradientRegressor,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+)
 from sklearn_fw.model_selection import RegularizationPathCV
 from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.random_fields import (
@@ -191,6 +198,17 @@ CASES = [
         lambda: AsagaRegressor("huber", alpha=0.1, l1_ratio=0.5, solver="lagged_saga"),
         numbers, two_d=True,
     ),
+    Case("averaged subgradient", AveragedSubgradientClassifier, iris, two_d=True),
+    Case(
+        "averaged subgradient, on a ball",
+        lambda: AveragedSubgradientClassifier(
+            "log_loss", alpha=0.01, averaging="doubling", step_size="theory", projection="l2_ball"
+        ),
+        iris, two_d=True,
+    ),
+    Case("averaged subgradient, regression", AveragedSubgradientRegressor, numbers, two_d=True),
+    Case("on a set", lambda: FrankWolfeClassifier(radius=10.0, tol=1e-3), iris, two_d=True),
+    Case("regression on a set", FrankWolfeRegressor, numbers, two_d=True),
     *(Case(cls.__name__, cls, states, two_d=True) for cls in MARGINALS),
     Case(
         "TRW, other trees",
@@ -215,6 +233,10 @@ EXPECTED_FAILED_CHECKS = {
     for estimator, tests in {
         "AsagaClassifier": "linear_model/test_classifier.py",
         "AsagaRegressor": "linear_model/test_regressor.py",
+        "AveragedSubgradientClassifier": "linear_model/test_averaged.py",
+        "AveragedSubgradientRegressor": "linear_model/test_averaged.py",
+        "FrankWolfeClassifier": "linear_model/test_constrained.py",
+        "FrankWolfeRegressor": "linear_model/test_constrained.py",
         "StructuredSVM": "structured/test_svm.py",
         "LatentStructuredSVM": "structured/test_latent_svm.py",
     }.items()

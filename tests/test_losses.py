@@ -10,6 +10,9 @@ from sklearn.base import clone
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import losses as kernels
 from sklearn_fw.losses import (
+    AbsoluteError,
+    EpsilonInsensitive,
+    Hinge,
     Huber,
     LogLoss,
     Loss,
@@ -26,7 +29,9 @@ pytestmark = pytest.mark.plain
 
 MARGIN = [LogLoss(), SquaredHinge(), SmoothHinge(), SmoothHinge(gamma=0.3), ModifiedHuber()]
 RESIDUAL = [SquaredError(), Huber(), Huber(delta=0.4), SquaredEpsilonInsensitive()]
-LOSSES = MARGIN + RESIDUAL
+KINKED = [Hinge(), AbsoluteError(), EpsilonInsensitive(), EpsilonInsensitive(epsilon=0.4)]
+SMOOTH = MARGIN + RESIDUAL
+LOSSES = SMOOTH + KINKED
 
 # Slopes a loss can have in its margin, or in its residual.
 SLOPES = {
@@ -37,6 +42,10 @@ SLOPES = {
     "ModifiedHuber()": (-4, 0),
     "Huber()": (-1.35, 1.35),
     "Huber(delta=0.4)": (-0.4, 0.4),
+    "Hinge()": (-1, 0),
+    "AbsoluteError()": (-1, 1),
+    "EpsilonInsensitive()": (-1, 1),
+    "EpsilonInsensitive(epsilon=0.4)": (-1, 1),
 }
 
 # Plain formulas, right where nothing overflows.
@@ -50,6 +59,10 @@ FORMULAS = {
     "Huber()": lambda r: r**2 / 2 if abs(r) < 1.35 else 1.35 * (abs(r) - 0.675),
     "Huber(delta=0.4)": lambda r: r**2 / 2 if abs(r) < 0.4 else 0.4 * (abs(r) - 0.2),
     "SquaredEpsilonInsensitive()": lambda r: max(0, abs(r) - 0.1) ** 2,
+    "Hinge()": lambda m: max(0, 1 - m),
+    "AbsoluteError()": abs,
+    "EpsilonInsensitive()": lambda r: max(0, abs(r) - 0.1),
+    "EpsilonInsensitive(epsilon=0.4)": lambda r: max(0, abs(r) - 0.4),
 }
 
 
@@ -96,7 +109,7 @@ def test_prox_is_where_the_slopes_meet(loss):
                     assert below < 0.0 < above
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
 def test_smoothness_is_the_largest_second_derivative(loss):
     z = np.linspace(-4, 4, 80001)
     for y in truths(loss):
@@ -343,7 +356,7 @@ def test_losses_are_parameters(loss):
 @pytest.mark.parametrize(
     ("loss", "task", "message"),
     [
-        ("hinge", "classification", "loss must be one of 'huber', 'log_loss', 'modified_huber'"),
+        ("hunge", "classification", "loss must be one of 'absolute_error', 'epsilon_insens"),
         ("huber", "classification", "loss='huber' is for regression; for classification choose"),
         ("log_loss", "regression", "choose one of 'squared_error', 'huber', 'squared_epsilon"),
         (SquaredError(), "classification", "loss=SquaredError() is for regression"),
@@ -360,6 +373,15 @@ def test_losses_are_parameters(loss):
 def test_errors_name_parameter_and_remedy(loss, task, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         resolve_loss(loss, task)
+
+
+@pytest.mark.parametrize("loss", KINKED, ids=repr)
+def test_kinks_are_refused_where_losses_must_be_smooth(loss):
+    assert resolve_loss(loss, None) is loss
+    with pytest.raises(
+        ValueError, match=r"is not smooth; choose one of .*'(squared_)?h(inge|uber)'"
+    ):
+        resolve_loss(loss, loss.task, smooth=True)
 
 
 def test_zero_epsilon_is_twice_the_squared_error():

@@ -38,9 +38,10 @@ FAR, STEEPEST = 1e12, 1e6
 class Stream:
     """What a fit goes on with: states of all problems, and units that stay those of the first."""
 
-    def __init__(self, units, mean_weight, alpha, states, rng):
-        self.units, self.mean_weight, self.alpha = units, mean_weight, alpha
+    def __init__(self, units, mean_weight, spreads, states, rng):
+        self.units, self.mean_weight, self.spreads = units, mean_weight, spreads
         self.states, self.rng = states, rng
+        self.alphas = None  # weights of the ridge
         self.square = None  # mean square of the rows
 
 
@@ -50,6 +51,7 @@ class Settings(NamedTuple):
     loss: object
     bias: float
     standardizes: bool
+    centers: bool  # whether targets are centred
     horizon: int
 
 
@@ -145,37 +147,44 @@ class AveragedModel(LinearEstimator):
         if stream is None:
             stream = self._begin(X, truths, weight, settings)
         elif not is_part:
-            stream.alpha = self._strength(truths, weight, stream.units)
+            stream.alphas = self._strengths(stream.spreads, truths, weight)
         for state in stream.states:
             state.average.horizon = state.t + max_iter * X.shape[0]
         weight = None if weight is None else weight / stream.mean_weight
         problems = self._problems(
             stream.units.rows(X), [self._moved(t, k, stream.units) for k, t in enumerate(truths)],
-            weight, settings, stream.alpha,
+            weight, settings, stream.alphas,
         )  # fmt: skip
-        stream.square = problems[0].mean_square() if stream.square is None else stream.square
-        self.step_size_ = self._resolved_steps(stream)
+        for problem, spread in zip(problems, stream.spreads, strict=True):
+            problem.rule = self._rule(problem, spread, stream)
         return problems, stream
 
-    def _resolved_steps(self, stream):
+    def _rule(self, problem, spread, stream):
         """The rule of the steps; "auto" begins with steps that the rows can bear."""
         if isinstance(self.step_size, str) and self.step_size == "auto":
-            return "shifted", 1.0, stream.square / stream.alpha
-        check_step_size(self.step_size, stream.alpha)
+            if stream.square is None:
+                stream.square = problem.mean_square()
+            return "shifted", 1.0, stream.square / (spread * problem.alpha)
+        check_step_size(self.step_size, problem.alpha)
         return self.step_size
 
     def _begin(self, X, truths, weight, settings):
         units = Units.given(len(truths))
+        if settings.centers and settings.bias > 0.0:
+            units = units._replace(y_center=self._centers(truths, weight))
         if settings.standardizes:
-            units = Units.of(X, weight, self._centers(truths, weight), settings.bias > 0.0)
-        alpha = self._strength(truths, weight, units)
+            units = Units.of(X, weight, units.y_center, settings.bias > 0.0)
+        spreads = self._spreads(truths, weight)
         size = X.shape[1] + 1
         states = [
             SubgradientState(size, RunningAverage(self.averaging, horizon=settings.horizon))
             for _ in truths
         ]
         mean_weight = 1.0 if weight is None else weight.mean()
-        return Stream(units, mean_weight, alpha, states, check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        stream = Stream(units, mean_weight, spreads, states, rng)
+        stream.alphas = self._strengths(spreads, truths, weight)
+        return stream
 
     def _settings(self, X, truths):
         """Parameters that are wrong whatever the data are; "auto" of `standardize` is decided."""
@@ -183,11 +192,12 @@ class AveragedModel(LinearEstimator):
         bias = bias if check_flag(self.fit_intercept, "fit_intercept") else 0.0
         check_choice(self.sampling, "sampling", SAMPLINGS)
         check_flag(self.record_history, "record_history")
+        is_free = isinstance(self.alpha, str) and self.projection is None
         standardizes = self.standardize
         if isinstance(standardizes, str):
             check_choice(standardizes, "standardize", {"auto"})
-            given = not isinstance(self.alpha, str) or self.projection is not None
-            standardizes = not (given or sp.issparse(X))
+            standardizes = is_free and not sp.issparse(X)
+        standardizes = check_flag(standardizes, "standardize")
         loss = resolve_loss(self.loss, self._task)
         loss._check_on(truths[0])
         far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
@@ -197,21 +207,24 @@ class AveragedModel(LinearEstimator):
                 f"diverge: take one that is linear far away, or an Asaga estimator"
             )
         horizon = check_integer(self.max_iter, "max_iter", 1) * X.shape[0]
-        return Settings(loss, bias, check_flag(standardizes, "standardize"), horizon)
+        return Settings(loss, bias, standardizes, is_free or standardizes, horizon)
 
-    def _problems(self, X, truths, weight, settings, alpha):
-        first = RidgeProblem(X, truths[0], settings.loss, alpha, weight=weight, bias=settings.bias)
-        problems = [first, *(first.variant(y) for y in truths[1:])]
+    def _problems(self, X, truths, weight, settings, alphas):
+        problems = [
+            RidgeProblem(X, y, settings.loss, alpha, weight=weight, bias=settings.bias)
+            for y, alpha in zip(truths, alphas, strict=True)
+        ]
         for problem in problems:
             problem.project, problem.radius = self._projection(problem)
         return problems
 
-    def _strength(self, truths, weight, units):
-        """``alpha_``."""
+    def _strengths(self, spreads, truths, weight):
+        """The alpha of every problem."""
         if not isinstance(self.alpha, str):
-            return check_strength(self.alpha, "alpha")
+            return [check_strength(self.alpha, "alpha")] * len(truths)
         check_choice(self.alpha, "alpha", {"auto"})
-        return self._auto_strength(truths, weight, units)
+        n = truths[0].size if weight is None else np.count_nonzero(weight)
+        return [1.0 / (n * spread) for spread in spreads]
 
     def _projection(self, problem):
         """Projection of the coefficients or None, and radius of the ball for all of w."""
@@ -244,7 +257,7 @@ class AveragedModel(LinearEstimator):
 
     def _steps(self, problem, state, rng):
         return RowSteps(
-            problem, state, step_size=self.step_size_, sampling=self.sampling, rng=rng,
+            problem, state, step_size=problem.rule, sampling=self.sampling, rng=rng,
             record=bool(self.record_history),
         )  # fmt: skip
 
@@ -273,7 +286,9 @@ class AveragedModel(LinearEstimator):
         self._set_points(self._points(stream, "last"), dtype)
         self.coef_last_, self.intercept_last_ = self.coef_, self.intercept_
         self._set_points(self._points(stream, "mean"), dtype)
-        self.alpha_, self.t_, self._stream = stream.alpha, stream.states[0].t, stream
+        alphas = np.array(stream.alphas)
+        self.alpha_ = float(alphas[0]) if np.all(alphas == alphas[0]) else alphas
+        self.t_, self._stream = stream.states[0].t, stream
         self.scale_ = stream.units.scale
 
     def _report(self, runs, outcome):

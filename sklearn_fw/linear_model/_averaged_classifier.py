@@ -81,8 +81,6 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
         Labels.
     alpha_ : float
         Weight of the ridge that was used.
-    step_size_ : str, tuple or callable
-        The rule of the steps; for "auto" the tuple that says the same.
     scale_ : ndarray of shape (n_features,) or None
         What the columns were divided by; None where they were taken as they are.
     objective_ : float or ndarray of shape (n_classes,)
@@ -194,5 +192,5 @@ class AveragedSubgradientClassifier(LabelsMixin, AveragedModel):
     def _moved(self, truth, k, units):
         return truth
 
-    def _auto_strength(self, truths, weight, units):
-        return 1.0 / (truths[0].size if weight is None else np.count_nonzero(weight))
+    def _spreads(self, truths, weight):
+        return np.ones(len(truths))

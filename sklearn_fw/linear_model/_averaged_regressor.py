@@ -28,19 +28,19 @@ class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
         choose its parameter, maybe your own, whose slopes are bounded.
     alpha : float or "auto", default="auto"
         Weight of the ridge, positive; "auto" is 1 / (n s), where s is the mean distance of the
-        targets from their median, so that the unit of y does not matter. In a fit by parts n and s
-        are those of the first.
+        targets from their median, which is then subtracted from them, so that neither unit nor
+        origin of y matter. In a fit by parts n and s are those of the first.
     averaging : str or tuple, default="weighted2"
         As `AveragedSubgradientClassifier`.
     step_size : {"auto", "theory", "pegasos"}, tuple or callable, default="auto"
-        As `AveragedSubgradientClassifier`.
+        As `AveragedSubgradientClassifier`; "auto" is ``1 / (alpha t + R^2 / s)``.
     projection : str, callable or None, default=None
         As `AveragedSubgradientClassifier`.
     radius : float or None, default=None
         Of the ball or box. For "l2_ball" None means one that holds the minimiser.
     standardize : bool or "auto", default="auto"
         Whether the problem is posed for columns that are centred and divided by their standard
-        deviation (sparse ones divided by their root mean square only) and for targets minus their
+        deviation (sparse ones divided by their root mean square only) and targets minus their
         median. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
     fit_intercept : bool, default=True
         Whether there is a constant feature.
@@ -67,10 +67,8 @@ class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
         Intercepts.
     coef_last_, intercept_last_ : ndarray
         The last iterates.
-    alpha_ : float
-        Weight of the ridge that was used.
-    step_size_ : str, tuple or callable
-        The rule of the steps; for "auto" the tuple that says the same.
+    alpha_ : float or ndarray of shape (n_targets,)
+        Weight of the ridge that was used; several where they differ.
     scale_ : ndarray of shape (n_features,) or None
         What the columns were divided by; None where they were taken as they are.
     objective_ : float or ndarray of shape (n_targets,)
@@ -162,20 +160,15 @@ class AveragedSubgradientRegressor(TargetsMixin, AveragedModel):
     _part_truths = _all_truths
 
     def _centers(self, truths, weight):
-        if not self.fit_intercept:
-            return np.zeros(len(truths))
         return np.array([_median(y, weight) for y in truths])
 
     def _moved(self, truth, k, units):
         return truth - units.y_center[k]
 
-    def _auto_strength(self, truths, weight, units):
-        kept = slice(None) if weight is None else weight > 0
-        share = None if weight is None else weight[kept]
-        spread = np.mean(
-            [np.average(np.abs(y[kept] - _median(y, weight)), weights=share) for y in truths]
-        )
-        return 1.0 / (truths[0][kept].size * (spread if spread > 0.0 else 1.0))
+    def _spreads(self, truths, weight):
+        """Mean distances from the median; one where all targets are the same."""
+        found = [np.average(np.abs(y - _median(y, weight)), weights=weight) for y in truths]
+        return np.where(np.array(found) > 0.0, found, 1.0)
 
 
 def _median(y, weight):

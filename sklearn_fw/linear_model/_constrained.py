@@ -1,10 +1,12 @@
 """What the linear models on a set of coefficients share."""
 
+import copy
 import math
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._budget import time_budget
@@ -15,6 +17,7 @@ from .._validation import (
     check_flag,
     check_integer,
     check_not_negative,
+    check_positive,
     check_random_state,
     check_strength,
 )
@@ -25,20 +28,26 @@ from ..optim.domains._base import is_domain
 from ..optim.domains._named import domain_of
 from ._constrained_objective import MeanLoss
 from ._linear import LinearEstimator
-from ._path import linear_path
+from ._path import LinearPath, check_grid
 from ._units import Units
 
 __all__ = ["ConstrainedModel"]
 
 # Sets of matrices, with a column per output.
 OF_MATRICES = {"nuclear", "spectrahedron"}
+# What tol="auto" is: steps towards matrices of rank one converge slowly.
+TIGHT, LOOSE = {"regression": 1e-4, "classification": 1e-3}, 1e-2
 # Folds of a search for the radius, and the size of a table from which on one has to do.
 FOLDS, LARGE = 3, 2e6
 # The search begins at this share of the radius where the loss would be zero if it went on falling
 # as it begins, goes on by this factor, and ends after so many radii that are no better.
 FIRST, FACTOR, RADII, PATIENCE = 0.25, 2.0, 14, 2
+# Share by which losses must differ to count as different.
+EQUAL = 5e-3
+# Where a path ends of its own, in units of the same radius.
+FARTHEST = 100.0
 # Accuracy and iterations of its fits.
-SEARCH_TOL, SEARCH_ITER = 3e-3, 100
+SEARCH, SEARCH_OF_SQUARES = (1e-2, 60), (1e-3, 500)
 
 
 class ConstrainedModel(LinearEstimator):
@@ -68,7 +77,7 @@ class ConstrainedModel(LinearEstimator):
         with time_budget(self.time_limit):
             objectives = self._problems(X, truths, weight)
             tasks = FitTasks(self, X, y, max_subtasks=len(objectives), sample_weight=sample_weight)
-            radii = [self._choose_radius(objective) for objective in objectives]
+            radii = self._choose_radii(objectives)
             starts = self._starts(objectives, radii)
             results = []
             for objective, radius, start in zip(objectives, radii, starts, strict=True):
@@ -80,14 +89,51 @@ class ConstrainedModel(LinearEstimator):
         tasks.finish()
         return self
 
-    def _regularization_path(self, X, y, *, sample_weight=None, **options):
+    def _regularization_path(
+        self, X, y, *, sample_weight=None, radii=None, n_values=30, ratio=1e-3
+    ):
         """See `regularization_path`."""
-        return linear_path(self, X, y, sample_weight=sample_weight, **options)
+        model = clone(self)
+        if is_domain(model.domain):
+            raise ValueError(
+                "there is no path over radius where domain is an object of its own size"
+            )
+        radii = None if radii is None else check_grid(radii, "radius")
+        n_values = check_integer(n_values, "n_values", 1)
+        if not check_positive(ratio, "ratio") < 1.0:
+            raise ValueError(f"ratio must be below 1, got {ratio}")
+        model.radius = 1.0  # radii are those of a fit with one
+        X, y, weight = model._check(X, y, sample_weight)
+        truths, weight = model._all_truths(y, weight)
+        model._settings()
+        objectives = model._problems(X, truths, weight)
+        if radii is None:
+            units = [model._unit_radius(objective) or 1.0 for objective in objectives]
+            largest = FARTHEST * max(units)
+            radii = np.geomspace(ratio * largest, largest, n_values)
+        fits, n_iters, starts = [], [], [None] * len(objectives)
+        for i, radius in enumerate(radii.tolist()):
+            fitted = copy.copy(model)
+            fitted.radius = radius
+            results = [
+                fitted._minimise(objective, radius, start)
+                for objective, start in zip(objectives, starts, strict=True)
+            ]
+            fitted._store(objectives, [radius] * len(objectives), results, X.dtype)
+            fits.append(vars(fitted) | {"_warm": None})
+            n_iters.append(sum(result.nit for result in results))
+            following = float(radii[min(i + 1, len(radii) - 1)])
+            starts = [grown(result, radius, following) for result in results]
+        return LinearPath(model, radii, fits, n_iters)
 
     def _settings(self):
         check_flag(self.fit_intercept, "fit_intercept")
         check_flag(self.warm_start, "warm_start")
-        check_not_negative(self.tol, "tol")
+        self.tol_ = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
+        if not isinstance(self.tol, str):
+            self.tol_ = check_not_negative(self.tol, "tol")
+        else:
+            check_choice(self.tol, "tol", {"auto"})
         check_integer(self.max_iter, "max_iter", 1)
         if isinstance(self.radius, str):
             check_choice(self.radius, "radius", {"auto"})
@@ -130,7 +176,10 @@ class ConstrainedModel(LinearEstimator):
                     f"{n_features * n_outputs} for all outputs together"
                 )
             return size != n_features
-        return isinstance(self.domain, str) and self.domain in OF_MATRICES
+        return self._has_name(OF_MATRICES)
+
+    def _has_name(self, names):
+        return isinstance(self.domain, str) and self.domain in names
 
     def _domain(self, objective, radius):
         n_features = objective.X.shape[1]
@@ -139,51 +188,71 @@ class ConstrainedModel(LinearEstimator):
 
     def _minimise(self, objective, radius, start, tol=None, max_iter=None):
         """The result for one radius; ``tol`` counts in units of the value at zero."""
-        zero = objective.value_at_zero
+        zero, step_size = objective.value_at_zero, self.step_size
+        if (
+            tol is not None
+            and isinstance(step_size, str)
+            and step_size == "auto"
+            and not objective.is_quadratic
+        ):
+            step_size = "backtracking"  # for few digits cheaper than finding the best steps
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
-            step_size=self.step_size, start=start, verbose=self.verbose,
-            tol=(self.tol if tol is None else tol) * zero,
+            step_size=step_size, start=start, verbose=self.verbose,
+            tol=(self.tol_ if tol is None else tol) * zero,
             max_iter=self.max_iter if max_iter is None else max_iter,
         )  # fmt: skip
 
     # ---- radii -----------------------------------------------------------------------------------
 
-    def _choose_radius(self, objective):
+    def _choose_radii(self, objectives):
+        """The radius of every problem."""
         if not isinstance(self.radius, str):
-            return float(self.radius)
+            return [float(self.radius)] * len(objectives)
         if is_domain(self.domain):
-            return 1.0  # the domain knows its size
-        return self._search_radius(objective)
+            return [1.0] * len(objectives)  # the domain knows its size
+        units = [self._unit_radius(objective) for objective in objectives]
+        best = self._search_factor(objectives, units)
+        return [1.0 if unit is None else best * unit for unit in units]
 
-    def _search_radius(self, objective):
-        """The radius of the smallest loss in cross-validation, along ascending radii."""
-        first = self._unit_radius(objective)
-        if first is None:
-            return 1.0
-        radii = FIRST * first * FACTOR ** np.arange(RADII)
-        total = np.zeros(RADII)
-        for train, test in _folds(objective, check_random_state(self.random_state)):
-            total += len(test) * self._losses_along(
-                objective.part(train), objective.part(test), radii
-            )
-        return float(radii[np.argmin(total)])
+    def _search_factor(self, objectives, units):
+        """Radius, in units of each problem, of the smallest loss of all in cross-validation.
+
+        Many problems take a fold each: together they say as much.
+        """
+        factors = FIRST * FACTOR ** np.arange(RADII)
+        total, rng = np.zeros(RADII), check_random_state(self.random_state)
+        for k, (objective, unit) in enumerate(zip(objectives, units, strict=True)):
+            n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
+            folds = range(FOLDS)
+            if len(objectives) >= FOLDS or n_numbers * objective.n_outputs > LARGE:
+                folds = [k % FOLDS]
+            if unit is None or objective.X.shape[0] < 2 * FOLDS:
+                continue
+            for train, test in _folds(objective, rng, folds):
+                fitted, held_out = objective.part(train), objective.part(test)
+                losses = self._losses_along(fitted, held_out, unit * factors)
+                total += len(test) * losses / objective.value_at_zero
+        # Of losses that are as good as equal the one of the smallest set.
+        return float(factors[np.argmax(total <= (1.0 + EQUAL) * total.min())])
 
     def _unit_radius(self, objective):
         """Where the loss would be zero if it went on falling as it begins; None if it does not."""
         value, gradient = objective(np.zeros(objective.size))
         slope = -self._domain(objective, 1.0).lmo(gradient).dot(gradient)
-        return value / slope if slope > 1e-12 * value and value > 0.0 else None
+        falls = value >= objective.value_at_zero and slope > 1e-12 * value
+        return value / slope if falls else None
 
     def _losses_along(self, fitted, held_out, radii):
-        """Held-out losses; infinite after some that are no better."""
-        losses, start, best = np.full(len(radii), np.inf), None, 0
+        """Held-out losses; after some that are no better, the last of these."""
+        losses, start, best = np.zeros(len(radii)), None, 0
+        accuracy = SEARCH_OF_SQUARES if fitted.is_quadratic else SEARCH
         for i, radius in enumerate(radii):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                result = self._minimise(fitted, radius, start, SEARCH_TOL, SEARCH_ITER)
-            losses[i] = held_out.value(result.x, fitted.intercepts(result.x))
-            best = i if losses[i] < losses[best] else best
+                result = self._minimise(fitted, radius, start, *accuracy)
+            losses[i:] = held_out.value(result.x, fitted.intercepts(result.x))
+            best = i if losses[i] < (1.0 - EQUAL) * losses[best] else best
             if i - best >= PATIENCE or i + 1 == len(radii):
                 break
             start = grown(result, radius, float(radii[i + 1]))
@@ -226,7 +295,7 @@ class ConstrainedModel(LinearEstimator):
         self.dual_gap_ = max(r.dual_gap for r in results)
         self.objective_ = _only([r.fun for r in results])
         self.variant_ = results[0].variant
-        self.n_oracle_calls_ = sum(r.n_oracle_calls for r in results)
+        self.n_oracle_calls_ = int(max(r.history["n_oracle_calls"][-1] for r in results))
         atoms, weights = [r.atoms for r in results], [r.weights for r in results]
         self.active_atoms_ = atoms[0] if len(atoms) == 1 else atoms
         self.active_weights_ = weights[0] if len(weights) == 1 else weights
@@ -250,21 +319,15 @@ def _grown_atom(atom, ratio, larger):
     return DenseAtom(ratio * atom.to_array())
 
 
-def _folds(objective, rng):
+def _folds(objective, rng, chosen):
     """Rows for fits and rows for their losses; truths are alike in all of them."""
     n = objective.X.shape[0]
-    if n < 2 * FOLDS:
-        return
-    n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
-    first = objective.truth.reshape(n, -1)
-    kind = (
-        first.argmax(axis=1)
-        if objective.loss.task == "classification" and first.shape[1] > 1
-        else first[:, 0]
-    )
+    kind = objective.truth.reshape(n, -1)
+    of_classes = objective.loss.task == "classification" and kind.shape[1] > 1
+    kind = kind.argmax(axis=1) if of_classes else kind[:, 0]
     order = rng.permutation(n)
     order = order[np.argsort(kind[order], kind="stable")]
-    for fold in range(FOLDS if n_numbers * objective.n_outputs <= LARGE else 1):
+    for fold in chosen:
         is_test = np.arange(n) % FOLDS == fold
         yield np.sort(order[~is_test]), np.sort(order[is_test])
 

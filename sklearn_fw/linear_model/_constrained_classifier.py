@@ -30,7 +30,7 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         number of classes, whose size is its own and not ``radius``.
     radius : float or "auto", default="auto"
         Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
-        ascending radii, one for each class where these are problems of their own.
+        ascending radii; where every class is a problem of its own, in the unit of each.
     variant : str, default="auto"
         "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
         `sklearn_fw.optim.minimize_frank_wolfe`.
@@ -46,8 +46,9 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         Factors of the losses per class.
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
-    tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0.
+    tol : float or "auto", default="auto"
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-3,
+        and 1e-2 for "nuclear", where steps are slow.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
     warm_start : bool, default=False
@@ -78,6 +79,8 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         where they are not kept.
     active_weights_ : ndarray, or a list of these
         Their weights, of sum one.
+    tol_ : float
+        The tolerance that was used.
     variant_ : str
         The variant that was used.
     converged_ : bool
@@ -87,7 +90,8 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
     n_iter_ : int
         Steps made (the most of several problems).
     n_oracle_calls_ : int
-        Answers of the oracle, but for those of the search for the radius.
+        Answers of the oracle (the most of several problems), but for those of the search for the
+        radius.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -148,7 +152,7 @@ class FrankWolfeClassifier(LabelsMixin, ConstrainedModel):
         fit_intercept=True,
         class_weight=None,
         max_iter=10_000,
-        tol=1e-4,
+        tol="auto",
         time_limit=None,
         warm_start=False,
         random_state=None,

@@ -4,12 +4,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ..losses._border import ask
 from ..optim._incremental._finite_sum import FiniteSum
 from ..optim.objectives import Composite
 
 __all__ = ["MeanLoss"]
 
+# Share of a mean loss that is rounding.
+NOTHING = 1e-12
 # Steps of Newton's method for the intercept, and the sum of slopes, relative, that ends it.
 STEPS, ROUNDING = 8, 1e-12
 
@@ -49,8 +50,9 @@ class MeanLoss(Composite):
 
     @cached_property
     def value_at_zero(self):
-        """f(0)."""
-        return self(np.zeros(self.size))[0]
+        """f(0), but for rounding: where it is zero, a small share of the loss without intercept."""
+        w = np.zeros(self.size)
+        return max(self(w)[0], NOTHING * self.value(w, np.zeros(self.n_outputs)))
 
     def intercepts(self, w):
         """The best c of every output.
@@ -96,13 +98,14 @@ class MeanLoss(Composite):
 
     def _newton(self, y, scores, shift):
         """The best c by Newton's method, or None where it does not settle at once."""
-        weight, before = self._row_weight, np.inf
+        weight, before, slopes = self._row_weight, np.inf, np.empty_like(scores)
         for _ in range(STEPS):
-            slopes = ask(self.loss, "derivative", y, scores + shift)
+            moved = scores + shift
+            self.loss._total_and_slopes(y, moved, None, slopes)
             total = float(weight @ slopes)
             if abs(total) <= ROUNDING * float(weight @ np.abs(slopes)):
                 return shift
-            curvature = float(weight @ self.loss._curvatures(y, scores + shift, slopes))
+            curvature = float(weight @ self.loss._curvatures(y, moved, slopes))
             if not (curvature > 0.0 and abs(total) < before):
                 return None
             shift, before = shift - total / curvature, abs(total)

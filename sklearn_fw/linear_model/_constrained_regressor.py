@@ -30,7 +30,7 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         number of targets, whose size is its own and not ``radius``.
     radius : float or "auto", default="auto"
         Size of the set, positive; "auto" takes that of the smallest loss in cross-validation along
-        ascending radii, one for each target where these are problems of their own.
+        ascending radii; where every target is a problem of its own, in the unit of each.
     variant : str, default="auto"
         "fw", "away", "pairwise", "fully_corrective" or "min_norm_point", see
         `sklearn_fw.optim.minimize_frank_wolfe`.
@@ -44,8 +44,9 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         Whether there is a c, which is always the best one.
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
-    tol : float, default=1e-4
-        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0.
+    tol : float or "auto", default="auto"
+        Stop when ``dual_gap_`` is at most ``tol`` times the mean loss of w = 0; "auto" is 1e-4,
+        and 1e-2 for "nuclear", where steps are slow.
     time_limit : float or None, default=None
         Seconds after which no new step begins.
     warm_start : bool, default=False
@@ -74,6 +75,8 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         where they are not kept.
     active_weights_ : ndarray, or a list of these
         Their weights, of sum one.
+    tol_ : float
+        The tolerance that was used.
     variant_ : str
         The variant that was used.
     converged_ : bool
@@ -83,7 +86,8 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
     n_iter_ : int
         Steps made (the most of several problems).
     n_oracle_calls_ : int
-        Answers of the oracle, but for those of the search for the radius.
+        Answers of the oracle (the most of several problems), but for those of the search for the
+        radius.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -111,8 +115,6 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
 
     Notes
     -----
-    More than 13 parameters: the set and the method, besides those of every linear model.
-
     A step costs a product with the transposed X, or less where the squared error is minimised on
     "l1" or "simplex": inner products of the columns in use are kept. Lasso has the same solution
     for ``alpha = max |X'(y - Xw - c)| / n`` with X centred. For the completion of a matrix from
@@ -144,7 +146,7 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
         standardize="auto",
         fit_intercept=True,
         max_iter=10_000,
-        tol=1e-4,
+        tol="auto",
         time_limit=None,
         warm_start=False,
         random_state=None,

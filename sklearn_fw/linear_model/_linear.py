@@ -178,10 +178,14 @@ class LabelsMixin(ClassifierMixin):
             )
         if isinstance(self.class_weight, dict):
             for label, factor in self.class_weight.items():
-                if not isinstance(factor, Real):
+                try:
+                    is_number = isinstance(factor, Real) and abs(float(factor)) <= LARGEST
+                except OverflowError:  # integers and fractions know no limit
+                    is_number = False
+                if not is_number:
                     raise ValueError(
-                        f"class_weight must be finite and not negative, got {factor!r} for "
-                        f"{label!r}"
+                        f"class_weight must be finite and not negative, at most {LARGEST:g}; got "
+                        f"{factor!r:.60} for {label!r}"
                     )
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             # A sample of weight 2 counts as two samples, as in LogisticRegression.

@@ -20,10 +20,12 @@ from .._warnings import warn
 from ..model_selection import RegularizationPath
 from ..optim._incremental._run import Start
 
-__all__ = ["LinearPath", "linear_path"]
+__all__ = ["LinearPath", "check_grid", "linear_path"]
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
 WIDE = 1e4, 1e-4
+# Options for the grid, by the parameter of the estimator.
+GRID_OPTIONS = {"C": "Cs", "alpha": "alphas", "radius": "radii"}
 # How much stronger than needed the strongest is: more than rounding.
 MARGIN = 1e-10
 # Halvings of a factor of 16, on a log scale, to a hundredth of that.
@@ -37,23 +39,23 @@ class LinearPath(RegularizationPath):
 
     Parameters
     ----------
-    estimator : AsagaClassifier or AsagaRegressor
+    estimator : AsagaClassifier, AsagaRegressor, FrankWolfeClassifier or FrankWolfeRegressor
         The estimator whose path this is.
     values : array-like of shape (n_values,)
         The grid, from strong to weak regularization.
     fits : list of dict
         Fitted attributes of every value.
     n_iters : array-like of shape (n_values,)
-        Epochs.
+        Epochs, or Frank-Wolfe steps.
 
     Attributes
     ----------
-    param_name : {"C", "alpha"}
+    param_name : {"C", "alpha", "radius"}
         Parameter of the estimator.
-    grid_option : {"Cs", "alphas"}
+    grid_option : {"Cs", "alphas", "radii"}
         Option of `regularization_path` for the grid.
     values_ : ndarray of shape (n_values,)
-        The grid: C increasing, or alpha decreasing.
+        The grid: C or radius increasing, or alpha decreasing.
     coefs_ : ndarray of shape (n_values, n_features) or (n_values, n_outputs, n_features)
         ``coef_`` for every value.
     intercepts_ : ndarray of shape (n_values,) or (n_values, n_outputs)
@@ -61,7 +63,7 @@ class LinearPath(RegularizationPath):
     gaps_ : ndarray of shape (n_values,)
         ``dual_gap_`` for every value, NaN where the penalty has no dual.
     n_iters_ : ndarray of shape (n_values,)
-        Epochs made for every value, those of all outputs together.
+        Epochs, or Frank-Wolfe steps, made for every value, those of all outputs together.
 
     See Also
     --------
@@ -86,7 +88,7 @@ class LinearPath(RegularizationPath):
         gaps = [np.nan if fit["dual_gap_"] is None else fit["dual_gap_"] for fit in fits]
         super().__init__(estimator, values, [fit["coef_"] for fit in fits], gaps)
         self.param_name = _param_name(estimator)
-        self.grid_option = self.param_name + "s"
+        self.grid_option = GRID_OPTIONS[self.param_name]
         self.intercepts_ = np.array([fit["intercept_"] for fit in fits])
         self.n_iters_ = np.asarray(n_iters)
 
@@ -100,8 +102,8 @@ class LinearPath(RegularizationPath):
 
         Returns
         -------
-        estimator : AsagaClassifier or AsagaRegressor
-            With ``C`` or ``alpha`` set and all fitted attributes.
+        estimator : estimator
+            With ``C``, ``alpha`` or ``radius`` set and all fitted attributes.
 
         Raises
         ------
@@ -134,7 +136,7 @@ def linear_path(
     grid, other = (Cs, alphas) if name == "C" else (alphas, Cs)
     if other is not None:
         raise TypeError(f"the path of {type(model).__name__} is one over {name}: give {name}s")
-    grid = None if grid is None else _check_grid(grid, name)
+    grid = None if grid is None else check_grid(grid, name)
     check_integer(n_values, "n_values", 1)
     if not check_positive(ratio, "ratio") < 1.0:
         raise ValueError(f"ratio must be below 1, got {ratio}")
@@ -175,7 +177,7 @@ def linear_path(
 
 
 def _param_name(estimator):
-    return "C" if "C" in estimator.get_params(deep=False) else "alpha"
+    return next(name for name in GRID_OPTIONS if name in estimator.get_params(deep=False))
 
 
 def _has_strength(penalty):
@@ -185,20 +187,21 @@ def _has_strength(penalty):
     return penalty.scaled(2.0) is not penalty
 
 
-def _check_grid(grid, name):
+def check_grid(grid, name):
     """Values of a grid that was given, from strong to weak regularization."""
-    values = check_array_of_numbers(grid, f"every one of {name}s")
+    option = GRID_OPTIONS[name]
+    values = check_array_of_numbers(grid, f"every one of {option}")
     if values.ndim != 1:
-        raise ValueError(f"{name}s must be an array of shape (n_values,), got {values.shape}")
+        raise ValueError(f"{option} must be an array of shape (n_values,), got {values.shape}")
     values = np.unique(values)
     if not values.size:
-        raise ValueError(f"{name}s must hold at least one value")
-    check = check_positive if name == "C" else check_not_negative
+        raise ValueError(f"{option} must hold at least one value")
+    check = check_not_negative if name == "alpha" else check_positive
     for value in values:
-        check(value, f"every one of {name}s")
+        check(value, f"every one of {option}")
         if name == "C" and value < LARGEST**-2:  # the inverse is multiplied with other numbers
             raise ValueError(f"every one of Cs must be at least {LARGEST**-2:g}, got {value}")
-    return values if name == "C" else values[::-1]
+    return values[::-1] if name == "alpha" else values
 
 
 def _make_grid(units, n_values, ratio):

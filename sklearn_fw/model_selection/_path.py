@@ -174,8 +174,10 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
 
     Parameters
     ----------
-    estimator : StructuredSVM, AsagaClassifier, AsagaRegressor or one with a path of its own
-        Settings of the problem and of the solver; it is not changed.
+    estimator : estimator
+        `StructuredSVM`, `AsagaClassifier`, `AsagaRegressor`, `FrankWolfeClassifier`,
+        `FrankWolfeRegressor` or one with a path of its own: settings of the problem and of the
+        solver; it is not changed.
     X : {array-like, sparse matrix} or list of n_samples inputs
         Inputs as the estimator takes them.
     y : array-like or list of n_samples outputs
@@ -227,6 +229,16 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
           that (no l1 or group penalty, or columns without penalty) it goes from C = 1e-4 to 1e4,
           or from alpha = 1e4 to 1e-4.
 
+        For `FrankWolfeClassifier` and `FrankWolfeRegressor`, whose path is a grid of fits with
+        accuracy ``tol``, each of which starts from the vertices of the one before, scaled to the
+        new radius: ``n_values`` as before, and
+
+        - radii : array-like of shape (n_values,), default=None; the grid, in any order. None makes
+          one.
+        - ratio : float, default=1e-3; the grid that is made ends at a hundred times the radius at
+          which the loss would be zero if it went on falling as it begins, and begins at ``ratio``
+          times that.
+
     Returns
     -------
     path : RegularizationPath
@@ -242,7 +254,7 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
         bounds on the weights that are not a cone (each lower bound 0 or none, no upper bounds), for
         averages of iterates in heuristic mode, and over radii for an oracle that is not exact and
         gives no bounds.
-        Linear: for penalties that are constraints only.
+        Linear: for penalties that are constraints only, and for domains of a size of their own.
 
     Warns
     -----

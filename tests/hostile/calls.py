@@ -167,6 +167,7 @@ def table():
         calls_linear,
         calls_metrics,
         calls_optim,
+        calls_steps,
         calls_structured,
         calls_submodular,
         calls_task_losses,
@@ -174,7 +175,8 @@ def table():
 
     families = (
         calls_density, calls_files, calls_frank_wolfe, calls_inference, calls_latent, calls_linear,
-        calls_metrics, calls_optim, calls_structured, calls_submodular, calls_task_losses,
+        calls_metrics, calls_optim, calls_steps, calls_structured, calls_submodular,
+        calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -195,7 +197,7 @@ UNCALLED = {
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),
-    r"losses\.(LogLoss|ModifiedHuber|MultinomialLogLoss|SquaredError|SquaredHinge)": (
+    r"losses\.(AbsoluteError|(Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
         "a constructor without parameters"
     ),
     r"optim\.domains\.\w+Atom\.\w+": (

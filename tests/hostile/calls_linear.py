@@ -147,7 +147,8 @@ def path():
 
 
 LOSSES = [
-    losses.Huber, losses.LogLoss, losses.ModifiedHuber, losses.SmoothHinge,
+    losses.AbsoluteError, losses.EpsilonInsensitive, losses.Hinge, losses.Huber, losses.LogLoss,
+    losses.ModifiedHuber, losses.SmoothHinge,
     losses.SquaredEpsilonInsensitive, losses.SquaredError, losses.SquaredHinge,
 ]  # fmt: skip
 
@@ -186,6 +187,7 @@ def of_losses():
         infinite=True, allows=free,
     )  # fmt: skip
     for cls, name, value in (
+        (losses.EpsilonInsensitive, "epsilon", 0.1),
         (losses.Huber, "delta", 1.35),
         (losses.SmoothHinge, "gamma", 1.0),
         (losses.SquaredEpsilonInsensitive, "epsilon", 0.1),
@@ -193,7 +195,7 @@ def of_losses():
         found += build(cls, functools.partial(dict, **{name: value}))
         found[-1] = _checked(found[-1], cls)
     found += function(
-        losses.resolve_loss, lambda: {"loss": losses.Huber(), "task": "regression"},
+        losses.resolve_loss, lambda: {"loss": losses.Huber(), "task": "regression", "smooth": True},
         variants={"loss": ["huber"]},
     )  # fmt: skip
     return found

@@ -202,7 +202,7 @@ def test_data_do_not_change():
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"loss": "hinge"}, ValueError, "loss must be one of .*; got 'hinge'"),
+        ({"loss": "hinge"}, ValueError, "loss='hinge' is not smooth; choose"),
         ({"loss": None}, ValueError, "loss must be one of .* or an object of sklearn_fw.losses"),
         ({"penalty": "l1"}, ValueError, "penalty must be 'elasticnet', None or an object"),
         ({"penalty": GroupLasso([[0, 8]])}, ValueError, r"groups\[0\] holds feature 8"),

@@ -224,7 +224,7 @@ def test_rate_of_the_theorem_with_delays():
         ({"sampling": "cyclic"}, "sampling"),
         ({"penalty": GroupLasso([[0, 1]])}, "single coefficients"),
         ({"loss": "multinomial"}, "several outputs"),
-        ({"loss": "hinge"}, "loss must be one of"),
+        ({"loss": "hinge"}, "is not smooth"),
     ],
 )
 def test_errors_name_the_parameter(options, words):

@@ -5,6 +5,7 @@ import numpy as np
 from ..._validation import (
     check_array_of_numbers,
     check_integer,
+    check_magnitude,
     check_not_negative,
     check_number,
 )
@@ -138,6 +139,7 @@ class RunningAverage:
             The point, of the same shape each time.
         """
         w = check_array_of_numbers(w, "w")
+        check_magnitude(w, "w")
         self._check_shape(w)
         self._unfold()
         rho = self.rates(1)[0]
@@ -160,6 +162,7 @@ class RunningAverage:
             What is added there.
         """
         scale, values = check_number(scale, "scale"), check_array_of_numbers(values, "values")
+        check_magnitude(values, "values")
         indices = np.asarray(indices)
         if self._point is None or self._point.ndim != 1:
             raise ValueError("update_sparse needs a point that is a vector: begin with update(w_0)")

@@ -12,6 +12,7 @@ from ..._validation import (
     check_not_negative,
     check_number,
     check_random_state,
+    check_strength,
 )
 from ._averages import RunningAverage
 from ._step_sizes import check_step_size, step_sizes
@@ -123,7 +124,7 @@ def projected_subgradient(
             raise TypeError(f"{name} must be callable or None, got {function!r}")
     if not callable(oracle):
         raise TypeError(f"oracle must be callable, got {oracle!r}")
-    mu = check_not_negative(mu, "mu")
+    mu = check_strength(mu, "mu") if check_not_negative(mu, "mu") > 0.0 else 0.0
     check_step_size(step_size, mu)
     max_iter = check_integer(max_iter, "max_iter", 1)
     start = check_array_of_numbers(start, "start")

@@ -39,13 +39,6 @@ class RidgeProblem:
         self.X, self.y, self.loss, self.alpha = X, y, loss, alpha
         self.weight, self.bias, self.project, self.radius = weight, bias, project, radius
 
-    def variant(self, y):
-        """The same rows with other truths."""
-        return RidgeProblem(
-            self.X, y, self.loss, self.alpha, weight=self.weight, bias=self.bias,
-            project=self.project, radius=self.radius,
-        )  # fmt: skip
-
     def mean_square(self):
         """Mean of ``s_i |(x_i, bias)|^2``."""
         X = self.X

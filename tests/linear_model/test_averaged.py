@@ -1,0 +1,251 @@
+"""Linear models by averaged subgradients: the objective, the steps, scikit-learn as referee."""
+
+import functools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.linear_model import QuantileRegressor, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from sklearn_fw.linear_model import AveragedSubgradientClassifier, AveragedSubgradientRegressor
+from sklearn_fw.losses import Hinge
+from sklearn_fw.optim._subgradient._averages import RunningAverage
+from sklearn_fw.optim._subgradient._rows import RidgeProblem, RowSteps, SubgradientState
+from sklearn_fw.projections import project_l2_ball
+
+SCHEMES = ["none", "uniform", "suffix", "doubling", "weighted", "weighted2"]
+
+
+def table(n=60, d=6, seed=0):
+    X, y = make_classification(n, d, n_informative=4, flip_y=0.1, random_state=seed)
+    return X, y
+
+
+def hinge_objective(model, X, y, alpha, scaling=1.0, weight=None):
+    w, b = model.coef_.ravel(), model.intercept_[0] / scaling
+    weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
+    margins = (2 * y - 1) * (X @ w + b * scaling)
+    return 0.5 * alpha * (w @ w + b * b) + np.mean(weight * np.maximum(0, 1 - margins))
+
+
+def dense_loop(X, y, alpha, order, scheme, step_size, radius=np.inf):
+    """The method, literally."""
+    A, s = np.c_[X, np.ones(len(X))], 2 * y - 1
+    average = RunningAverage(scheme, horizon=len(order))
+    w = np.zeros(A.shape[1])
+    average.update(w)
+    for t, i in enumerate(order, 1):
+        gamma = 2 / (alpha * (t + 1)) if step_size == "theory" else 1 / (alpha * t)
+        g = alpha * w - (s[i] * (A[i] @ w) < 1) * s[i] * A[i]
+        w = w - gamma * g
+        w = w if radius == np.inf else project_l2_ball(w, radius)
+        average.update(w)
+    return average.value, w
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES, ("power", 3.0), ("polynomial", 3.0)], ids=str)
+@pytest.mark.parametrize("step_size", ["theory", "pegasos"])
+@pytest.mark.parametrize("radius", [np.inf, 0.5])
+def test_compiled_steps_are_the_dense_loop(scheme, step_size, radius):
+    X, y = table()
+    ball = {} if radius == np.inf else {"projection": "l2_ball", "radius": radius}
+    expected, last = dense_loop(X, y, 0.01, np.tile(np.arange(60), 5), scheme, step_size, radius)
+    for form in (np.asarray, sp.csr_array):
+        model = AveragedSubgradientClassifier(
+            alpha=0.01, averaging=scheme, step_size=step_size, sampling="cyclic", max_iter=5, **ball
+        ).fit(form(X), y)
+        found = np.append(model.coef_, model.intercept_)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(model.coef_last_[0], last[:-1], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("scaling", [1.0, 10.0])
+def test_objective_is_that_of_linear_svc(scaling):
+    X, y = table(300)
+    alpha = 0.02
+    svc = LinearSVC(
+        loss="hinge", C=1 / (alpha * 300), intercept_scaling=scaling, tol=1e-8, max_iter=10**6
+    ).fit(X, y)
+    model = AveragedSubgradientClassifier(
+        alpha=alpha, intercept_scaling=scaling, max_iter=300, random_state=0
+    ).fit(X, y)
+    least = hinge_objective(svc, X, y, alpha, scaling)
+    assert least - 1e-6 <= model.objective_ <= least + 1e-3
+    assert model.objective_ == pytest.approx(hinge_objective(model, X, y, alpha, scaling))
+
+
+# F - F* after 50 passes of steps 1 / (mu t), rows drawn by RandomState(0).randint, and of W with
+# its own steps: a table made with a plain loop.
+PUBLISHED = {
+    "none": 5.8e-3, "uniform": 4.4e-2, "suffix": 3.3e-3, "doubling": 3.0e-3, "weighted": 4.8e-3,
+    "weighted2": 3.4e-3,
+}  # fmt: skip
+
+
+def test_order_of_schemes_on_breast_cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, n = StandardScaler().fit_transform(X), len(y)
+    problem = RidgeProblem(X, np.float32(2 * y - 1), Hinge(), 1 / n, weight=None, bias=1.0)
+    found = {}
+    for scheme in PUBLISHED:
+        state = SubgradientState(31, RunningAverage(scheme, horizon=50 * n))
+        run = RowSteps(
+            problem, state, step_size="pegasos", sampling="uniform",
+            rng=np.random.RandomState(0), record=False,
+        )  # fmt: skip
+        for _ in range(50):
+            run.step()
+        found[scheme] = problem.value(run.solution()) - 0.046619
+    assert found == pytest.approx(PUBLISHED, rel=0.05)
+
+
+def test_weights_are_repeated_rows():
+    X, y = table(80)
+    weight = np.random.RandomState(0).randint(0, 4, 80)
+    settings = {"alpha": 0.05, "max_iter": 1500, "random_state": 0}
+    weighted = AveragedSubgradientClassifier(**settings).fit(X, y, sample_weight=weight)
+    repeated = AveragedSubgradientClassifier(**settings).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    value = hinge_objective(weighted, X, y, 0.05, weight=weight)
+    assert value == pytest.approx(weighted.objective_)
+    assert value == pytest.approx(repeated.objective_, rel=2e-3)
+    X, y, rows = *load_diabetes(return_X_y=True), slice(0, 50)
+    weight = np.where(np.arange(len(y)) < 50, 1.0, 0.0)
+    for model in (AveragedSubgradientRegressor(random_state=0, max_iter=200),):
+        some = model.fit(X, y, sample_weight=weight).predict(X[rows])
+        np.testing.assert_allclose(some, model.fit(X[rows], y[rows]).predict(X[rows]), rtol=0.2)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scheme", ["weighted2", "doubling", "uniform"])
+def test_parts_are_one_fit(form, scheme):
+    X, y = table()
+    settings = {"alpha": 0.01, "averaging": scheme, "sampling": "cyclic", "step_size": "pegasos"}
+    whole = AveragedSubgradientClassifier(max_iter=2, **settings).fit(form(X), y)
+    parts = AveragedSubgradientClassifier(**settings)
+    for _ in range(2):
+        for rows in (slice(0, 7), slice(7, 40), slice(40, 60)):
+            parts.partial_fit(form(X[rows]), y[rows], classes=[0, 1])
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=0, atol=1e-12)
+    assert parts.t_ == whole.t_ == 120
+
+
+def test_warm_start_goes_on():
+    X, y = table()
+    settings = {"alpha": 0.01, "sampling": "cyclic"}
+    model = AveragedSubgradientClassifier(max_iter=3, warm_start=True, **settings).fit(X, y)
+    model.set_params(max_iter=4).fit(X, y)
+    whole = AveragedSubgradientClassifier(max_iter=7, **settings).fit(X, y)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-12)
+
+
+def test_projections():
+    X, y = table()
+    for projection, norm in (
+        ("l2_ball", lambda w: np.sqrt(w @ w)), ("l1_ball", lambda w: np.abs(w).sum()),
+        ("box", lambda w: np.abs(w).max()),
+    ):  # fmt: skip
+        model = AveragedSubgradientClassifier(alpha=0.01, projection=projection, radius=0.3)
+        model.fit(X, y)
+        assert norm(model.coef_[0]) <= 0.3 * (1 + 1e-9)
+        assert norm(model.coef_last_[0]) <= 0.3 * (1 + 1e-9)
+    free = AveragedSubgradientClassifier(alpha=0.01, max_iter=400, random_state=0).fit(X, y)
+    ball = AveragedSubgradientClassifier(
+        alpha=0.01, max_iter=400, projection="l2_ball", random_state=0
+    ).fit(X, y)
+    assert ball.objective_ == pytest.approx(free.objective_, rel=1e-2)
+    own = AveragedSubgradientClassifier(alpha=0.01, projection=functools.partial(np.maximum, 0))
+    assert own.fit(X, y).coef_.min() >= 0.0
+    nonneg = AveragedSubgradientClassifier(alpha=0.01, projection="nonneg", random_state=0)
+    np.testing.assert_allclose(
+        own.set_params(random_state=0).fit(X, y).coef_, nonneg.fit(X, y).coef_, rtol=1e-12
+    )
+
+
+def test_units_of_the_columns_do_not_matter():
+    X, y = table(200)
+    scale = 10.0 ** np.arange(-3, 3)
+    plain = AveragedSubgradientClassifier(random_state=0).fit(X, y)
+    moved = AveragedSubgradientClassifier(random_state=0).fit(X * scale + scale, y)
+    np.testing.assert_allclose(moved.coef_ * scale, plain.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(moved.predict(X * scale + scale), plain.predict(X))
+    pipeline = make_pipeline(StandardScaler(), AveragedSubgradientClassifier(random_state=0))
+    np.testing.assert_array_equal(pipeline.fit(X, y).predict(X), plain.predict(X))
+    assert plain.alpha_ == 1 / 200
+
+
+def test_default_beats_averaged_sgd_on_raw_columns():
+    X, y = load_breast_cancer(return_X_y=True)
+    train, test = slice(0, 400), slice(400, None)
+    ours = AveragedSubgradientClassifier(random_state=0).fit(X[train], y[train])
+    theirs = SGDClassifier(average=True, random_state=0).fit(X[train], y[train])
+    assert ours.score(X[test], y[test]) >= max(0.95, theirs.score(X[test], y[test]))
+
+
+def test_median_regression():
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    exact = QuantileRegressor(alpha=0.0).fit(X, y)
+    model = AveragedSubgradientRegressor(max_iter=200, random_state=0).fit(X, y)
+    least = np.abs(y - exact.predict(X)).mean()
+    assert least <= np.abs(y - model.predict(X)).mean() <= 1.005 * least
+    both = AveragedSubgradientRegressor(random_state=0, max_iter=200).fit(X, np.c_[y, 1e3 * y + 5])
+    np.testing.assert_allclose(both.predict(X)[:, 1], 1e3 * both.predict(X)[:, 0] + 5, rtol=0.05)
+
+
+def test_history_has_both_points():
+    X, y = table()
+    model = AveragedSubgradientClassifier(
+        record_history=True, max_iter=6, alpha=0.1, random_state=0
+    ).fit(X, y)
+    history = model.history_
+    assert history["objective"].shape == history["last_objective"].shape == (6,)
+    assert history["objective"][-1] == model.objective_
+    model.coef_, model.intercept_ = model.coef_last_, model.intercept_last_
+    assert history["last_objective"][-1] == pytest.approx(hinge_objective(model, X, y, 0.1))
+    assert (model.status_, model.n_iter_) == ("finished", 6)
+
+
+def test_grid_search():
+    X, y = table(90)
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), AveragedSubgradientClassifier(random_state=0)),
+        {"averagedsubgradientclassifier__alpha": [1e-3, 1e-1]}, cv=3,
+    ).fit(X, y)  # fmt: skip
+    assert grid.best_score_ > 0.6
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"alpha": 0.0}, "alpha == 0.0, must be > 0"),
+        ({"alpha": "small"}, "alpha must be one of 'auto'"),
+        ({"averaging": "mean"}, "averaging scheme must be one of"),
+        ({"step_size": "slow"}, "step_size must be"),
+        ({"step_size": lambda t: 1e9}, "must not be longer than 1 / mu"),
+        ({"projection": "ball"}, "projection must be one of"),
+        ({"projection": "l1_ball"}, "radius must be given"),
+        ({"projection": lambda w: w[:2]}, "projection must return shape"),
+        ({"projection": "l2_ball", "radius": -1.0}, "radius == -1.0, must be > 0"),
+        ({"loss": "squared_hinge"}, "slopes without a bound"),
+        ({"intercept_scaling": 0}, "intercept_scaling == 0, must be > 0"),
+        ({"sampling": "some"}, "sampling must be one of"),
+        ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
+    ],
+)
+def test_refusals(params, message):
+    X, y = table()
+    with pytest.raises(ValueError, match=message):
+        AveragedSubgradientClassifier(**params).fit(X, y)
+
+
+def test_suffix_needs_to_know_the_end():
+    with pytest.raises(ValueError, match="must know the number of steps"):
+        AveragedSubgradientClassifier(averaging="suffix").partial_fit(*table(), classes=[0, 1])
