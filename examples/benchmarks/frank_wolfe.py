@@ -1,0 +1,30 @@
+"""Frank-Wolfe methods: experiments of the papers, and races against other programs.
+
+    python3 dev.py bench frank_wolfe [--quick] [--write]
+
+The races of averaged subgradients need the folders ``a9a`` and ``20news`` in the folder that
+SKLEARN_FW_DATA names; a public problem of videos is measured where the file is there.
+"""
+
+from _frank_wolfe_averages import averages_part, subgradient_part
+from _frank_wolfe_defaults import defaults_part
+from _frank_wolfe_experiments import lasso_part, triangle_part, video_part
+from _frank_wolfe_races import completion_part, dense_part, l1_part
+from _frank_wolfe_submodular import submodular_part
+from _report import main
+
+ABOUT = """
+How fast are ``minimize_frank_wolfe``, ``minimize_submodular`` and averaged subgradients, and do
+they do what the papers say? All problems but two data sets are made here.
+
+"Paper" is Lacoste-Julien and Jaggi (NIPS 2015), or Lacoste-Julien, Schmidt and Bach (2012) for
+averages of subgradient steps; "spec" is an independent plain implementation of the same methods.
+"""
+PARTS = {
+    "lasso": lasso_part, "video": video_part, "triangle": triangle_part,
+    "averages": averages_part, "l1": l1_part, "dense": dense_part, "completion": completion_part,
+    "subgradient": subgradient_part, "submodular": submodular_part, "defaults": defaults_part,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    raise SystemExit(main("frank_wolfe", "Frank-Wolfe methods", ABOUT, PARTS, peers=("copt",)))
