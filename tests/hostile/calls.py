@@ -206,7 +206,10 @@ UNCALLED = {
     r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom|SubmodularFunction))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
-    r"optim\.objectives\.(\w+\.(image|slopes|adjoint|inner)|(Composite|Logistic)\.curvature)": (
+    r"optim\.objectives\.\w+\.(image|slopes|adjoint|adjoint_in|inner)": (
+        "called in every iteration, with arrays of methods that have checked them"
+    ),
+    r"optim\.objectives\.(Composite|Logistic)\.curvature": (
         "called in every iteration, with arrays of methods that have checked them"
     ),
     r"optim\.objectives\.Objective(\.\w+)?": "abstract; `Tilted` stands for it",
