@@ -30,10 +30,10 @@ _NAMED = {
     "smooth_hinge": SmoothHinge,
     "modified_huber": ModifiedHuber,
     "squared_error": SquaredError,
-    "absolute_error": AbsoluteError,
-    "epsilon_insensitive": EpsilonInsensitive,
     "huber": Huber,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "absolute_error": AbsoluteError,
+    "epsilon_insensitive": EpsilonInsensitive,
 }
 
 KINKED = {Hinge, AbsoluteError, EpsilonInsensitive}
