@@ -51,8 +51,10 @@ class Composite(Objective):
     Examples
     --------
     >>> from sklearn_fw.optim import objectives
-    >>> objectives.Composite("huber", [[1.0, 0.0], [1.0, 2.0]], [0.5, 9.0])([0.0, 0.0])
-    (4.3125, array([-0.75, -1.  ]))
+    >>> objective = objectives.Composite("huber", [[1.0, 0.0], [1.0, 2.0]], [0.5, 9.0])
+    >>> value, gradient = objective([0.0, 0.0])
+    >>> round(value, 3), gradient
+    (5.682, array([-0.925, -1.35 ]))
     """
 
     _truth = "y"  # name of the parameter
