@@ -402,8 +402,8 @@ def completion_part(report, options):
         {len(run["theirs"])}. The certificate that it gives is {run["reported"]:.3g}, from all
         singular values it is {run["gap"]:.3g}. An answer of the oracle took
         {run["products"]:.0f} products of the gradient with a vector (median; at most
-        {run["most_products"]}, where it was refined for the certificate), and its value was off by at most
-        {max(run["errors"]):.2g} in the first {len(run["errors"])} steps."""
+        {run["most_products"]}, where it was refined for the certificate), and its value was off by
+        at most {max(run["errors"]):.2g} in the first {len(run["errors"])} steps."""
     )
     goals.append(("products with a vector per step", run["products"], 20, "<="))
     goals.append(("relative error of the oracle", max(run["errors"]), 1e-2, "<="))
