@@ -51,7 +51,7 @@ class FrankWolfe(IterativeMethod):
         self.n_good = self.n_away = self.n_drop = self.n_swap = 0
         self.step_length = 0.0
         self.value = self.dual_gap = None
-        self._refining = [iterate for iterate in iterates if iterate.can_refine]
+        self._refining = [i for i in iterates if getattr(i, "can_refine", False)]
 
     @abstractmethod
     def look(self):

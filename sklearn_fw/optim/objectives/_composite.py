@@ -61,7 +61,7 @@ class Composite(Objective):
 
     def __init__(self, loss, A, y=None, *, linear=None, sample_weight=None, mean=True):
         self._is_function = callable(loss) and not isinstance(loss, Loss | type)
-        self.loss = loss if self._is_function else resolve_loss(loss, None)
+        self.loss = loss if self._is_function else resolve_loss(loss, None, smooth=True)
         self.is_quadratic = isinstance(self.loss, SquaredError)
         y = self._check_truth(y)
         classes = isinstance(self.loss, MultinomialLogLoss)
