@@ -61,8 +61,9 @@ def drive(
     ----------
     method : object
         As `IterativeMethod` describes.
-    tol : float
-        Stop when the certificate is at most this.
+    tol : float or None
+        Stop when the certificate is at most this; None takes ``method.tol``, which may be known
+        after the first step only.
     relative_to : str, default=None
         Column of the rows, such as "objective", whose absolute value times ``tol`` is the limit;
         None makes ``tol`` an absolute number.
@@ -91,7 +92,7 @@ def drive(
     is_own = history is None
     history = History() if is_own else history
     logger = get_logger(verbose)
-    rounding = getattr(method, "rounding", 0.0) if tol > 0.0 else 0.0
+    rounding = getattr(method, "rounding", 0.0) if tol is None or tol > 0.0 else 0.0
 
     def record(row):
         row = {"n_iter": history.n_iter, "time": budget.elapsed, **row}
@@ -110,7 +111,9 @@ def drive(
         gap = row.get(getattr(method, "certificate", "dual_gap"))
         if gap is None or not row.get("certified", True):
             return False
-        limit = tol if relative_to is None else tol * abs(row[relative_to])
+        limit = method.tol if tol is None else tol
+        if relative_to is not None:
+            limit *= abs(row[relative_to])
         return gap <= max(limit, rounding)
 
     status, n_iter, row = Status.RUNNING, 0, None

@@ -20,6 +20,7 @@ from sklearn_fw.optim import (
     minimize_saga,
     minimize_submodular,
     objectives,
+    set_functions,
     solve_matrix_game,
     solve_saddle_point,
 )
@@ -156,7 +157,7 @@ CASES = {
         WALK | BOTH | {"lower", "upper"},
     ),
     "submodular": (
-        lambda: minimize_submodular(domains.CardinalityFunction([0.0, 1.0, 1.0, -0.5])),
+        lambda: minimize_submodular(set_functions.CardinalityFunction([0.0, 1.0, 1.0, -0.5])),
         WALK | BOTH | {"n_oracle_calls", "n_atoms"},
     ),
     "blocks": (

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from sklearn_fw.optim.domains import BasePolytope, CardinalityFunction, CutFunction, Permutahedron
+from sklearn_fw.optim.domains import BasePolytope, Permutahedron
+from sklearn_fw.optim.set_functions import CardinalityFunction, CutFunction
 
 KINDS = ("cut", "directed", "coverage", "cardinality", "matroid", "mixture", "shaken")
 

@@ -4,7 +4,7 @@ import numpy as np
 from _frank_wolfe_problems import grid_edges, iwata, noisy_image
 from _report import Clock, Repeats, cpu_of, in_child, shown
 
-from sklearn_fw.optim import domains, minimize_submodular
+from sklearn_fw.optim import minimize_submodular, set_functions
 
 SMOOTHNESS = 0.7
 SIDES = (16, 32, 64)
@@ -15,8 +15,8 @@ SECONDS = 60.0  # for the naive loop
 def image_function(side):
     """Cut of the edges between neighbours plus the cost of calling a pixel one."""
     picture, edges = noisy_image(side, side), grid_edges(side, side)
-    cut = domains.CutFunction(edges, weights=np.full(len(edges), SMOOTHNESS))
-    return cut + domains.ModularFunction(-picture.ravel())
+    cut = set_functions.CutFunction(edges, weights=np.full(len(edges), SMOOTHNESS))
+    return cut + set_functions.ModularFunction(-picture.ravel())
 
 
 def measure_image(side, repeat):
@@ -50,7 +50,9 @@ def measure_image(side, repeat):
 def iwata_function(n):
     """Iwata's function as a sum of two of the package."""
     sizes = np.arange(n + 1.0)
-    return domains.CardinalityFunction(sizes * (n - sizes)) + domains.ModularFunction(iwata(n))
+    return set_functions.CardinalityFunction(sizes * (n - sizes)) + set_functions.ModularFunction(
+        iwata(n)
+    )
 
 
 def naive(n, seconds):

@@ -20,7 +20,7 @@ from matplotlib.patches import Rectangle
 from sklearn.datasets import load_sample_image
 
 from sklearn_fw.inference import GraphCut, PairwiseScores
-from sklearn_fw.optim import domains, minimize_submodular
+from sklearn_fw.optim import minimize_submodular, set_functions
 
 photo = load_sample_image("flower.jpg")[:424, 100:524].astype(float) / 255.0
 picture = photo.reshape(53, 8, 53, 8, 3).mean(axis=(1, 3))
@@ -57,7 +57,7 @@ edges = np.vstack(
 colours = picture.reshape(-1, 3)
 contrast = np.sum((colours[edges[:, 0]] - colours[edges[:, 1]]) ** 2, axis=1)
 price = 4.0 * np.exp(-contrast / (2.0 * contrast.mean()))
-energy = domains.CutFunction(edges, price) + domains.ModularFunction(costs.ravel())
+energy = set_functions.CutFunction(edges, price) + set_functions.ModularFunction(costs.ravel())
 
 # %%
 # Two ways to the lowest set

@@ -30,10 +30,10 @@ _NAMED = {
     "smooth_hinge": SmoothHinge,
     "modified_huber": ModifiedHuber,
     "squared_error": SquaredError,
-    "absolute_error": AbsoluteError,
-    "epsilon_insensitive": EpsilonInsensitive,
     "huber": Huber,
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "absolute_error": AbsoluteError,
+    "epsilon_insensitive": EpsilonInsensitive,
 }
 
 KINKED = {Hinge, AbsoluteError, EpsilonInsensitive}
@@ -97,8 +97,13 @@ def resolve_loss(loss, task, *, smooth=False):
             f"for {task} choose one of {', '.join(map(repr, fitting))}"
         )
     if check_flag(smooth, "smooth") and resolved.smoothness == np.inf:
+        name = type(resolved).__name__
+        is_ours = type(resolved) in KINKED
+        fault = (
+            f"loss={loss!r} is not smooth" if is_ours else f"smoothness of {name} must be finite"
+        )
         raise ValueError(
-            f"loss={loss!r} is not smooth; choose one of {', '.join(map(repr, fitting))}, or an "
-            f"averaged subgradient method"
+            f"{fault}; choose one of {', '.join(map(repr, fitting))}, or an averaged subgradient "
+            f"method"
         )
     return resolved

@@ -320,6 +320,7 @@ def check_has_path(estimator):
     if isinstance(estimator, type) or not hasattr(estimator, "_regularization_path"):
         kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
         raise TypeError(
-            f"estimator must be a StructuredSVM, AsagaClassifier, AsagaRegressor or an object with "
-            f"a method _regularization_path; got {kind}"
+            f"estimator must be a StructuredSVM, AsagaClassifier, AsagaRegressor, "
+            f"FrankWolfeClassifier, FrankWolfeRegressor or an object with a method "
+            f"_regularization_path; got {kind}"
         )

@@ -203,10 +203,16 @@ UNCALLED = {
     r"optim\.domains\.\w+Atom\.\w+": (
         "called in every iteration, with vectors of methods that have checked them"
     ),
-    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom|SubmodularFunction))(\.\w+)?": (
+    r"(losses\.Loss|penalties\.Penalty|optim\.domains\.(Domain|Atom))(\.\w+)?": (
         "abstract; a class of the user stands for it in the solvers"
     ),
-    r"optim\.objectives\.(\w+\.(image|slopes|adjoint|inner)|(Composite|Logistic)\.curvature)": (
+    r"optim\.set_functions\.SubmodularFunction(\.\w+)?": (
+        "abstract; a class of the user stands for it in the solvers"
+    ),
+    r"optim\.objectives\.\w+\.(image|slopes|adjoint|adjoint_in|inner)": (
+        "called in every iteration, with arrays of methods that have checked them"
+    ),
+    r"optim\.objectives\.(Composite|Logistic)\.curvature": (
         "called in every iteration, with arrays of methods that have checked them"
     ),
     r"optim\.objectives\.Objective(\.\w+)?": "abstract; `Tilted` stands for it",

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_fw import optim
-from sklearn_fw.optim import domains, objectives
+from sklearn_fw.optim import domains, objectives, set_functions
 
 from .calls import build, function, generator, methods
 
@@ -24,20 +24,20 @@ def seen(state):
 def of_functions():
     found = []
     for cls, params, allows in (
-        (domains.CardinalityFunction, {"values": np.array([0.0, 2.0, 3.0, 3.0])}, {}),
+        (set_functions.CardinalityFunction, {"values": np.array([0.0, 2.0, 3.0, 3.0])}, {}),
         (
-            domains.CoverageFunction,
+            set_functions.CoverageFunction,
             {"covers": np.array([[1, 0], [1, 1], [0, 1]]), "weights": np.array([1.0, 2.0])},
             {("covers", "half"): "whatever is not zero"},
         ),
         (
-            domains.CutFunction,
+            set_functions.CutFunction,
             {
                 "edges": np.array([[0, 1], [1, 2]]), "weights": np.array([1.0, 2.0]), "size": 3,
                 "directed": True,
             }, {},
         ),
-        (domains.ModularFunction, {"weights": np.array([1.0, -2.0, 0.5])}, {}),
+        (set_functions.ModularFunction, {"weights": np.array([1.0, -2.0, 0.5])}, {}),
     ):  # fmt: skip
         given = functools.partial(copy.deepcopy, params)
         found += build(cls, given, allows=allows)
@@ -78,7 +78,8 @@ def entries():
             },
             variants={
                 "function": [
-                    domains.CutFunction(edges), domains.CutFunction(sp.eye_array(3, k=1)),
+                    set_functions.CutFunction(edges),
+                    set_functions.CutFunction(sp.eye_array(3, k=1)),
                 ],
                 "variant": ["pairwise", "away", "fw"], "integer_valued": ["auto"],
                 "start": [None], "tol": [None], "callback": [None],

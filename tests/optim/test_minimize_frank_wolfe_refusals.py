@@ -152,7 +152,7 @@ def test_curved_sets_are_warned_of():
         ),
         (lambda: objectives.Composite("huber", np.eye(2)), "y must be given"),
         (lambda: objectives.Composite(plain, np.eye(2), [1, 2]), "y must be None"),
-        (lambda: objectives.Composite("hinge", np.eye(2), [1, 1]), "loss must be one of"),
+        (lambda: objectives.Composite("hinge", np.eye(2), [1, 1]), "is not smooth"),
         (lambda: objectives.LeastSquares(np.eye(2), [1, 2])(np.zeros(3)), "x.shape"),
     ],
 )

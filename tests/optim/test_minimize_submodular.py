@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from _submodular import KINDS, Table, all_sets, cuts, draw_table, is_submodular
 from sklearn_fw.inference import GraphCut, PairwiseScores
 from sklearn_fw.optim import minimize_submodular
-from sklearn_fw.optim.domains import (
-    BasePolytope,
+from sklearn_fw.optim.domains import BasePolytope
+from sklearn_fw.optim.set_functions import (
     CardinalityFunction,
     CoverageFunction,
     CutFunction,

@@ -20,6 +20,8 @@ from ._steps import ImageLine, Line, StepState, take
 
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
 REFINEMENTS = 5  # of one answer at most
+SHARE = 1e-6  # of the first value or gap, which is the tolerance where none is given
+
 __all__ = ["KINDS", "FrankWolfe", "Minimisation", "checked_derivatives"]
 
 KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
@@ -49,7 +51,7 @@ class FrankWolfe(IterativeMethod):
         self.n_good = self.n_away = self.n_drop = self.n_swap = 0
         self.step_length = 0.0
         self.value = self.dual_gap = None
-        self._refining = [iterate for iterate in iterates if iterate.can_refine]
+        self._refining = [i for i in iterates if getattr(i, "can_refine", False)]
 
     @abstractmethod
     def look(self):
@@ -167,8 +169,9 @@ class Minimisation(FrankWolfe):
     ----------
     objective, domain, variant, rule
         What is minimised, and how; the rest as for `Iterate`.
-    tol : float, default=0.0
-        Gaps up to this one are found again from exact sums before they count.
+    tol : float or None, default=0.0
+        Gaps up to this one are found again from exact sums before they count; None makes it a share
+        of the first value or gap, whichever is larger.
     accuracy : float, default=1.0
         Share of the true gap that the oracle's answer has at least.
     refresh : int, default=1
@@ -181,7 +184,8 @@ class Minimisation(FrankWolfe):
         self, objective, domain, *, variant="fw", rule, start=None, combination=None, tol=0.0,
         accuracy=1.0, refresh=1, measures=False,
     ):  # fmt: skip
-        self.objective, self.tol, self.accuracy, self.measures = objective, tol, accuracy, measures
+        self.objective, self.accuracy, self.measures = objective, accuracy, measures
+        self.tol, self._is_relative = tol or 0.0, tol is None
         self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
             domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy,
@@ -222,6 +226,8 @@ class Minimisation(FrankWolfe):
 
     def certify(self):
         row = super().certify()
+        if self._is_relative:
+            self.tol, self._is_relative = SHARE * max(abs(self.value), self.gap), False
         if self.dual_gap <= self.tol and self._n_moves:
             self.refresh()
             row = super().certify()

@@ -83,7 +83,13 @@ class Iterate:
         gradient, point = self._gradient, None if self.lazy else self.point
         self.atom = self.ask(self.domain, gradient, point, self._here)
         self.ahead = self.atom.dot(gradient)
-        self.gap, self.slack = self._here - self.ahead, 0.0
+        self.slack = 0.0
+        if point is None:
+            self.gap = self._here - self.ahead
+        else:  # entries that agree add no rounding errors
+            behind = point.copy()
+            self.atom.add_to(behind, -1.0)
+            self.gap = float(gradient @ behind)
         if self.atom.bound is not None:
             self.slack = max(self.ahead - self.atom.bound, 0.0)
 

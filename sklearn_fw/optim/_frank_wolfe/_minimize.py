@@ -44,7 +44,7 @@ def minimize_frank_wolfe(
     lmo_accuracy=1.0,
     start=None,
     max_iter=10_000,
-    tol=1e-6,
+    tol=None,
     time_limit=None,
     callback=None,
     verbose=0,
@@ -95,8 +95,9 @@ def minimize_frank_wolfe(
         it were.
     max_iter : int, default=10_000
         Largest number of iterations, each with one gradient and one oracle call.
-    tol : float, default=1e-6
-        Stop when the gap is at most this, in units of f.
+    tol : float or None, default=None
+        Stop when the gap is at most this, in units of f. None takes a millionth of the absolute
+        value of f at the start or of the gap there, whichever is larger, whatever the units are.
     time_limit : float or None, default=None
         Seconds after which no new iteration begins.
     callback : callable or None, default=None
@@ -111,9 +112,9 @@ def minimize_frank_wolfe(
         ``x``, ``fun``, ``jac`` (the gradient) and ``dual_gap`` where the gap was smallest, all of
         them computed anew at x; ``nit``, ``n_oracle_calls``, ``n_away``, ``n_drop`` (steps that
         used up the weight of a vertex and left fewer), ``n_swap`` (that exchanged one for another),
-        ``success``, ``status``, ``message``, ``variant`` and ``step_size`` as they were chosen,
-        ``history`` (dict of arrays: objective, gap, step, counts), and ``atoms`` and ``weights``,
-        of which x is the sum (None for "fw").
+        ``success``, ``status``, ``message``, ``tol``, ``variant`` and ``step_size`` as they were
+        chosen, ``history`` (dict of arrays: objective, gap, step, counts), and ``atoms`` and
+        ``weights``, of which x is the sum (None for "fw").
 
     Raises
     ------
@@ -179,7 +180,7 @@ def minimize_frank_wolfe(
         )
     check_domain(domain, "domain")
     _check_sizes(objective, domain)
-    tol, convex = check_not_negative(tol, "tol"), check_flag(convex, "convex")
+    tol, convex = _check_tol(tol), check_flag(convex, "convex")
     lipschitz, curvature = (
         None if value is None else check_positive(value, name)
         for value, name in ((lipschitz, "lipschitz"), (curvature, "curvature"))
@@ -206,9 +207,9 @@ def minimize_frank_wolfe(
     verbose = check_integer(verbose, "verbose", 0)
     with time_budget(time_limit):
         outcome = drive(
-            run, tol=tol, max_iter=max_iter, verbose=verbose, end=_end_of(run, callback)
+            run, tol=None, max_iter=max_iter, verbose=verbose, end=_end_of(run, callback)
         )
-    return _result(run, outcome, tol, variant, step_size)
+    return _result(run, outcome, variant, step_size)
 
 
 def choose(objective, domain, variant, step_size, convex):
@@ -334,19 +335,24 @@ def _end_of(run, callback):
     return end
 
 
-def _result(run, outcome, tol, variant, step_size):
+def _check_tol(tol):
+    return None if tol is None else check_not_negative(tol, "tol")
+
+
+def _result(run, outcome, variant, step_size):
     """What is returned, with the certificate of the returned point from exact sums."""
     best = run.certified_best()
     fields = outcome.fields()
     if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
         fields["message"] = (
-            f"gap {best.dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "
+            f"gap {best.dual_gap:.3g} > {run.tol:.3g} after {outcome.n_iter} iterations: increase "
             f"{fields['status']} or tol"
         )
-        if tol > 0:
+        if run.tol > 0:
             warn(fields["message"], ConvergenceWarning)
     return OptimizeResult(
         x=best.x, fun=best.fun, jac=best.gradient, dual_gap=best.dual_gap, atoms=best.atoms,
         weights=best.weights, n_oracle_calls=run.iterate.n_calls, n_away=run.n_away,
-        n_drop=run.n_drop, n_swap=run.n_swap, variant=variant, step_size=step_size, **fields,
+        n_drop=run.n_drop, n_swap=run.n_swap, tol=run.tol, variant=variant, step_size=step_size,
+        **fields,
     )  # fmt: skip

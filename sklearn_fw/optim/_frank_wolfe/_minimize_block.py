@@ -8,12 +8,12 @@ from scipy.optimize import OptimizeResult
 from ..._budget import time_budget
 from ..._kernels.common.step_rules import open_loop_step
 from ..._loop import drive
-from ..._validation import check_choice, check_integer, check_not_negative, check_random_state
+from ..._validation import check_choice, check_integer, check_random_state
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
 from ..domains._base import check_domain
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
-from ._minimize import _check_sizes, _end_of, _result, _rule, choose
+from ._minimize import _check_sizes, _check_tol, _end_of, _result, _rule, choose
 from ._steps import ImageLine, Line
 
 __all__ = ["minimize_block_frank_wolfe"]
@@ -32,7 +32,7 @@ def minimize_block_frank_wolfe(
     gap_every=10,
     start=None,
     max_iter=1000,
-    tol=1e-6,
+    tol=None,
     time_limit=None,
     callback=None,
     random_state=None,
@@ -73,8 +73,9 @@ def minimize_block_frank_wolfe(
     max_iter : int, default=1000
         Largest number of iterations; the first is the gap of the start, each other one a pass of as
         many steps as there are factors.
-    tol : float, default=1e-6
-        Stop when the gap is at most this, in units of f.
+    tol : float or None, default=None
+        Stop when the gap is at most this, in units of f. None takes a millionth of the absolute
+        value of f at the start or of the gap there, whichever is larger, whatever the units are.
     time_limit : float or None, default=None
         Seconds after which no new pass begins.
     callback : callable or None, default=None
@@ -145,7 +146,7 @@ def minimize_block_frank_wolfe(
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
     _check_sizes(objective, domain)
-    tol = check_not_negative(tol, "tol")
+    tol = _check_tol(tol)
     if variant == "auto":
         variant = "pairwise" if domain.is_polytope else "fw"
     variant, step_size = choose(objective, domain, variant, step_size, True)
@@ -160,10 +161,10 @@ def minimize_block_frank_wolfe(
     end = _end_of(run, callback)
     with time_budget(time_limit):
         outcome = drive(
-            run, tol=tol, max_iter=max_iter, verbose=verbose,
+            run, tol=None, max_iter=max_iter, verbose=verbose,
             end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
         )  # fmt: skip
-    return _result(run, outcome, tol, variant, step_size)
+    return _result(run, outcome, variant, step_size)
 
 
 class BlockMinimisation(Minimisation):

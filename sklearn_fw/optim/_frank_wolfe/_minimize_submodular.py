@@ -11,8 +11,8 @@ from ..._validation import check_choice, check_flag, check_integer, check_not_ne
 from .._saddle._saddle_point import fields_of
 from ..domains._base import Domain
 from ..domains._base_polytopes import BaseAtom, BasePolytope
-from ..domains._submodular_functions import SubmodularFunction, base_of, is_known
 from ..objectives._base import Objective
+from ..set_functions._functions import SubmodularFunction, base_of, is_known
 from ._core import Minimisation
 from ._corrective import QuadraticCorrection
 from ._minimize import REFRESH
@@ -110,8 +110,8 @@ def minimize_submodular(
     Notes
     -----
     One base costs ``size + 1`` values of a callable, and one pass over edges or entries for the
-    functions of `sklearn_fw.optim.domains`. Wolfe's method adds k^3 / 3 for k bases in use, of
-    which there are few, and ends after finitely many iterations.
+    functions of `sklearn_fw.optim.set_functions`. Wolfe's method adds k^3 / 3 for k bases in use,
+    of which there are few, and ends after finitely many iterations.
 
     The bound holds for submodular functions. Of others, it is noticed when a base that is in use
     exceeds the function on a set that was valued; a function without such a set among those valued
@@ -129,10 +129,10 @@ def minimize_submodular(
     --------
     Two groups of nodes, and what it costs to leave node 0 out or to take node 3 in:
 
-    >>> from sklearn_fw.optim import domains, minimize_submodular
+    >>> from sklearn_fw.optim import minimize_submodular, set_functions
     >>> edges = [(0, 1), (1, 2), (2, 3)]
-    >>> cut = domains.CutFunction(edges, weights=[3.0, 1.0, 2.0])
-    >>> result = minimize_submodular(cut + domains.ModularFunction([-5.0, 0.0, 0.0, 5.0]))
+    >>> cut = set_functions.CutFunction(edges, weights=[3.0, 1.0, 2.0])
+    >>> result = minimize_submodular(cut + set_functions.ModularFunction([-5.0, 0.0, 0.0, 5.0]))
     >>> result.x
     array([ True,  True, False, False])
     >>> result.fun, result.lower_bound

@@ -42,13 +42,6 @@ from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
-from ._submodular_functions import (
-    CardinalityFunction,
-    CoverageFunction,
-    CutFunction,
-    ModularFunction,
-    SubmodularFunction,
-)
 from ._trees import SpanningTrees
 
 __all__ = [
@@ -56,10 +49,7 @@ __all__ = [
     "BasePolytope",
     "BipartiteMatchings",
     "Box",
-    "CardinalityFunction",
     "ConvexHull",
-    "CoverageFunction",
-    "CutFunction",
     "DagPaths",
     "DenseAtom",
     "Domain",
@@ -70,7 +60,6 @@ __all__ = [
     "LpBall",
     "MarginalPolytope",
     "Matchings",
-    "ModularFunction",
     "NuclearNormBall",
     "PerfectMatchings",
     "Permutahedron",
@@ -80,6 +69,5 @@ __all__ = [
     "SpanningTrees",
     "SparseAtom",
     "Spectrahedron",
-    "SubmodularFunction",
     "UnitAtom",
 ]

@@ -5,9 +5,9 @@ from scipy.optimize import isotonic_regression
 
 from ..._validation import check_array_of_numbers, check_magnitude, check_not_negative
 from ...projections._vectors import BEYOND
+from ..set_functions._functions import ModularFunction, as_submodular, base_of
 from ._atoms import DenseAtom
 from ._base import Described, Projectable
-from ._submodular_functions import ModularFunction, as_submodular, base_of
 
 
 class BaseAtom(DenseAtom):
@@ -52,8 +52,8 @@ class BasePolytope(Described):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import domains
-    >>> bases = domains.BasePolytope(domains.CutFunction([(0, 1), (1, 2)]))
+    >>> from sklearn_fw.optim import domains, set_functions
+    >>> bases = domains.BasePolytope(set_functions.CutFunction([(0, 1), (1, 2)]))
     >>> bases.lmo([0.5, -1.0, 2.0]).to_array()
     array([-1.,  2., -1.])
     """

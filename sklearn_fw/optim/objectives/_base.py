@@ -49,7 +49,7 @@ class Objective(ABC):
     >>> objective = Poisson(np.eye(3), np.array([2.0, 1.0, 4.0]))
     >>> result = minimize_frank_wolfe(objective, domains.Simplex(3, radius=3.0), tol=1e-6)
     >>> result.x.round(2)
-    array([0.33, 0.  , 2.67])
+    array([0.67, 0.  , 2.33])
     """
 
     is_quadratic = False

@@ -51,15 +51,17 @@ class Composite(Objective):
     Examples
     --------
     >>> from sklearn_fw.optim import objectives
-    >>> objectives.Composite("huber", [[1.0, 0.0], [1.0, 2.0]], [0.5, 9.0])([0.0, 0.0])
-    (4.3125, array([-0.75, -1.  ]))
+    >>> objective = objectives.Composite("huber", [[1.0, 0.0], [1.0, 2.0]], [0.5, 9.0])
+    >>> value, gradient = objective([0.0, 0.0])
+    >>> round(value, 3), gradient
+    (5.682, array([-0.925, -1.35 ]))
     """
 
     _truth = "y"  # name of the parameter
 
     def __init__(self, loss, A, y=None, *, linear=None, sample_weight=None, mean=True):
         self._is_function = callable(loss) and not isinstance(loss, Loss | type)
-        self.loss = loss if self._is_function else resolve_loss(loss, None)
+        self.loss = loss if self._is_function else resolve_loss(loss, None, smooth=True)
         self.is_quadratic = isinstance(self.loss, SquaredError)
         y = self._check_truth(y)
         classes = isinstance(self.loss, MultinomialLogLoss)

@@ -46,14 +46,14 @@ class SubmodularFunction(ABC):
     The rank of a set of vectors, and that many elements cost 0.6 each:
 
     >>> import numpy as np
-    >>> from sklearn_fw.optim import domains
-    >>> class Rank(domains.SubmodularFunction):
+    >>> from sklearn_fw.optim import set_functions
+    >>> class Rank(set_functions.SubmodularFunction):
     ...     def __init__(self, vectors):
     ...         self.vectors, self.size = vectors, len(vectors)
     ...     def value(self, members):
     ...         return np.linalg.matrix_rank(self.vectors[members]) if members.any() else 0
     >>> rank = Rank(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]))
-    >>> dear = rank + domains.ModularFunction([-0.6, -0.6, -0.6])
+    >>> dear = rank + set_functions.ModularFunction([-0.6, -0.6, -0.6])
     >>> round(dear.value(np.array([True, True, False])), 12)
     -0.2
     """
@@ -154,8 +154,8 @@ class ModularFunction(SubmodularFunction):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import domains
-    >>> domains.ModularFunction([1.0, -2.0]).value([False, True])
+    >>> from sklearn_fw.optim import set_functions
+    >>> set_functions.ModularFunction([1.0, -2.0]).value([False, True])
     -2.0
     """
 
@@ -183,8 +183,8 @@ class CardinalityFunction(SubmodularFunction):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_fw.optim import domains
-    >>> root = domains.CardinalityFunction(np.sqrt(np.arange(5)))
+    >>> from sklearn_fw.optim import set_functions
+    >>> root = set_functions.CardinalityFunction(np.sqrt(np.arange(5)))
     >>> root.base([2, 0, 1, 3]).round(2)
     array([0.41, 0.32, 1.  , 0.27])
     """
@@ -228,9 +228,9 @@ class CoverageFunction(SubmodularFunction):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import domains
+    >>> from sklearn_fw.optim import set_functions
     >>> covers = [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
-    >>> domains.CoverageFunction(covers, weights=[1.0, 2.0, 5.0]).base([1, 0, 2])
+    >>> set_functions.CoverageFunction(covers, weights=[1.0, 2.0, 5.0]).base([1, 0, 2])
     array([1., 7., 0.])
     """
 
@@ -295,8 +295,8 @@ class CutFunction(SubmodularFunction):
 
     Examples
     --------
-    >>> from sklearn_fw.optim import domains
-    >>> cut = domains.CutFunction([(0, 1), (1, 2)], weights=[1.0, 3.0])
+    >>> from sklearn_fw.optim import set_functions
+    >>> cut = set_functions.CutFunction([(0, 1), (1, 2)], weights=[1.0, 3.0])
     >>> cut.value([True, True, False])
     3.0
     >>> cut.base([1, 0, 2])
