@@ -17,6 +17,7 @@ from ..._validation import (
 from ..._warnings import warn
 from .._ends import end_of, fields_of
 from ..domains._base import check_domain
+from ..domains._spectral import is_matrix
 from ..objectives._base import Objective, is_quadratic
 from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
@@ -233,13 +234,15 @@ def choose(objective, domain, variant, step_size, convex):
 
 def _natural_variant(objective, domain, convex):
     """The variant that was fastest on problems of each kind."""
-    if not getattr(domain, "is_polytope", True):
-        return "fw"
-    if not (convex and in_closed_form(objective)) or can_scan(objective, domain, "exact"):
-        return "pairwise"
+    steps = "pairwise" if getattr(domain, "is_polytope", True) else "fw"
+    is_round = steps == "fw" and not is_matrix(domain)  # answers move with every step
+    if is_round or not (convex and in_closed_form(objective)):
+        return steps
+    if can_scan(objective, domain, "exact"):
+        return steps
     # Corrections keep an image per atom.
     n_image = len(objective.image(np.zeros(objective.size)))
-    return "min_norm_point" if n_image <= LARGE else "pairwise"
+    return "min_norm_point" if n_image <= LARGE else steps
 
 
 def in_closed_form(objective):
