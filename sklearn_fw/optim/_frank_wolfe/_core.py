@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import OptimizeResult
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
 from ..._loop import IterativeMethod
@@ -253,6 +254,12 @@ class Minimisation(FrankWolfe):
             self._n_moves == 0,
             *((None, None) if active is None else (active.atoms, active.weights.copy())),
         )  # fmt: skip
+
+    def state(self):
+        """What a callback sees."""
+        return OptimizeResult(
+            x=self.iterate.point.copy(), fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1
+        )
 
     def solution(self):
         """What is known of where the gap was smallest."""

@@ -2,11 +2,9 @@
 
 import numpy as np
 from scipy.optimize import OptimizeResult
-from sklearn.exceptions import ConvergenceWarning
 
 from ..._budget import time_budget
 from ..._loop import drive
-from ..._result import Status
 from ..._validation import (
     check_array_of_numbers,
     check_choice,
@@ -17,7 +15,9 @@ from ..._validation import (
     check_positive,
 )
 from ..._warnings import warn
+from .._ends import end_of, fields_of
 from ..domains._base import check_domain
+from ..domains._spectral import is_matrix
 from ..objectives._base import Objective, is_quadratic
 from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
@@ -207,7 +207,7 @@ def minimize_frank_wolfe(
     verbose = check_integer(verbose, "verbose", 0)
     with time_budget(time_limit):
         outcome = drive(
-            run, tol=None, max_iter=max_iter, verbose=verbose, end=_end_of(run, callback)
+            run, tol=None, max_iter=max_iter, verbose=verbose, end=end_of(callback, run.state)
         )
     return _result(run, outcome, variant, step_size)
 
@@ -234,13 +234,15 @@ def choose(objective, domain, variant, step_size, convex):
 
 def _natural_variant(objective, domain, convex):
     """The variant that was fastest on problems of each kind."""
-    if not getattr(domain, "is_polytope", True):
-        return "fw"
-    if not (convex and in_closed_form(objective)) or can_scan(objective, domain, "exact"):
-        return "pairwise"
+    steps = "pairwise" if getattr(domain, "is_polytope", True) else "fw"
+    is_round = steps == "fw" and not is_matrix(domain)  # answers move with every step
+    if is_round or not (convex and in_closed_form(objective)):
+        return steps
+    if can_scan(objective, domain, "exact"):
+        return steps
     # Corrections keep an image per atom.
     n_image = len(objective.image(np.zeros(objective.size)))
-    return "min_norm_point" if n_image <= LARGE else "pairwise"
+    return "min_norm_point" if n_image <= LARGE else steps
 
 
 def in_closed_form(objective):
@@ -314,27 +316,6 @@ def _split_start(start, variant):
     return None, (list(start[0]), weights / weights.sum())
 
 
-def _end_of(run, callback):
-    """What the loop asks after each iteration whether it shall end; None without a callback."""
-    if callback is None:
-        return None
-    if not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}")
-
-    def end():
-        answer = callback(
-            OptimizeResult(
-                x=run.iterate.point.copy(), fun=run.value, dual_gap=run.dual_gap,
-                nit=run.n_iter + 1,
-            )
-        )  # fmt: skip
-        if not (answer is None or isinstance(answer, bool | np.bool_)):
-            raise TypeError(f"callback must return True, False or None, got {answer!r}")
-        return bool(answer)
-
-    return end
-
-
 def _check_tol(tol):
     return None if tol is None else check_not_negative(tol, "tol")
 
@@ -342,14 +323,7 @@ def _check_tol(tol):
 def _result(run, outcome, variant, step_size):
     """What is returned, with the certificate of the returned point from exact sums."""
     best = run.certified_best()
-    fields = outcome.fields()
-    if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
-        fields["message"] = (
-            f"gap {best.dual_gap:.3g} > {run.tol:.3g} after {outcome.n_iter} iterations: increase "
-            f"{fields['status']} or tol"
-        )
-        if run.tol > 0:
-            warn(fields["message"], ConvergenceWarning)
+    fields = fields_of(outcome, best.dual_gap, run.tol)
     return OptimizeResult(
         x=best.x, fun=best.fun, jac=best.gradient, dual_gap=best.dual_gap, atoms=best.atoms,
         weights=best.weights, n_oracle_calls=run.iterate.n_calls, n_away=run.n_away,

@@ -9,11 +9,12 @@ from ..._budget import time_budget
 from ..._kernels.common.step_rules import open_loop_step
 from ..._loop import drive
 from ..._validation import check_choice, check_integer, check_random_state
+from .._ends import end_of
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
 from ..domains._base import check_domain
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
-from ._minimize import _check_sizes, _check_tol, _end_of, _result, _rule, choose
+from ._minimize import _check_sizes, _check_tol, _result, _rule, choose
 from ._steps import ImageLine, Line
 
 __all__ = ["minimize_block_frank_wolfe"]
@@ -158,7 +159,7 @@ def minimize_block_frank_wolfe(
         rng=check_random_state(random_state),
     )  # fmt: skip
     max_iter, verbose = check_integer(max_iter, "max_iter", 1), check_integer(verbose, "verbose", 0)
-    end = _end_of(run, callback)
+    end = end_of(callback, run.state)
     with time_budget(time_limit):
         outcome = drive(
             run, tol=None, max_iter=max_iter, verbose=verbose,

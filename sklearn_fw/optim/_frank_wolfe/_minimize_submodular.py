@@ -8,7 +8,7 @@ from scipy.optimize import OptimizeResult
 from ..._budget import time_budget
 from ..._loop import drive
 from ..._validation import check_choice, check_flag, check_integer, check_not_negative
-from .._saddle._saddle_point import fields_of
+from .._ends import end_of, fields_of
 from ..domains._base import Domain
 from ..domains._base_polytopes import BaseAtom, BasePolytope
 from ..objectives._base import Objective
@@ -161,10 +161,12 @@ def minimize_submodular(
     else:
         rule = named_rule("exact")
         run = Stepwise(bases, bound, first, variant=variant, rule=rule, refresh=REFRESH)
+    asks = end_of(callback, lambda: OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
     with time_budget(time_limit):
         outcome = drive(
             run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0), end=_end_of(run, callback),
+            verbose=check_integer(verbose, "verbose", 0),
+            end=lambda: (asks is not None and asks()) or run.is_stuck,
         )  # fmt: skip
     fields = fields_of(outcome, bound.dual_gap, tol)
     if run.is_stuck and not outcome.converged:
@@ -174,22 +176,6 @@ def minimize_submodular(
         **bound.fields(), base_point=run.iterate.point * bound.scale,
         n_oracle_calls=bases.n_calls, n_away=run.n_away, n_drop=run.n_drop, **fields,
     )  # fmt: skip
-
-
-def _end_of(run, callback):
-    """What the loop asks after each iteration whether it shall end."""
-    if not (callback is None or callable(callback)):
-        raise TypeError(f"callback must be callable or None, got {callback!r}")
-
-    def end():
-        if callback is None:
-            return run.is_stuck
-        answer = callback(OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
-        if not (answer is None or isinstance(answer, bool | np.bool_)):
-            raise TypeError(f"callback must return True, False or None, got {answer!r}")
-        return bool(answer) or run.is_stuck
-
-    return end
 
 
 class ScaledBases(Domain):

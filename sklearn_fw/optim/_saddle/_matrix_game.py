@@ -15,10 +15,11 @@ from ..._validation import (
     check_not_negative,
     check_table,
 )
+from .._ends import fields_of
 from .._frank_wolfe._iterate import check_answer, start_of
 from ..domains import DenseAtom, Simplex
 from ..domains._base import ask, check_domain
-from ._saddle_point import fields_of, split_start
+from ._saddle_point import split_start
 
 __all__ = ["solve_matrix_game"]
 

@@ -1,13 +1,10 @@
 """Saddle points of smooth convex-concave functions over sets known by linear oracles."""
 
-import numpy as np
 from scipy.optimize import OptimizeResult
-from sklearn.exceptions import ConvergenceWarning
 
 from ..._budget import time_budget
 from ..._kernels.common.step_rules import FW, open_loop_step
 from ..._loop import drive
-from ..._result import Status
 from ..._validation import (
     check_choice,
     check_integer,
@@ -15,12 +12,13 @@ from ..._validation import (
     check_random_state,
 )
 from ..._warnings import warn
+from .._ends import end_of, fields_of
 from .._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
 from .._frank_wolfe._iterate import Iterate
 from ..domains._base import check_domain
 from ._saddle_steps import resolve_step_size
 
-__all__ = ["fields_of", "solve_saddle_point", "split_start"]
+__all__ = ["solve_saddle_point", "split_start"]
 
 VARIANTS = ("fw", "away", "pairwise", "block")
 
@@ -204,7 +202,7 @@ def solve_saddle_point(
     with time_budget(time_limit):
         outcome = drive(
             run, tol=tol, max_iter=check_integer(max_iter, "max_iter", 1),
-            verbose=check_integer(verbose, "verbose", 0), end=_end_of(run, callback),
+            verbose=check_integer(verbose, "verbose", 0), end=end_of(callback, run.state),
         )  # fmt: skip
     best, (side_x, side_y) = run.best, sides
     return OptimizeResult(
@@ -216,41 +214,9 @@ def solve_saddle_point(
     )  # fmt: skip
 
 
-def _end_of(run, callback):
-    """What the loop asks after each iteration whether it shall end; None without a callback."""
-    if callback is None:
-        return None
-    if not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}")
-
-    def end():
-        x, y = run.x.copy(), run.y.copy()
-        answer = callback(
-            OptimizeResult(x=x, y=y, fun=run.value, dual_gap=run.dual_gap, nit=run.n_iter + 1)
-        )
-        if not (answer is None or isinstance(answer, bool | np.bool_)):
-            raise TypeError(f"callback must return True, False or None, got {answer!r}")
-        return bool(answer)
-
-    return end
-
-
 def keeps_atoms(variant):
     """Whether steps of a variant need to know the atoms of a point."""
     return KINDS.get(variant, 0) != KINDS["fw"]
-
-
-def fields_of(outcome, dual_gap, tol):
-    """Fields of a result that say how a run ended; warns when it was not as asked."""
-    fields = outcome.fields()
-    if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
-        fields["message"] = (
-            f"gap {dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "
-            f"{fields['status']} or tol"
-        )
-        if tol > 0:
-            warn(fields["message"], ConvergenceWarning)
-    return fields
 
 
 def split_start(start, variant="fw"):
@@ -318,6 +284,11 @@ class SaddleRun(FrankWolfe):
         if "pairwise_gap" in row:
             row |= {f"n_atoms_{side.name}": side.n_atoms for side in self.iterates}
         return row
+
+    def state(self):
+        """What a callback sees."""
+        x, y = self.x.copy(), self.y.copy()
+        return OptimizeResult(x=x, y=y, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         """The point of smallest gap."""

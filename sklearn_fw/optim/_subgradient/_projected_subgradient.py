@@ -14,6 +14,7 @@ from ..._validation import (
     check_random_state,
     check_strength,
 )
+from .._ends import end_of
 from ._averages import RunningAverage
 from ._step_sizes import check_step_size, step_sizes
 
@@ -115,11 +116,7 @@ def projected_subgradient(
     >>> bool(abs(result.x[0] - 1.0) < 0.01)
     True
     """
-    for function, name in (
-        (projection, "projection"),
-        (objective, "objective"),
-        (callback, "callback"),
-    ):
+    for function, name in ((projection, "projection"), (objective, "objective")):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be callable or None, got {function!r}")
     if not callable(oracle):
@@ -131,9 +128,10 @@ def projected_subgradient(
     average = RunningAverage(averaging, horizon=max_iter)
     method = _Steps(oracle, start, mu, step_size, average, projection, objective)
     method.rng = check_random_state(random_state)
-    end = None if callback is None else lambda: callback(method.state())
     with time_budget(time_limit):
-        outcome = drive(method, tol=0.0, max_iter=max_iter, end=end, verbose=verbose)
+        outcome = drive(
+            method, tol=0.0, max_iter=max_iter, end=end_of(callback, method.state), verbose=verbose
+        )
     is_done = outcome.status is Status.MAX_ITER
     outcome = outcome._replace(status=Status.FINISHED if is_done else outcome.status)
     fields = outcome.fields() | {"success": is_done}

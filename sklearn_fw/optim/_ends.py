@@ -1,0 +1,41 @@
+"""How a run as a function ends: what a callback says after each iteration, and what is reported."""
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._result import Status
+from .._warnings import warn
+
+__all__ = ["end_of", "fields_of"]
+
+
+def end_of(callback, state):
+    """What the loop asks after each iteration whether it shall end; None without a callback.
+
+    ``state()`` makes the `OptimizeResult` that the callback sees.
+    """
+    if callback is None:
+        return None
+    if not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+
+    def end():
+        answer = callback(state())
+        if not (answer is None or isinstance(answer, bool | np.bool_)):
+            raise TypeError(f"callback must return True, False or None, got {answer!r}")
+        return bool(answer)
+
+    return end
+
+
+def fields_of(outcome, dual_gap, tol):
+    """Fields of a result that say how a run ended; warns when it was not as asked."""
+    fields = outcome.fields()
+    if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        fields["message"] = (
+            f"gap {dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "
+            f"{fields['status']} or tol"
+        )
+        if tol > 0:
+            warn(fields["message"], ConvergenceWarning)
+    return fields
