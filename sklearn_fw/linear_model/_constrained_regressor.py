@@ -130,9 +130,9 @@ class FrankWolfeRegressor(TargetsMixin, ConstrainedModel):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_fw.linear_model import FrankWolfeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = FrankWolfeRegressor(radius=1000.0).fit(X, y)
+    >>> model = FrankWolfeRegressor(radius=1000.0, tol=1e-8).fit(X, y)
     >>> model.coef_.round().tolist()
-    [0.0, -0.0, 471.0, 136.0, 0.0, 0.0, -58.0, 0.0, 335.0, 0.0]
+    [0.0, 0.0, 457.0, 114.0, 0.0, 0.0, -35.0, 0.0, 395.0, 0.0]
     """
 
     def __init__(

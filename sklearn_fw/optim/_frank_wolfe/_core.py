@@ -168,8 +168,14 @@ class Minimisation(FrankWolfe):
 
     Parameters
     ----------
-    objective, domain, variant, rule
-        What is minimised, and how; the rest as for `Iterate`.
+    objective : Objective or callable
+        What is minimised.
+    domain : domain object
+        Where.
+    variant, rule : object
+        As for `FrankWolfe`.
+    start, combination : object
+        As for `Iterate`.
     tol : float or None, default=0.0
         Gaps up to this one are found again from exact sums before they count; None makes it a share
         of the first value or gap, whichever is larger.
