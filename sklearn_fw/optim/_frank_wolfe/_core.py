@@ -21,7 +21,9 @@ from ._steps import ImageLine, Line, StepState, take
 
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
 REFINEMENTS = 5  # of one answer at most
-SHARE = 1e-6  # of the first value or gap, which is the tolerance where none is given
+# The tolerance where none is given: a share of the present value, and at least one of the first
+# value or gap, for functions that fall to zero.
+SHARE, FLOOR = 1e-6, 1e-8
 
 __all__ = ["KINDS", "FrankWolfe", "Minimisation", "checked_derivatives"]
 
@@ -178,7 +180,7 @@ class Minimisation(FrankWolfe):
         As for `Iterate`.
     tol : float or None, default=0.0
         Gaps up to this one are found again from exact sums before they count; None makes it a share
-        of the first value or gap, whichever is larger.
+        of the present value, and at least a smaller one of the first value or gap.
     accuracy : float, default=1.0
         Share of the true gap that the oracle's answer has at least.
     refresh : int, default=1
@@ -192,7 +194,7 @@ class Minimisation(FrankWolfe):
         accuracy=1.0, refresh=1, measures=False,
     ):  # fmt: skip
         self.objective, self.accuracy, self.measures = objective, accuracy, measures
-        self.tol, self._is_relative = tol or 0.0, tol is None
+        self.tol, self._is_relative, self._least = tol or 0.0, tol is None, None
         self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
             domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy,
@@ -234,7 +236,9 @@ class Minimisation(FrankWolfe):
     def certify(self):
         row = super().certify()
         if self._is_relative:
-            self.tol, self._is_relative = SHARE * max(abs(self.value), self.gap), False
+            if self._least is None:
+                self._least = FLOOR * max(abs(self.value), self.gap)
+            self.tol = max(SHARE * abs(self.value), self._least)
         if self.dual_gap <= self.tol and self._n_moves:
             self.refresh()
             row = super().certify()

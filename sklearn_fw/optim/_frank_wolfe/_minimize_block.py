@@ -76,7 +76,7 @@ def minimize_block_frank_wolfe(
         many steps as there are factors.
     tol : float or None, default=None
         Stop when the gap is at most this, in units of f. None takes a millionth of the absolute
-        value of f at the start or of the gap there, whichever is larger, whatever the units are.
+        value of f, or 1e-8 of its value or gap at the start if that is more, whatever the units.
     time_limit : float or None, default=None
         Seconds after which no new pass begins.
     callback : callable or None, default=None

@@ -158,6 +158,7 @@ class ScanRun(Minimisation):
 
         self.hull.slopes[:] = self._on_columns(self.gradient)
         self.hull.numbers[scan.VALUE] = self.value
+        self.hull.numbers[scan.TOL] = self.tol
         scan.look(self.hull, self.signed)
         self._since = 0
 
