@@ -359,7 +359,23 @@ class Huber(CompiledLoss):
         return (np.abs(s) < self.delta).astype(np.float64)
 
 
-class SquaredEpsilonInsensitive(CompiledLoss):
+class WithMargin(CompiledLoss):
+    """Base of losses that forgive residuals up to a margin."""
+
+    def __init__(self, epsilon=0.1):
+        self.epsilon = epsilon
+
+    @property
+    def parameter(self):
+        """The epsilon."""
+        return float(self.epsilon)
+
+    def check(self):
+        """Raise unless epsilon is zero or positive."""
+        check_not_negative(self.epsilon, "epsilon")
+
+
+class SquaredEpsilonInsensitive(WithMargin):
     """Squared error beyond a margin, ``max(0, |r| - epsilon)^2``.
 
     Parameters
@@ -372,23 +388,11 @@ class SquaredEpsilonInsensitive(CompiledLoss):
     smoothness = 2.0
     _code_name = "SQUARED_EPSILON_INSENSITIVE"
 
-    def __init__(self, epsilon=0.1):
-        self.epsilon = epsilon
-
-    @property
-    def parameter(self):
-        """The epsilon."""
-        return float(self.epsilon)
-
-    def check(self):
-        """Raise unless epsilon is zero or positive."""
-        check_not_negative(self.epsilon, "epsilon")
-
     def _curvature(self, s):
         return 2.0 * (s != 0.0)
 
 
-class EpsilonInsensitive(CompiledLoss):
+class EpsilonInsensitive(WithMargin):
     """Absolute error beyond a margin, ``max(0, |r| - epsilon)``; it is not smooth.
 
     Parameters
@@ -400,18 +404,6 @@ class EpsilonInsensitive(CompiledLoss):
     task = "regression"
     smoothness = np.inf
     _code_name = "EPSILON_INSENSITIVE"
-
-    def __init__(self, epsilon=0.1):
-        self.epsilon = epsilon
-
-    @property
-    def parameter(self):
-        """The epsilon."""
-        return float(self.epsilon)
-
-    def check(self):
-        """Raise unless epsilon is zero or positive."""
-        check_not_negative(self.epsilon, "epsilon")
 
     def _curvature(self, s):
         return np.zeros(np.shape(s))

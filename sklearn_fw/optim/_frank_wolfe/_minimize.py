@@ -173,13 +173,7 @@ def minimize_frank_wolfe(
     array([3, 7])
     """
     check_choice(variant, "variant", VARIANTS)
-    if not callable(objective):
-        raise ValueError(
-            f"objective must be callable, objective(x) -> (value, gradient), or an object of "
-            f"sklearn_fw.optim.objectives; got {objective!r}"
-        )
-    check_domain(domain, "domain")
-    _check_sizes(objective, domain)
+    check_problem(objective, domain)
     tol, convex = _check_tol(tol), check_flag(convex, "convex")
     lipschitz, curvature = (
         None if value is None else check_positive(value, name)
@@ -291,7 +285,14 @@ def _corrective(objective, domain, variant, convex, options):
     return Correction(objective, domain, rule=named_rule("line_search", convex=convex), **options)
 
 
-def _check_sizes(objective, domain):
+def check_problem(objective, domain):
+    """Refuse what is no objective, no domain, or of two sizes."""
+    if not callable(objective) or isinstance(objective, type):
+        raise ValueError(
+            f"objective must be callable, objective(x) -> (value, gradient), or an object of "
+            f"sklearn_fw.optim.objectives; got {objective!r}"
+        )
+    check_domain(domain, "domain")
     sizes = getattr(objective, "size", None), getattr(domain, "size", None)
     if None not in sizes and sizes[0] != sizes[1]:
         raise ValueError(

@@ -11,10 +11,9 @@ from ..._loop import drive
 from ..._validation import check_choice, check_integer, check_random_state
 from .._ends import end_of
 from ..domains._atoms import ProductAtom, SparseAtom, is_ours
-from ..domains._base import check_domain
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
-from ._minimize import _check_sizes, _check_tol, _result, _rule, choose
+from ._minimize import _check_tol, _result, _rule, check_problem, choose
 from ._steps import ImageLine, Line
 
 __all__ = ["minimize_block_frank_wolfe"]
@@ -141,12 +140,9 @@ def minimize_block_frank_wolfe(
     check_choice(sampling, "sampling", SAMPLINGS)
     if average is not None:
         check_choice(average, "average", ("weighted",))
-    if not callable(objective) or isinstance(objective, type):
-        raise ValueError(f"objective must be callable or an Objective, got {objective!r}")
-    check_domain(domain, "domain")
+    check_problem(objective, domain)
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
-    _check_sizes(objective, domain)
     tol = _check_tol(tol)
     if variant == "auto":
         variant = "pairwise" if domain.is_polytope else "fw"
@@ -197,7 +193,7 @@ class BlockMinimisation(Minimisation):
         self.sums = None if average is None else np.zeros_like(self.iterate.point)
         self.since = np.ones(len(self.parts), np.int64)  # first step whose point is not in the sums
         self.gaps = np.ones(len(self.parts))
-        self._is_average = False
+        self._is_average, self.n_done = False, 0
 
     def step(self):
         if self.n_iter >= 0:
@@ -239,7 +235,7 @@ class BlockMinimisation(Minimisation):
 
     def _count(self, i, part):
         """Add the former point of a factor to the average, for all steps that had it."""
-        self.n_done = getattr(self, "n_done", 0) + 1
+        self.n_done += 1
         if self.sums is not None:
             last = self.n_done - 1
             weight = 0.5 * (last * (last + 1) - self.since[i] * (self.since[i] - 1))
