@@ -18,7 +18,7 @@ from ..._warnings import warn
 from .._ends import end_of, fields_of
 from ..domains._base import check_domain
 from ..domains._spectral import is_matrix
-from ..objectives._base import Objective, is_quadratic
+from ..objectives._base import Objective, is_quadratic, knows_lines
 from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
 from ._scan import ScanRun, can_scan
@@ -219,7 +219,7 @@ def choose(objective, domain, variant, step_size, convex):
     if variant in CORRECTIVE:
         return variant, None
     if isinstance(step_size, str) and step_size == "auto":
-        searches = isinstance(objective, Objective) and variant != "fw"
+        searches = knows_lines(objective) or (isinstance(objective, Objective) and variant != "fw")
         step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):
             step_size = "exact"
