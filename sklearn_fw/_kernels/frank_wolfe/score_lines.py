@@ -14,6 +14,7 @@ from ..common.losses import LOG, bend, derivative, value
 TRIALS = 20  # of one search at most
 ROUNDING = 1e-12  # sum of slopes over that of their sizes, at which it counts as zero
 NEAR = 1e-6  # the same from where on one step of Newton's method is enough for a smooth loss
+NOTHING = 1e-14  # the same that is nothing but rounding
 LOOSE = 1e-2  # the same at which the slope of a line is known
 
 
@@ -66,7 +67,7 @@ def step_along(loss, y, z, ahead, weight, shifts, fits, slope, longest, guess, s
     k_all = shifts.size
     rises, crosses, bends = np.zeros(k_all), np.zeros(k_all), np.zeros(k_all)
     for _ in range(TRIALS):
-        rise, curvature, is_known = 0.0, 0.0, True
+        rise, reach, curvature, is_known = 0.0, 0.0, 0.0, True
         for k in range(z.shape[1]):
             size, rises[k], crosses[k], bends[k] = 0.0, 0.0, 0.0, 0.0
             for i in range(z.shape[0]):
@@ -75,6 +76,7 @@ def step_along(loss, y, z, ahead, weight, shifts, fits, slope, longest, guess, s
                 b = weight[i] * bend(loss, s)
                 s *= weight[i]
                 rise += s * d
+                reach += abs(s * d)
                 curvature += b * d * d
                 rises[k] += s
                 crosses[k] += b * d
@@ -86,7 +88,8 @@ def step_along(loss, y, z, ahead, weight, shifts, fits, slope, longest, guess, s
                 rise -= crosses[k] * rises[k] / bends[k]
                 curvature -= crosses[k] ** 2 / bends[k]
                 is_known = is_known and abs(rises[k]) <= LOOSE * size
-        is_best = abs(rise) <= -share * slope or (rise < 0.0 and step >= longest)
+        is_best = abs(rise) <= max(-share * slope, NOTHING * reach)
+        is_best = is_best or (rise < 0.0 and step >= longest)
         move = 0.0
         if not (is_best and is_known):
             if not curvature > 0.0:

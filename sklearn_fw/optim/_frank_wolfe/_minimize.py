@@ -193,8 +193,8 @@ def minimize_frank_wolfe(
         run = _corrective(objective, domain, variant, convex, options)
     else:
         rule = _rule(objective, domain, variant, step_size, lipschitz, curvature, convex)
-        if accuracy == 1.0 and callback is None and can_scan(objective, domain, step_size):
-            options["max_iter"] = max_iter
+        if accuracy == 1.0 and can_scan(objective, domain, step_size):
+            options |= {"max_iter": max_iter, "is_watched": callback is not None}
         options["measures"] = callable(step_size)
         make = ScanRun if "max_iter" in options else Minimisation
         run = make(objective, domain, variant=variant, rule=rule, **options)
