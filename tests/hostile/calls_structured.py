@@ -145,6 +145,7 @@ PARAMS = {
     },
     structured.DualAscent: {
         "sampling": "gap", "gap_degree": 1.0, "gap_check": 5, "early_exit": 0.8,
+        "quasi_newton": "auto",
     },
     structured.Extragradient: {
         "radius": 2.0, "norm": "l2", "z_geometry": "auto", "step_size": "backtrack",

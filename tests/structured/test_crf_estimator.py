@@ -88,6 +88,28 @@ def test_gap_on_other_data(rng):
     assert other > 10 * gap
 
 
+@pytest.mark.parametrize("quasi_newton", [True, False, "auto"])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e4])
+def test_weights_go_on_by_quasi_newton_steps(C, quasi_newton, rng):
+    if C > 10.0 and quasi_newton is False:
+        pytest.skip("what quasi-Newton steps are there for")
+    X, y = words(rng, 20)
+    settings = {"C": C, "tol": 1e-7, "max_iter": 2000, "random_state": 0}
+    solver = DualAscent(quasi_newton=quasi_newton)
+    crf = StructuredSVM("chain", surrogate="crf", solver=solver, warm_start=True, **settings)
+    crf.fit(X, y)
+    assert crf.converged_
+    blocks, lam = crf._make_blocks(X, y, None)
+    blocks.reset(lam)
+    point = blocks.certify_smoothed(crf.coef_)
+    assert crf.objective_ == pytest.approx(point.primal, rel=1e-12)
+    assert point.gap < 1e-3 * point.primal
+    assert crf.objective_ - crf.dual_objective_ == pytest.approx(crf.dual_gap_, abs=1e-12)
+    first = crf.objective_
+    assert crf.fit(X, y).objective_ <= first * (1 + 1e-12)
+    assert crf.n_iter_ == 1
+
+
 @pytest.mark.parametrize("sampling", ["gap", "shuffle", "uniform"])
 def test_samplings_reach_the_same_optimum(sampling, rng):
     X, y = words(rng)
@@ -135,10 +157,9 @@ def test_long_chains_of_any_scores(rng):
         scores, tables = X[0] @ view.rows[:k], view.tables
         edges = np.stack([np.arange(t - 1), np.arange(1, t)], axis=1)
         node, edge = np.empty((t, k)), np.empty((t - 1, k, k))
-        starts, stops = np.array([0, t]), np.array([0]), 
         value = tree_marginals_batch(
-            scores, starts, stops, np.array([t - 1]), edges, np.zeros(t - 1, np.int64), tables,
-            node, edge,
+            scores, np.array([0, t]), np.array([0]), np.array([t - 1]), edges,
+            np.zeros(t - 1, np.int64), tables, node, edge,
         )[0]  # fmt: skip
         truth = scores[np.arange(t), y[0]].sum() + tables[0][y[0][:-1], y[0][1:]].sum()
         sweep = blocks.smoothed_sweep(w, 1.0, 0.0, mean=True)
@@ -158,7 +179,9 @@ def test_refusals(rng):
     with pytest.raises(ValueError, match="surrogate must be one of"):
         StructuredSVM("chain", surrogate="logistic").fit(X, y)
     for solver in ("bcfw", "fw", "extragradient", "sp_fw", "perceptron", "one_slack"):
-        with pytest.raises(ValueError, match="trains surrogate='hinge', not .*'crf': take solver="):
+        with pytest.raises(
+            ValueError, match=r"trains surrogate='hinge', not .*'crf': take solver="
+        ):
             StructuredSVM("chain", surrogate="crf", solver=solver).fit(X, y)
     with pytest.raises(ValueError, match="trains surrogate='crf' or 'softmax_margin', not"):
         StructuredSVM("chain", solver="dual_ascent").fit(X, y)
