@@ -217,7 +217,7 @@ def _add_pairs(mix, first, edge_table, pairs, out):
 
 @inlined
 def gibbs(parts, w, i, temperature, loss_weight, oracle, sums):
-    """Smoothed maximum of H_i plus the score of the truth, expected H_i plus that, and expected L_i."""
+    """Smoothed maximum and expected value of H_i plus the score of the truth, and expected L_i."""
     block_scores(parts, w, i, loss_weight, oracle)
     value = temperature * block_sums(parts, w, i, temperature, oracle, sums)
     expected = dot(sums.table, w.flat_tables)

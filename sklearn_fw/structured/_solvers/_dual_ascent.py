@@ -113,8 +113,8 @@ class DualAscent(Solver):
     >>> from sklearn_fw.structured import DualAscent, StructuredSVM
     >>> X, y = load_iris(return_X_y=True)
     >>> solver = DualAscent(sampling="shuffle")
-    >>> crf = StructuredSVM(surrogate="crf", solver=solver, C=1.0, tol=1e-4, random_state=0).fit(X, y)
-    >>> crf.converged_
+    >>> crf = StructuredSVM(surrogate="crf", solver=solver, C=1.0, tol=1e-4, random_state=0)
+    >>> crf.fit(X, y).converged_
     True
     """
 
