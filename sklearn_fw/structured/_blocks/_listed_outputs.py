@@ -6,9 +6,10 @@ import numpy as np
 
 from ..._kernels.structured.block_rules import CALLS
 from ...inference._oracles._checked import name_of
-from ...inference._oracles._natural import FEW_LABELINGS
 from ._base import Mixture
 from ._checked_model import SparseVector, difference, union
+
+MOST_OUTPUTS = 1000  # of a sample, that are listed
 
 
 class _Listing(NamedTuple):
@@ -48,10 +49,10 @@ class ListedOutputs:
                 f"listed, and {name} lacks it: take another oracle, or surrogate='hinge'"
             )
         nothing = np.zeros(self.n_weights)
-        outputs, _ = model.k_best(i, sample.x, nothing, FEW_LABELINGS + 1)
-        if len(outputs) > FEW_LABELINGS:
+        outputs, _ = model.k_best(i, sample.x, nothing, MOST_OUTPUTS + 1)
+        if len(outputs) > MOST_OUTPUTS:
             raise ValueError(
-                f"sample {i} has more than {FEW_LABELINGS} outputs, too many to be listed for "
+                f"sample {i} has more than {MOST_OUTPUTS} outputs, too many to be listed for "
                 f"smoothed answers: take surrogate='hinge', or a model of parts whose oracle has "
                 f"marginals"
             )
