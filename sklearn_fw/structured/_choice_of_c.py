@@ -87,7 +87,8 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     with time_budget(budget_now().share(SHARE_OF_TIME)):
         rng = check_random_state(random_state)
         folds = list(folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng))
-        return _judge(model, folds, unit, _cautious_factor(model, blocks), rng) * unit
+        factor = _judge(model, folds, unit, rng) if folds else _cautious_factor(model, blocks)
+        return factor * unit
 
 
 def cautious_C(model, blocks):
@@ -101,11 +102,9 @@ def _cautious_factor(model, blocks):
     return OF_PARTS if has_parts(model) else OF_BLACK_BOX
 
 
-def _judge(model, folds, unit, choice, rng):
-    """The best factor of the natural C, as far as there is time; ``choice`` where there is none."""
-    losses, n_worse = [], 0
-    if not folds:
-        return choice
+def _judge(model, folds, unit, rng):
+    """The best factor of the natural C, as far as there is time."""
+    losses, n_worse, choice = [], 0, _cautious_factor(model, folds[0].blocks)
     weight = np.concatenate([fold.weight for fold in folds])
     is_slow = not folds[0].blocks.is_compiled
     factors, usual = factors_of(model, folds[0].blocks)

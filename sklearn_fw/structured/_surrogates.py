@@ -53,6 +53,6 @@ def check_trains(solver, surrogate):
     if surrogate.name not in trains:
         helps = "solver='auto' or 'dual_ascent'" if surrogate.smooth else "solver='auto' or 'bcfw'"
         raise ValueError(
-            f"solver {type(solver).__name__} trains surrogate={' or '.join(map(repr, trains))}, not "
-            f"surrogate={surrogate.name!r}: take {helps}"
+            f"solver {type(solver).__name__} trains surrogate={' or '.join(map(repr, trains))}, "
+            f"not surrogate={surrogate.name!r}: take {helps}"
         )

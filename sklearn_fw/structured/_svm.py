@@ -46,8 +46,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
         lam / 2 |w|^2 + sum_i s_i max_y [ L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)> ] / sum_i s_i
 
-    or, with another ``surrogate``, ``log sum_y exp`` in place of the maximum over y: a conditional random
-    field, whose probabilities `predict_marginals` gives.
+    or, with another ``surrogate``, ``log sum_y exp`` in place of the maximum over y: a conditional
+    random field, whose probabilities `predict_marginals` gives.
 
     Choose it for outputs that are sequences, sets of labels or anything else whose best value an
     oracle can find; with class labels it is a drop-in classifier.

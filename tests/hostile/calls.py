@@ -168,6 +168,7 @@ def table():
         calls_linear,
         calls_metrics,
         calls_optim,
+        calls_solvers,
         calls_steps,
         calls_structured,
         calls_submodular,
@@ -176,8 +177,8 @@ def table():
 
     families = (
         calls_decomposition, calls_density, calls_files, calls_frank_wolfe, calls_inference,
-        calls_latent, calls_linear, calls_metrics, calls_optim, calls_steps, calls_structured,
-        calls_submodular, calls_task_losses,
+        calls_latent, calls_linear, calls_metrics, calls_optim, calls_solvers, calls_steps,
+        calls_structured, calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}

@@ -217,14 +217,16 @@ def _add_pairs(mix, first, edge_table, pairs, out):
 
 @inlined
 def gibbs(parts, w, i, temperature, loss_weight, oracle, sums):
-    """Smoothed maximum of H_i plus the score of the truth, expected H_i plus that, and expected L_i."""
+    """Smoothed maximum and expected value of H_i plus the score of the truth, and expected L_i."""
     block_scores(parts, w, i, loss_weight, oracle)
     value = temperature * block_sums(parts, w, i, temperature, oracle, sums)
     expected = dot(sums.table, w.flat_tables)
     start, loss = parts.node_start[i], 0.0
     for t in range(parts.node_start[i + 1] - start):
         expected += dot(sums.node[t], oracle.scores[t])
-        loss += parts.node_cost[start + t] * dot(sums.node[t], parts.cost[parts.cost_row[start + t]])
+        loss += parts.node_cost[start + t] * dot(
+            sums.node[t], parts.cost[parts.cost_row[start + t]]
+        )
     return value, expected, loss
 
 
@@ -254,9 +256,7 @@ def _add_rows(parts, i, factor, target, scratch):
 
 
 @njit
-def smoothed_sweep(
-    parts, w, temperature, loss_weight, first, last, scratch, sums, target, out
-):
+def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sums, target, out):
     """Smoothed maxima of samples first..last at w.
 
     ``out`` (3, n) receives the smoothed maximum of H_i, expected H_i and expected L_i, and
@@ -264,9 +264,7 @@ def smoothed_sweep(
     """
     fill_tables(w.tables, temperature, sums)
     for i in range(first, last):
-        value, expected, loss = gibbs(
-            parts, w, i, temperature, loss_weight, scratch.oracle, sums
-        )
+        value, expected, loss = gibbs(parts, w, i, temperature, loss_weight, scratch.oracle, sums)
         truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
         true_value = labels_value(parts, w, i, truth, scratch.oracle)
         out[0, i], out[1, i], out[2, i] = value - true_value, expected - true_value, loss
@@ -312,9 +310,7 @@ def ascend(
         counts[VISITS] += 1
         counts[CALLS] += 1
         fill_tables(w.tables, temperature, sums)
-        value, expected, loss = gibbs(
-            parts, w, i, temperature, loss_weight, scratch.oracle, sums
-        )
+        value, expected, loss = gibbs(parts, w, i, temperature, loss_weight, scratch.oracle, sums)
         current = current_value(parts, dual.marginals, w, i, scratch.oracle)
         p = parts.weight[i]
         gap = max(p * (value - current - temperature * entropy[i]), 0.0)

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import FW
-from ._base import Answer, Blocks, Direction, Sweep
+from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._checked_model import CheckedModel, Output, SparseVector, are_same, union
+from ._listed_outputs import ListedOutputs
 from ._workers import Shipment, Workers
 
 
-class BlackBoxBlocks(Blocks):
+class BlackBoxBlocks(ListedOutputs, Blocks):
     """Blocks of any object with the four methods of `StructuredModel`.
 
     Parameters
@@ -53,6 +54,7 @@ class BlackBoxBlocks(Blocks):
             self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
         ]
         self._shipment = Shipment(self._model, self._samples)
+        self._listings = {}
         n_weights = self._model.n_weights
         worst = self._ask_all(np.zeros(n_weights), keyed=False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
@@ -106,7 +108,7 @@ class BlackBoxBlocks(Blocks):
 
     def add_to(self, i, end, factor, out):
         """``out += factor psi_i``."""
-        psi = end.corner.psi
+        psi = end.point if isinstance(end, Mixture) else end.corner.psi
         out[psi.indices] += factor * psi.values
 
     def values(self, i):
@@ -156,6 +158,8 @@ class BlackBoxBlocks(Blocks):
             return dual.point, self.loss[i] / self.weight[i]
         if isinstance(end, Answer):
             return dual.on_support(end.corner.psi), end.loss
+        if isinstance(end, Mixture):
+            return dual.on_support(end.point), end.loss
         return dual.rows[end], dual.loss[end]
 
     def move(self, i, direction, gamma):

@@ -1,4 +1,4 @@
-"""Gibbs distributions of blocks of parts: by compiled sums where these can be, else by the oracle."""
+"""Gibbs distributions of blocks of parts: by compiled sums where there are any, else by oracles."""
 
 import numpy as np
 

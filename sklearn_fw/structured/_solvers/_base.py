@@ -41,8 +41,8 @@ class Solver(BaseEstimator):
         Of the class: whether the rows of the method hold a "dual_gap", so that ``tol`` can end the
         fit. True unless a subclass says otherwise.
     trains : tuple of str
-        Of the class: values of ``StructuredSVM(surrogate=...)`` that it minimises; ("hinge",) unless a
-        subclass says otherwise.
+        Of the class: values of ``StructuredSVM(surrogate=...)`` that it minimises; ("hinge",)
+        unless a subclass says otherwise.
 
     See Also
     --------

@@ -5,11 +5,15 @@ import numpy as np
 from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_integer, check_positive
 from ._accelerators import accelerated
-from ._base import Solution, Solver, numbers
+from ._base import Solution, Solver, check_switch, numbers
+from ._quasi_newton import QuasiNewton
 
 __all__ = ["DualAscent", "ascend_blocks"]
 
 SAMPLINGS = ("gap", "shuffle", "uniform")
+# Passes still to go from which quasi-Newton steps are quicker, and the share of the objective that
+# counts as the end where tol is less.
+MANY_PASSES, LEAST = 100, 1e-9
 
 
 @accelerated
@@ -80,6 +84,9 @@ class DualAscent(Solver):
         Passes between certificates, of one more pass each.
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
+    quasi_newton : bool or "auto", default="auto"
+        Go on by L-BFGS on the weights, from the first pass or ("auto") once the last two
+        certificates say that more than a hundred passes are left, as for large C.
 
     See Also
     --------
@@ -106,24 +113,28 @@ class DualAscent(Solver):
     >>> from sklearn_fw.structured import DualAscent, StructuredSVM
     >>> X, y = load_iris(return_X_y=True)
     >>> solver = DualAscent(sampling="shuffle")
-    >>> crf = StructuredSVM(surrogate="crf", solver=solver, C=1.0, tol=1e-4, random_state=0).fit(X, y)
-    >>> crf.converged_
+    >>> crf = StructuredSVM(surrogate="crf", solver=solver, C=1.0, tol=1e-4, random_state=0)
+    >>> crf.fit(X, y).converged_
     True
     """
 
     trains = ("crf", "softmax_margin")
 
-    def __init__(self, *, sampling="gap", gap_degree=1.0, gap_check=10, early_exit=0.8):
+    def __init__(
+        self, *, sampling="gap", gap_degree=1.0, gap_check=10, early_exit=0.8, quasi_newton="auto"
+    ):
         self.sampling = sampling
         self.gap_degree = gap_degree
         self.gap_check = gap_check
         self.early_exit = early_exit
+        self.quasi_newton = quasi_newton
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         check_choice(self.sampling, "sampling", SAMPLINGS)
         check_positive(self.gap_degree, "gap_degree")
         check_integer(self.gap_check, "gap_check", 1)
         check_positive(self.early_exit, "early_exit")
+        check_switch(self.quasi_newton, "quasi_newton")
         return _AscentMethod(self, blocks, lam, tol, rng, warm)
 
 
@@ -140,16 +151,22 @@ class _AscentMethod(IterativeMethod):
         )  # fmt: skip
         blocks.reset(lam)
         self.entropy = np.zeros(blocks.n_blocks)  # of the truth
+        self.end = None  # `QuasiNewton`, once it goes on
+        self.bound = -np.inf  # best dual value
+        self.checked = None  # gap of the last certificate
         if warm is not None:
             self._warm_start(warm, lam)
         self.check_first = warm is not None
         self.passes_since_check = 0
+        self.passes_to_go = 0.0
         self.last = None
 
     def _warm_start(self, warm, lam):
         blocks = self.blocks
         blocks.restore(warm)
         self.entropy[:] = warm.get("entropy", 0.0)
+        if lam == warm["lam"] and warm.get("end") is not None:
+            self.end = QuasiNewton(blocks, warm["end"])
         if lam < warm["lam"]:  # the weights stay
             self._scale(lam / warm["lam"])
         blocks.refresh()
@@ -161,16 +178,22 @@ class _AscentMethod(IterativeMethod):
 
     def export(self):
         """Dual variables for a warm start."""
-        return self.blocks.export() | {"entropy": self.entropy.copy()}
+        end = None if self.end is None else self.end.point.w
+        return self.blocks.export() | {"entropy": self.entropy.copy(), "end": end}
 
     def weights(self):
         """The present point."""
-        return self.blocks.w
+        return self.blocks.w if self.end is None else self.end.point.w
 
     def step(self):
         """One pass; a row when it ended with a certificate."""
         if self.check_first:
             self.check_first = False
+            return self.certify()
+        if self.end is None and self._is_slow():
+            self.end = QuasiNewton(self.blocks, self.blocks.w)
+        if self.end is not None:
+            self.end.step()
             return self.certify()
         self.last = None
         self.passes_since_check += 1
@@ -199,12 +222,35 @@ class _AscentMethod(IterativeMethod):
         enough = float(self.settings.early_exit) * self.blocks.gap_limit(self.tol)
         return self.blocks.gaps.value.sum() <= enough
 
+    def _is_slow(self):
+        """Whether dual ascent is, by its last two certificates."""
+        if self.settings.quasi_newton != "auto":
+            return self.settings.quasi_newton
+        return self.passes_to_go > MANY_PASSES
+
+    def _note_progress(self, gap, n_passes):
+        """Expect so many more passes as the fall of the gap since the last certificate says."""
+        limit = max(self.blocks.gap_limit(self.tol), LEAST * abs(self.blocks.objective))
+        before, self.checked = self.checked, gap
+        if before is None or not gap > limit or not n_passes:
+            return
+        rate = np.log(before / gap) / n_passes
+        self.passes_to_go = np.log(gap / limit) / rate if rate > 0.0 else np.inf
+
     def certify(self):
         """Certificate of the weights, by one pass."""
         blocks = self.blocks
+        if self.end is not None:
+            point = self.end.point
+            self.bound = max(self.bound, point.dual)
+            gap = max(point.primal - self.bound, 0.0)
+            self.last = Solution(
+                point.w.copy(), point.primal, point.primal - gap, gap, blocks.gaps.value
+            )
+            return numbers(self.last, blocks, gap)
         tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
         estimate = float(blocks.gaps.value.sum())
-        self.passes_since_check = 0
+        n_passes, self.passes_since_check = self.passes_since_check, 0
         blocks.refresh()
         sweep = blocks.smoothed_sweep(blocks.w, tau, rho)
         norm = 0.5 * blocks.lam * float(blocks.w @ blocks.w)
@@ -214,6 +260,8 @@ class _AscentMethod(IterativeMethod):
         gaps = blocks.weight * (sweep.value - current - tau * self.entropy)
         blocks.fill_gaps(np.maximum(gaps, 0.0), self.rules.gap_degree)
         blocks.objective, blocks.n_unbounded = primal, 0 if blocks.exact else blocks.n_blocks
+        self.bound = max(self.bound, dual)
+        self._note_progress(primal - dual, n_passes)
         self.last = Solution(blocks.w.copy(), primal, dual, primal - dual, blocks.gaps.value)
         return numbers(self.last, blocks, estimate)
 
