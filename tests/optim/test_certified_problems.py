@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 
+from _domain_referees import matchings, matchings_of, paths_of
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
-
-from .._domain_referees import matchings, matchings_of, paths_of
 
 PROBLEMS = 100  # per kind of domain
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
