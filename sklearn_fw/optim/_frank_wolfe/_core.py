@@ -198,7 +198,7 @@ class Minimisation(FrankWolfe):
         self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
             domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy,
-            active=variant != "fw" and not self.lazy,
+            active=variant != "fw" and not self.lazy, size=getattr(objective, "size", None),
         )  # fmt: skip
         super().__init__([self.iterate], variant, rule)
         self.best = self._rank = None

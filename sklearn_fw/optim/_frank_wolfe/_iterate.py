@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
-from ..._validation import check_array_of_numbers, check_magnitude
+from ..._validation import check_array_of_numbers, check_integer, check_magnitude
 from ..domains._atoms import Atom, as_atom, is_ours
 from ..domains._base import ask
 from ._active_set import ActiveSet
@@ -35,6 +35,8 @@ class Iterate:
         Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
     lazy : bool, default=False
         Whether to keep the point as a combination and make it when it is asked for only.
+    size : int or None, default=None
+        Length of the points, where the domain may not say it.
 
     Notes
     -----
@@ -44,12 +46,12 @@ class Iterate:
 
     def __init__(
         self, domain, name=None, *, start=None, combination=None, active=False, known=False,
-        refresh=1, lazy=False,
+        refresh=1, lazy=False, size=None,
     ):  # fmt: skip
         self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
         self.active, self.lazy, self.seeks_worst = None, lazy, active
         atoms, weights = combination or ([start], [1.0])
-        atoms = [start_of(domain, name, atom, known) for atom in atoms]
+        atoms = [start_of(domain, name, atom, known, size) for atom in atoms]
         combined = ActiveSet(atoms, weights)
         self.point = combined.point()
         if active or lazy:
@@ -177,13 +179,20 @@ class Iterate:
             self.point = None if self.lazy else self.active.point()
 
 
-def start_of(domain, name, point=None, known=False):
-    """A checked atom to start from."""
+def start_of(domain, name, point=None, known=False, size=None):
+    """A checked atom to start from; ``size`` is that of points where the domain has none."""
     which, given = f"the start of {name}" if name else "the start", point is not None
-    if not (given or hasattr(domain, "start")):
-        raise ValueError(f"{_of(name)} has no start(): give start=(x, y), or derive it from Domain")
-    atom = point if given else domain.start()
-    which = which if given else f"what start() of {_of(name)} returned"
+    if given:
+        atom = point
+    elif hasattr(domain, "start"):
+        atom, which = domain.start(), f"what start() of {_of(name)} returned"
+    else:
+        size = getattr(domain, "size", size)
+        if size is None:
+            point = "start=(x, y)" if name else "start"
+            raise ValueError(f"{_of(name)} has no start(): give {point}, or derive it from Domain")
+        # Not zeros: an oracle that knows nothing of them may divide by their length.
+        atom = ask(domain, np.full(check_integer(size, "size", 1), -1.0), _of(name))
     if not isinstance(atom, Atom):
         atom = check_array_of_numbers(atom, which)
         check_magnitude(atom, which)

@@ -90,7 +90,8 @@ def minimize_frank_wolfe(
         oracles of multiplicative accuracy; the certificate is divided by it. Atoms with a ``bound``
         need no word here.
     start : array-like, Atom, (atoms, weights), earlier result or None, default=None
-        Where to start; None means ``domain.start()``. A tuple is a list of points with their
+        Where to start; None means ``domain.start()``, or the answer to a gradient of minus ones
+        where there is no such method. A tuple is a list of points with their
         weights. A point given to variants that keep vertices should be one, else it is kept as if
         it were.
     max_iter : int, default=10_000

@@ -160,7 +160,7 @@ class LineSearch:
         step, slope = line.root(slope_low, state.max_step, first) or self._search(
             line, slope_low, guess, state.max_step
         )
-        if step > 0.0 and square > 0.0:
+        if step * square > 0.0:
             self.bend = max((slope - slope_low) / (step * square), 0.0)
         return step
 
