@@ -23,6 +23,7 @@ __all__ = [
     "tensor_power_method",
 ]
 
+SEARCH_SWEEPS = 15
 SHEARS = ("jdtm", "just", "normality", "shrt")
 
 
@@ -192,10 +193,14 @@ def _check_matrices(matrices):
 
 
 def jacobi(matrices, shear, tol=1e-8, max_iter=100):
-    """Joint diagonalization of checked matrices; ``shear="orthogonal"`` has rotations only."""
+    """Joint diagonalization of checked matrices; ``shear="orthogonal"`` has rotations only.
+
+    ``max_iter=None`` stands for few sweeps and no warning, where the answer is one of a search.
+    """
     from .._kernels.moments import jacobi as kernels
 
-    tol, max_iter = check_not_negative(tol, "tol"), check_integer(max_iter, "max_iter", 1)
+    is_final, tol = max_iter is not None, check_not_negative(tol, "tol")
+    max_iter = check_integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
     size = matrices.shape[1]
     scale = np.max(np.abs(matrices)) or 1.0  # squares of small numbers would vanish
     turned = np.ascontiguousarray(matrices.transpose(1, 2, 0)) / scale
@@ -204,7 +209,7 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
     while change > tol and n_iter < max_iter:
         change = kernels.jacobi_sweep(turned, basis, kind)
         n_iter += 1
-    if change > tol:
+    if change > tol and is_final:
         warn(
             f"the matrices still turned by {change:.1e} after {max_iter} sweeps: raise max_iter or "
             f"tol, or take less noisy matrices",

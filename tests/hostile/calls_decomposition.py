@@ -4,12 +4,14 @@ import numpy as np
 
 from sklearn_fw import datasets, metrics
 from sklearn_fw.decomposition import (
+    DiscreteICA,
+    chib_log_likelihood,
     joint_diagonalize,
     joint_diagonalize_similarity,
     tensor_power_method,
 )
 
-from .calls import function, generator
+from .calls import fitting, function, generator, methods
 
 
 def similar(symmetric=False):
@@ -33,6 +35,56 @@ def topics(k=2):
 def views(k=2):
     rng = generator(8)
     return rng.normal(size=(4, k)), rng.normal(size=(3, k))
+
+
+def corpus(n=30):
+    rng = generator(9)
+    return rng.poisson(rng.gamma(0.5, 20.0, size=(n, 2)) @ topics()).astype(float)
+
+
+def topic_params():
+    return {
+        "n_components": 2, "moments": "gp", "algorithm": "jd", "projections": "canonical",
+        "c0": 1.0, "prior_estimator": "tensor", "refine": "vi", "max_iter": 20, "tol": 1e-3,
+        "smoothing": 0.01, "batch_size": 8, "random_state": 0,
+    }  # fmt: skip
+
+
+def topic_models():
+    why = "another batch"
+    few = {"X": corpus(4)}
+    return [
+        *fitting(
+            DiscreteICA, topic_params,
+            lambda: {"X": corpus(), "sample_weight": generator(4).uniform(0.5, 2.0, 30)},
+            variants={
+                "moments": ["auto", "generalized", "lda", "dica"], "projections": [3],
+                "algorithm": ["spectral", "tpm"], "refine": [None], "sample_weight": [None],
+                "prior_estimator": ["auto", "average", "likelihood", "mean_variance"],
+                "c0": [None], "n_components": ["auto", 1],
+            },
+            allows={("X", "as_a_list"): why},
+        ),
+        *methods(
+            DiscreteICA, lambda: DiscreteICA(2).fit(corpus()),
+            {
+                **dict.fromkeys(
+                    ("transform", "transform_intensities", "score_samples", "score", "perplexity",
+                     "bits_per_token"), few,
+                ),
+                "inverse_transform": {"X": np.ones((3, 2))},
+                "fit_transform": {"X": corpus()},
+                "get_feature_names_out": {},
+            },
+        ),
+        *function(
+            chib_log_likelihood,
+            lambda: {
+                "X": corpus(3), "topics": topics(), "prior": np.array([0.5, 0.2]),
+                "n_samples": 20, "random_state": 0,
+            },
+        ),
+    ]  # fmt: skip
 
 
 def generators():
@@ -69,6 +121,7 @@ def entries():
     settings = {"tol": 1e-8, "max_iter": 50}
     return [
         *generators(),
+        *topic_models(),
         *function(joint_diagonalize, lambda: {"matrices": similar(symmetric=True), **settings}),
         *function(
             joint_diagonalize_similarity,
