@@ -276,9 +276,9 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
                 f"use 'bcfw' or 'fw'"
             )
         self.model_ = as_score_model(self.score_model)
-        if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):
-            self.model_ = clone(self.model_)  # what it learns from data stays in the fit
         scores = CheckedScores(self.model_)
+        if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):
+            self.model_ = scores.model = clone(self.model_)  # what it learns stays in the fit
         getattr(self.model_, "initialize", lambda *_: None)(X, y)
         w = scores.init(rng)
         if start is not None:
@@ -295,8 +295,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         if hasattr(self._outputs, "classes_"):
             self.classes_ = self._outputs.classes_
         scores.check_derivatives(X[0], w, rng)
-        share = weight / weight.sum()
-        return ScoreBlocks(scores, X, self._outputs, layouts, share, len(w)), w
+        groups = scores.groups(X, layouts, w)
+        return ScoreBlocks(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
 
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -357,6 +357,7 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         return self._outputs.losses(y, predicted)
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super(Predictions, self).__sklearn_tags__()  # which looks for a model
+        tags.target_tags.required = True
         tags.input_tags.two_d_array = tags.target_tags.single_output = False
         return tags

@@ -63,7 +63,6 @@ class ProxLinear(IterativeMethod):
         self.finds_eta = eta is None
         self.eta = eta or first_eta or self._natural_eta()
         self.inner_tol = SHARE * self.objective
-        self.n_calls, self.n_models = 0, 0
 
     def _penalty(self, w):
         return 0.5 * self.lam * float(w @ w)
@@ -82,7 +81,6 @@ class ProxLinear(IterativeMethod):
         centre, sigma = self.w / shrink, self.lam + 1.0 / self.eta
         constant = self._penalty(self.w) / shrink
         blocks.linearise(self.w, self.values, centre, self.level)
-        self.n_models += 1
         # The bound of the paper, F(w_0) / k, is loose; half of what can be gained is what counts.
         tol, n_passes, value, lower, w = self.inner_tol, 0, np.inf, -np.inf, None
         if self.warm is not None:
@@ -95,7 +93,6 @@ class ProxLinear(IterativeMethod):
             n_passes += outcome.n_iter
             found = method.solution()
             self.warm = blocks.export()
-            self.n_calls += int(blocks.counts[0])
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), centre + found.w
             lower = max(lower, float(found.dual + constant))
@@ -166,7 +163,7 @@ class ProxLinear(IterativeMethod):
     @property
     def n_oracle_calls(self):
         """Calls for all models and for the objective itself."""
-        return self.n_calls + self.blocks.calls
+        return self.blocks.calls
 
     def weights(self):
         """The present point."""

@@ -9,6 +9,10 @@ With ``sigma = lam + 1 / eta`` and the centre ``m = a / (1 + lam eta)``, the two
 ``J_i' z``, regularisation sigma, and the loss ``<b_i, z - t_i>`` with ``b_i = c_i + s_i(a) +
 J_i (m - a)``: what every solver of `Blocks` is written for. The dual variables, mean vectors of
 outputs, do not depend on the anchor, and so are a good start at the next one.
+
+A block is a group of samples, one in general, more where the score model answers for many at once.
+Its vectors are those of its samples, one after the other, each z times the share of its sample in
+the weight of the block: then block and sample obey the same equations.
 """
 
 import numpy as np
@@ -33,39 +37,36 @@ class ScoreBlocks(Blocks):
     ----------
     scores : CheckedScores
         The score model.
-    X : list
-        Inputs.
+    groups : list of Group
+        Samples of each block.
     outputs : Candidates or Labellings
         Truths, costs and oracle.
-    layouts : list of Layout
-        Forms of the scores.
-    weight : ndarray of shape (n,)
-        p_i, summing to one.
+    weight : ndarray of shape (n_samples,)
+        Weights of samples, summing to one.
     n_weights : int
         Length of w.
     """
 
-    def __init__(self, scores, X, outputs, layouts, weight, n_weights):
-        super().__init__(weight, n_weights, 0.0)
-        self.scores, self.X, self.outputs, self.layouts = scores, X, outputs, layouts
-        self.truths, self.costs, self.exact = outputs.truths, outputs.costs, outputs.exact
-        self.calls = 0  # of the oracle, at the scores themselves
+    def __init__(self, scores, groups, outputs, weight, n_weights):
+        super().__init__(np.array([weight[g.index].sum() for g in groups]), n_weights, 0.0)
+        self.scores, self.groups, self.outputs, self.exact = scores, groups, outputs, outputs.exact
+        self.shares = [weight[g.index] / p for g, p in zip(groups, self.weight)]
+        self.costs = [np.concatenate([outputs.costs[i] for i in g.index]) for g in groups]
+        self.truths = [
+            np.concatenate([q * outputs.truths[i] for i, q in zip(g.index, shares)])
+            for g, shares in zip(groups, self.shares)
+        ]
+        self.calls = 0  # of the oracle, for whatever model or point
 
     # ---- the scores themselves -------------------------------------------------------------------
 
     def evaluate(self, w):
         """Scores of all samples at w, and the mean of their hinges."""
         values, hinge = [], np.empty(self.n_blocks)
-        for i, x in enumerate(self.X):
-            flat, layout = self.scores.value(i, x, w)
-            if layout.shapes != self.layouts[i].shapes:
-                raise ValueError(
-                    f"value of {self.scores.name} for sample {i} changes its shape with the weights"
-                )
-            values.append(flat)
-            _, hinge[i], slack, _ = self._ask(i, flat + self.costs[i])
+        for i, group in enumerate(self.groups):
+            values.append(self.scores.values(group, w))
+            _, hinge[i], slack, _ = self._ask(i, values[-1] + self.costs[i])
             hinge[i] += slack if np.isfinite(slack) else 0.0
-        self.calls += self.n_blocks
         return values, float(self.weight @ hinge)
 
     def linearise(self, anchor, values, centre, level):
@@ -78,21 +79,27 @@ class ScoreBlocks(Blocks):
         ]
 
     def _forward(self, i, d):
-        return self.scores.jvp(i, self.X[i], self.anchor, d, self.layouts[i])
+        return self.scores.jvps(self.groups[i], self.anchor, d)
 
     def _backward(self, i, z):
-        return self.scores.vjp(i, self.X[i], self.anchor, z, self.layouts[i])
+        return self.scores.vjps(self.groups[i], self.anchor, z)
 
     def _ask(self, i, flat):
-        """Best output for scores with costs: its vector, its H_i, slack, and whether it is worse."""
-        layout, truth = self.layouts[i], self.truths[i]
-        output, slack = self.outputs.best(flat, layout)
-        z = self.outputs.vector(output, layout)
-        value = float(flat @ (z - truth))
-        if value >= 0.0:
-            return z, value, slack, False
-        is_worse = value < -FORGIVEN * max(1.0, abs(float(flat @ truth)))
-        return truth, 0.0, max(value + slack, 0.0), is_worse
+        """Best outputs for scores with costs: their vector, H_i, slack, and how many are worse."""
+        group, truth, start = self.groups[i], self.truths[i], 0
+        self.calls += len(group.index)
+        z, value, total, n_worse = np.empty(len(flat)), 0.0, 0.0, 0
+        for layout, share in zip(group.layouts, self.shares[i]):
+            here = slice(start, start + sum(layout.sizes))
+            own, start = flat[here], here.stop
+            output, slack = self.outputs.best(own, layout)
+            z[here] = share * self.outputs.vector(output, layout)
+            gain = float(own @ (z[here] - truth[here]))
+            if gain < 0.0:
+                n_worse += gain < -FORGIVEN * max(1.0, abs(float(own @ truth[here])))
+                z[here], gain, slack = truth[here], 0.0, max(gain + share * slack, 0.0) / share
+            value, total = value + gain, total + share * slack
+        return z, value, total, n_worse
 
     # ---- state -----------------------------------------------------------------------------------
 
@@ -132,16 +139,20 @@ class ScoreBlocks(Blocks):
         return float(self.base[i] @ (z - self.truths[i]))
 
     def answer(self, i, w, loss_weight=1.0):
-        self.counts[block_rules.CALLS] += 1
-        z, value, slack, is_worse = self._ask(i, self._flat(i, w, loss_weight))
-        self.counts[block_rules.WORSE] += is_worse
+        self.counts[block_rules.CALLS] += len(self.groups[i].index)
+        z, value, slack, n_worse = self._ask(i, self._flat(i, w, loss_weight))
+        self.counts[block_rules.WORSE] += n_worse
         return Answer(z, self._loss(i, z), value, slack)
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        self.counts[block_rules.CALLS] += 1
-        flat = self._flat(i, w, loss_weight)
-        mean, log_sum = self.outputs.mean(flat, self.layouts[i], temperature)
-        value = temperature * log_sum - float(flat @ self.truths[i])
+        self.counts[block_rules.CALLS] += len(self.groups[i].index)
+        group, flat, start = self.groups[i], self._flat(i, w, loss_weight), 0
+        mean, value = np.empty(len(flat)), -float(flat @ self.truths[i])
+        for layout, share in zip(group.layouts, self.shares[i]):
+            here = slice(start, start + sum(layout.sizes))
+            own, log_sum = self.outputs.mean(flat[here], layout, temperature)
+            mean[here], start = share * own, here.stop
+            value += share * temperature * log_sum
         return Mixture(mean, self._loss(i, mean), value)
 
     def _end(self, i, end):
@@ -186,8 +197,8 @@ class ScoreBlocks(Blocks):
         answers = []
         for i in range(self.n_blocks):
             flat = self._forward(i, w) + (self.base[i] if augmented else 0.0)
-            z, hinge[i], slack[i], is_worse = self._ask(i, flat)
-            self.counts[block_rules.WORSE] += is_worse
+            z, hinge[i], slack[i], n_worse = self._ask(i, flat)
+            self.counts[block_rules.WORSE] += n_worse
             current[i] = flat @ (self.means[i] - self.truths[i])
             answers.append(z)
         return Sweep(hinge, current, answers, slack)

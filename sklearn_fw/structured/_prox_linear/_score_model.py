@@ -1,6 +1,6 @@
 """What a model of scores that are not linear in the weights is, and the border to those of users."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from ..._validation import check_array_of_numbers, check_magnitude
 from ...inference._layout import check_edges
 
-__all__ = ["CheckedScores", "Layout", "ScoreModel"]
+__all__ = ["CheckedScores", "Group", "Layout", "ScoreModel"]
 
 NEEDED = ("init", "value", "jvp", "vjp")
 STEP = 1e-5  # of central differences, relative to the weights
@@ -17,7 +17,7 @@ ADJOINT, DIFFERENCE = 1e-7, 1e-3  # largest relative errors of derivatives
 DIRECTIONS = 3  # that derivatives are tried in, so that a kink in one of them is forgiven
 
 
-class ScoreModel(BaseEstimator):
+class ScoreModel(BaseEstimator, ABC):
     """Scores as a function of input and weights, with its derivatives: base class of such models.
 
     A subclass, or any object with the same methods, can be given as
@@ -168,6 +168,14 @@ class Layout(NamedTuple):
         return arrays[0] if len(arrays) == 1 else arrays
 
 
+class Group(NamedTuple):
+    """Samples that are asked about together."""
+
+    index: np.ndarray
+    inputs: object  # a list with one input, or what ``stacked`` of the score model made of many
+    layouts: list
+
+
 class CheckedScores:
     """The methods of a score model, with what they return checked and made flat."""
 
@@ -227,6 +235,52 @@ class CheckedScores:
         if gradient.shape != w.shape:
             raise ValueError(f"{name} must have shape {w.shape}, got {gradient.shape}")
         return gradient
+
+    # ---- many samples at once --------------------------------------------------------------------
+
+    def groups(self, X, layouts, w):
+        """Blocks of samples: one each, or more where the score model can stack their inputs."""
+        stacks = getattr(self.model, "_stacks", lambda X, w: [])(X, w)
+        groups = [
+            Group(np.asarray(index), inputs, [layouts[i] for i in index])
+            for index, inputs in stacks
+            if len({layouts[i].shapes for i in index}) == 1
+        ]
+        done = set().union(*(group.index.tolist() for group in groups))
+        rest = [i for i in range(len(X)) if i not in done]
+        return groups + [Group(np.array([i]), [X[i]], [layouts[i]]) for i in rest]
+
+    def values(self, group, w):
+        """Flat scores of a group, sample after sample."""
+        if len(group.index) > 1:
+            return self._finite(self.model._values(group.inputs, _read_only(w)), "value")
+        flat, layout = self.value(group.index[0], group.inputs[0], w)
+        if layout.shapes != group.layouts[0].shapes:
+            raise ValueError(
+                f"value of {self.name} for sample {group.index[0]} changes its shape with the "
+                f"weights"
+            )
+        return flat
+
+    def jvps(self, group, w, d):
+        """Flat derivatives of a group along d."""
+        if len(group.index) > 1:
+            return self._finite(self.model._jvps(group.inputs, _read_only(w), d), "jvp")
+        return self.jvp(group.index[0], group.inputs[0], w, d, group.layouts[0])
+
+    def vjps(self, group, w, flat):
+        """Gradient of the scores of a group times ``flat``."""
+        if len(group.index) > 1:
+            rows = flat.reshape(len(group.index), -1)
+            parts, start = [], 0
+            for shape, size in zip(group.layouts[0].shapes, group.layouts[0].sizes):
+                parts.append(rows[:, start : start + size].reshape(-1, *shape))
+                start += size
+            return self._finite(self.model._vjps(group.inputs, _read_only(w), parts), "vjp")
+        return self.vjp(group.index[0], group.inputs[0], w, flat, group.layouts[0])
+
+    def _finite(self, array, method):
+        return check_array_of_numbers(array, f"{method} of {self.name}")
 
     def check_derivatives(self, x, w, rng):
         """Refuse derivatives of sample 0 that contradict each other or the values."""

@@ -1,10 +1,14 @@
 """PyTorch modules as score models."""
 
 import copy
+from collections import defaultdict
 
 import numpy as np
 
 from ._score_model import ScoreModel
+
+BATCH = 8  # most samples of a block, which take one step together
+SAME = 1e-9  # what scores of samples may differ by, relative, when many are computed at once
 
 __all__ = ["TorchScores", "as_score_model", "is_torch_module"]
 
@@ -72,12 +76,21 @@ class TorchScores(ScoreModel):
         return self._flat([dict(self._copy.named_parameters())[name] for name in self._names])
 
     def value(self, x, w):
+        return self._as_arrays(self._value(self._of_one(x), w))
+
+    def jvp(self, x, w, d):
+        return self._as_arrays(self._jvp(self._of_one(x), w, d))
+
+    def vjp(self, x, w, v):
+        return self._vjp(self._of_one(x), w, v if isinstance(v, tuple) else (v,))
+
+    def _value(self, scores, w):
         import torch
 
         with torch.no_grad():
-            return self._arrays(self._scores(x, self._named(w)))
+            return scores(self._named(w))
 
-    def jvp(self, x, w, d):
+    def _jvp(self, scores, w, d):
         import torch
         import torch.autograd.forward_ad as forward
 
@@ -87,26 +100,23 @@ class TorchScores(ScoreModel):
                 name: forward.make_dual(named[name], direction)
                 for name, direction in zip(self._names, directions, strict=True)
             }
-            scores = self._scores(x, duals)
-            tangents = [forward.unpack_dual(part).tangent for part in scores[:2]]
+            parts = scores(duals)[:2]
+            tangents = [forward.unpack_dual(part).tangent for part in parts]
             # None stands for scores that no weight changes.
-            parts = [
+            return [
                 torch.zeros_like(part) if tangent is None else tangent
-                for part, tangent in zip(scores, tangents)
+                for part, tangent in zip(parts, tangents)
             ]
-            return self._arrays(parts)
 
-    def vjp(self, x, w, v):
+    def _vjp(self, scores, w, factors):
         import torch
 
-        factors = v if isinstance(v, tuple) else (v,)
         with torch.enable_grad():
             weights = {name: t.detach().requires_grad_() for name, t in self._named(w).items()}
-            scores = self._scores(x, weights)
             # Scores that no weight changes have no graph.
             pairs = [
                 (part, torch.as_tensor(np.ascontiguousarray(factor), device=part.device))
-                for part, factor in zip(scores, factors)
+                for part, factor in zip(scores(weights), factors)
                 if part.requires_grad
             ]
             if not pairs:
@@ -117,13 +127,72 @@ class TorchScores(ScoreModel):
             )
         return self._flat(gradient)
 
+    # ---- many inputs of one shape ----------------------------------------------------------------
+
+    def _stacks(self, X, w):
+        """Numbers of samples whose inputs have one shape, and these inputs in one tensor.
+
+        None where the module cannot be mapped over its inputs.
+        """
+        import torch
+
+        same, stacks = defaultdict(list), []
+        inputs = [self._input(x) for x in X]
+        for i, x in enumerate(inputs):
+            if isinstance(x, torch.Tensor):
+                same[x.shape, x.dtype].append(i)
+        for index in same.values():
+            n_batches = -(-len(index) // BATCH)
+            for batch in np.array_split(index, n_batches):
+                if len(batch) > 1:
+                    stacks.append((batch, torch.stack([inputs[i] for i in batch])))
+        return stacks if stacks and self._can_be_mapped(*stacks[0], inputs, w) else []
+
+    def _can_be_mapped(self, index, stack, inputs, w):
+        """Whether many inputs give the scores and derivatives of each alone."""
+        try:
+            many = self._values(stack, w).reshape(len(index), -1)
+            self._jvps(stack, w, w)
+        except (RuntimeError, ValueError, NotImplementedError, TypeError):
+            return False  # some modules look at their numbers, or at sizes that they expect
+        each = [self._rows(self._value(self._of_one(inputs[i]), w), 1).ravel() for i in index]
+        return all(
+            len(a) == len(b) and np.allclose(a, b, rtol=SAME, atol=SAME) for a, b in zip(many, each)
+        )
+
+    def _values(self, stack, w):
+        return self._rows(self._value(self._of_many(stack), w), len(stack)).ravel()
+
+    def _jvps(self, stack, w, d):
+        return self._rows(self._jvp(self._of_many(stack), w, d), len(stack)).ravel()
+
+    def _vjps(self, stack, w, factors):
+        return self._vjp(self._of_many(stack), w, factors)
+
+    def _rows(self, parts, n):
+        """The scores of each sample in a row."""
+        return np.concatenate(
+            [part.detach().cpu().numpy().reshape(n, -1) for part in parts[:2]], axis=1
+        )
+
+    def _of_one(self, x):
+        """Scores of one input as a function of named weights."""
+        x = self._input(x)
+        return lambda named: self._scores(x, named)
+
+    def _of_many(self, stack):
+        import torch
+
+        # Constant edges are of no use here, and would have to be mapped, too.
+        return lambda named: torch.func.vmap(lambda x: self._scores(x, named)[:2])(stack)
+
     # ---- between numpy and torch -----------------------------------------------------------------
 
     def _scores(self, x, named):
         """Scores as a tuple of tensors."""
         import torch
 
-        scores = torch.func.functional_call(self._copy, named, (self._input(x),))
+        scores = torch.func.functional_call(self._copy, named, (x,))
         scores = tuple(scores) if isinstance(scores, tuple | list) else (scores,)
         for part in scores:
             if not isinstance(part, torch.Tensor):
@@ -167,7 +236,7 @@ class TorchScores(ScoreModel):
             start = stop
         return tensors
 
-    def _arrays(self, parts):
+    def _as_arrays(self, parts):
         arrays = [part.detach().cpu().numpy() for part in parts]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
