@@ -294,7 +294,7 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         vars(self).pop("classes_", None)
         if hasattr(self._outputs, "classes_"):
             self.classes_ = self._outputs.classes_
-        scores.check_derivatives(X[0], w, rng)
+        scores.check_derivatives(X[0], w, np.random.RandomState(0))
         groups = scores.groups(X, layouts, w)
         return ScoreBlocks(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
 

@@ -83,16 +83,18 @@ class ProxLinear(IterativeMethod):
         blocks.linearise(self.w, self.values, centre, self.level)
         # The bound of the paper, F(w_0) / k, is loose; half of what can be gained is what counts.
         tol, n_passes, value, lower, w = self.inner_tol, 0, np.inf, -np.inf, None
-        if self.warm is not None:
-            self.warm["lam"] = sigma  # distributions are kept, whatever eta was
         floor = max(0.5 * self.tol, ROUNDING) * abs(self.objective)
         while True:
             tol = max(tol, floor)
-            method = begin(self.solver, blocks, lam=sigma, tol=tol, rng=self.rng, warm=self.warm)
+            # Distributions are kept, whatever eta was.
+            warm = self.warm and self.warm | {"lam": sigma}
+            method = begin(self.solver, blocks, lam=sigma, tol=tol, rng=self.rng, warm=warm)
             outcome = drive(method, tol=tol, max_iter=max(MOST_PASSES - n_passes, 1))
             n_passes += outcome.n_iter
             found = method.solution()
             self.warm = blocks.export()
+            if blocks.explicit and self.warm["corners"] is None:
+                self.warm = None  # some were evicted: what is left is no distribution
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), centre + found.w
             lower = max(lower, float(found.dual + constant))

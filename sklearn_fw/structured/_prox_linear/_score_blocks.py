@@ -24,10 +24,6 @@ __all__ = ["ScoreBlocks"]
 
 REFRESH = 20  # moves per sample after which weights are computed anew
 FORGIVEN = 1e-12  # rounding of an answer that is no better than the truth
-NO_CORNERS = (
-    "this solver keeps outputs of samples, which scores that are not linear do not offer: use "
-    "solver='bcfw' or 'fw'"
-)
 
 
 class ScoreBlocks(Blocks):
@@ -104,26 +100,41 @@ class ScoreBlocks(Blocks):
     # ---- state -----------------------------------------------------------------------------------
 
     def _reset(self, capacity):
-        if capacity:
-            raise TypeError(NO_CORNERS)
         self.means = [truth.copy() for truth in self.truths]
+        self._corners = [Corners(truth, capacity) for truth in self.truths] if capacity else None
         self._forget()
         self._n_moves = 0
 
     def _forget(self):
         self._known = None  # number of a block and its scores at the present w
 
-    def grow(self):
-        raise TypeError(NO_CORNERS)
-
     def corners(self, i):
-        raise TypeError(NO_CORNERS)
+        return self._corners[i]
+
+    def grow(self):
+        extra = max(1, len(self._corners[0].alpha) // 5)
+        for kept in self._corners:
+            kept.alpha, kept.loss = np.pad(kept.alpha, (0, extra)), np.pad(kept.loss, (0, extra))
 
     def keep(self, answers):
-        raise TypeError(NO_CORNERS)
+        for i, (kept, z) in enumerate(zip(self._corners, answers)):
+            if kept.place(z) >= 0:
+                continue
+            slot = block_rules.free_slot(
+                kept.alpha, self.values(i)[1], kept.size, len(kept.alpha), False
+            )
+            if slot < 0:
+                slot = kept.size
+                self.grow()
+            kept.keep(slot, z, self._loss(i, z))
 
     def kept(self, slots):
-        raise TypeError(NO_CORNERS)
+        return [kept.rows[slot] for kept, slot in zip(self._corners, slots)]
+
+    @property
+    def _complete(self):
+        """Whether the alphas are kept and describe the iterate."""
+        return self.explicit and not self.counts[block_rules.EVICTED]
 
     # ---- one block -------------------------------------------------------------------------------
 
@@ -158,14 +169,23 @@ class ScoreBlocks(Blocks):
     def _end(self, i, end):
         if end is None:
             return self.means[i], self.loss[i] / self.weight[i]
-        return (end.corner if isinstance(end, Answer) else end.point), end.loss
+        if isinstance(end, Answer):
+            return end.corner, end.loss
+        if isinstance(end, Mixture):
+            return end.point, end.loss
+        return self._corners[i].rows[end], self._corners[i].loss[end]
 
     def add_to(self, i, end, factor, out):
         out += factor * self._backward(i, self.truths[i] - self._end(i, end)[0])
 
     def values(self, i):
-        flat = self._flat(i, self.w)
-        return float(flat @ (self.means[i] - self.truths[i])), None
+        flat, truth = self._flat(i, self.w), self.truths[i]
+        current = float(flat @ (self.means[i] - truth))
+        if not self.explicit:
+            return current, None
+        kept, values = self._corners[i], np.zeros(len(self._corners[i].alpha))
+        values[: kept.size] = np.asarray(kept.rows) @ flat - truth @ flat
+        return current, values
 
     def direction(self, i, head, tail=None):
         (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
@@ -212,6 +232,10 @@ class ScoreBlocks(Blocks):
             return
         self._n_moves = 0
         self._forget()
+        if self._complete:
+            for i, kept in enumerate(self._corners):
+                kept.alpha /= kept.alpha.sum()
+                self.means[i] = kept.alpha[: kept.size] @ np.asarray(kept.rows)
         self.v[:], loss = self.corner_of(self.means)
         self.loss[:] = [p * self._loss(i, z) for i, (p, z) in enumerate(zip(self.weight, self.means))]
         if self.bounded:
@@ -231,24 +255,105 @@ class ScoreBlocks(Blocks):
         return v, loss
 
     def step_towards(self, answers, gamma):
+        self._append(answers)
         for i, z in enumerate(answers):
             self.means[i] += gamma * (z - self.means[i])
             self.loss[i] += gamma * (self.weight[i] * self._loss(i, z) - self.loss[i])
+            if self.explicit:
+                kept = self._corners[i]
+                self.counts[block_rules.DROPS] += block_rules.move_mass(
+                    kept.alpha, kept.size, block_rules.FW, kept.place(z), -1, gamma, 1.0
+                )
         self._n_moves = REFRESH * self.n_blocks
 
+    def _append(self, answers):
+        """Make answers corners, behind all others, where corners are kept."""
+        if not self.explicit:
+            return
+        while any(kept.size == len(kept.alpha) for kept in self._corners):
+            self.grow()
+        for i, (kept, z) in enumerate(zip(self._corners, answers)):
+            if kept.place(z) < 0:
+                kept.keep(kept.size, z, self._loss(i, z))
+
     def scale(self, factor):
+        self._append(self.truths)
         self.loss *= factor
-        for truth, mean in zip(self.truths, self.means):
+        for i, (truth, mean) in enumerate(zip(self.truths, self.means)):
             mean += (factor - 1.0) * (mean - truth)
+            if self.explicit:
+                kept = self._corners[i]
+                kept.alpha *= factor
+                kept.alpha[kept.place(truth)] += 1.0 - factor
 
     # ---- warm starts -----------------------------------------------------------------------------
 
     def export(self):
-        return {"means": [mean.copy() for mean in self.means], "lam": self.lam}
+        return {
+            "means": [mean.copy() for mean in self.means], "lam": self.lam,
+            "corners": [kept.copy() for kept in self._corners] if self._complete else None,
+        }  # fmt: skip
 
     def restore(self, exported):
         self.means = [mean.copy() for mean in exported["means"]]
+        if self.explicit:
+            self._corners = [kept.copy() for kept in exported["corners"]]
+            for i, kept in enumerate(self._corners):  # losses are those of another model
+                kept.loss[: kept.size] = [self._loss(i, z) for z in kept.rows]
         self._refresh_now()
 
     def dual_coef(self):
         return None
+
+
+class Corners:
+    """Outputs of one block that are kept, with their probabilities."""
+
+    def __init__(self, truth, capacity):
+        self.rows, self._slots = [truth], {truth.tobytes(): 0}
+        self.alpha, self.loss = np.zeros((2, capacity))
+        self.alpha[0] = 1.0
+
+    @property
+    def size(self):
+        """Number of corners."""
+        return len(self.rows)
+
+    def copy(self):
+        """A copy whose probabilities are its own."""
+        new = object.__new__(Corners)
+        new.rows, new._slots = self.rows.copy(), self._slots.copy()
+        new.alpha, new.loss = self.alpha.copy(), self.loss.copy()
+        return new
+
+    def place(self, z):
+        """Slot of an output, -1 if it is not kept."""
+        return self._slots.get(z.tobytes(), -1)
+
+    def find(self, answer):
+        """Slot of the output of an answer, -1 if it is not kept."""
+        return self.place(answer.corner)
+
+    def put(self, slot, answer):
+        """Put the output of an answer into a slot: the first free one, or that of another."""
+        self.keep(slot, answer.corner, answer.loss)
+
+    def keep(self, slot, z, loss):
+        """Put an output into a slot, with probability zero."""
+        if slot == self.size:
+            self.rows.append(z)
+        else:
+            del self._slots[self.rows[slot].tobytes()]
+            self.rows[slot] = z
+        self._slots[z.tobytes()] = slot
+        self.alpha[slot], self.loss[slot] = 0.0, loss
+
+    def remove(self, slot):
+        """Forget a corner; the last one takes its slot."""
+        del self._slots[self.rows[slot].tobytes()]
+        last, z = self.size - 1, self.rows.pop()
+        if slot < last:
+            self.rows[slot] = z
+            self._slots[z.tobytes()] = slot
+        self.alpha[slot], self.loss[slot] = self.alpha[last], self.loss[last]
+        self.alpha[last] = 0.0
