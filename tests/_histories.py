@@ -33,7 +33,14 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     TRWMarginals,
 )
-from sklearn_fw.structured import Extragradient, LatentStructuredSVM, StructuredSVM
+from sklearn_fw.structured import (
+    Extragradient,
+    LatentStructuredSVM,
+    ProxLinearStructuredSVM,
+    StructuredSVM,
+)
+
+from _networks import TagNetwork
 
 WALK = {"n_iter", "time"}
 BOTH = {"objective", "dual_objective", "dual_gap"}
@@ -94,6 +101,14 @@ CASES = {
             [[0, 1, 1], [1, 0], [1, 1, 0, 0]],
         ),
         WALK | BOTH | {"n_oracle_calls", "n_changed", "n_passes"},
+    ),
+    "prox-linear": (
+        lambda: ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(
+            [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]],
+            [[0, 1, 2], [2, 0], [1, 1, 0, 2]],
+        ),
+        WALK | BOTH
+        | {"n_oracle_calls", "certified", "prox_gradient_norm", "eta", "n_passes", "is_accepted"},
     ),
     "classifier": (
         lambda: linear(AsagaClassifier(random_state=0), 2), WALK | BOTH | {"certified"}

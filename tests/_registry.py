@@ -51,9 +51,12 @@ from sklearn_fw.structured import (
     BlockFrankWolfe,
     EnumeratedModel,
     LatentStructuredSVM,
+    ProxLinearStructuredSVM,
     StructuredSVM,
     StructuredSVMCV,
 )
+
+from _networks import TagNetwork
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,12 @@ CASES = [
     Case(
         "latent chain", lambda: LatentStructuredSVM(C=1.0, random_state=0), sequences,
         skip=("sample_weight",),
+    ),
+    # A start decides where the objective ends, and the order of visits differs for copies.
+    Case(
+        "prox-linear chain",
+        lambda: ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0), sequences,
+        absent={"module_"}, skip=("sample_weight",),
     ),
     # Rows are no ragged samples, and labels are 0 and 1.
     Case(

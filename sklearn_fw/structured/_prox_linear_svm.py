@@ -52,8 +52,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         Inference, see `sklearn_fw.inference`. "auto" takes Viterbi's algorithm for chains, and what
         suits the graph for others.
     solver : str or solver object, default="auto"
-        What solves the convex models: "bcfw", "fw", or another solver that keeps no outputs, see
-        `StructuredSVM`. "auto" is `BlockFrankWolfe` with sampling by gaps.
+        What solves the convex models, any one of `StructuredSVM` with a certificate. "auto" is
+        "cached", or "bcfw" for a module that takes many samples at once.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser. "auto" is 1.
     eta : float or "auto", default="auto"
@@ -122,7 +122,7 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         For parameters out of range, inputs that do not fit, scores that are not finite or change
         their shape, or derivatives that contradict the values.
     TypeError
-        When the score model lacks a method, or the solver keeps outputs.
+        When the score model lacks a method.
 
     Warns
     -----
@@ -142,8 +142,9 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
     rises. The model is solved by block-coordinate Frank-Wolfe steps, one product with the Jacobian
     and one with its transpose per step; the dual variables of one model are where the next one
     starts. A model is solved until its certified gap is at most half of the decrease that it
-    promises, in place of the fixed sequence of tolerances of [1]_: with a decrease realised in part
-    this gives the same kind of guarantee, and needs no constant. Local minima, first weights and
+    promises, in place of the fixed sequence of tolerances of [1]_, which needs a constant. Samples
+    whose inputs have one shape take steps of eight at a time where a module can be mapped over its
+    inputs (``torch.func.vmap``). Local minima, first weights and
     the architecture matter, as in all training of networks; scale the inputs.
 
     Modules are copied, computed in double precision on the device where they are, and in
@@ -269,7 +270,7 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         """Resolve score model, oracle and solver, and check the data: the samples, and a start."""
         from ._prox_linear._score_blocks import ScoreBlocks
 
-        self.solver_ = resolve_solver("bcfw" if is_auto(self.solver) else self.solver)
+        self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
             raise ValueError(
                 f"solver={self.solver!r} has no certificate, which tells when a model is solved: "
@@ -296,6 +297,9 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
             self.classes_ = self._outputs.classes_
         scores.check_derivatives(X[0], w, np.random.RandomState(0))
         groups = scores.groups(X, layouts, w)
+        if is_auto(self.solver):
+            # Outputs of many samples together are seldom met again.
+            self.solver_ = resolve_solver("bcfw" if len(groups) < len(X) else "cached")
         return ScoreBlocks(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
 
     def _snapshot(self, run):

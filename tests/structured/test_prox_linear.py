@@ -18,7 +18,7 @@ from sklearn_fw.structured import (
 )
 from sklearn_fw.structured._prox_linear._score_model import CheckedScores
 
-from ._networks import BoxNetwork, LinearCandidates, TagNetwork, boxes
+from _networks import BoxNetwork, LinearCandidates, TagNetwork, boxes
 
 FORMS = ("none", "shared", "own", "edges")
 ignore_budget = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -32,7 +32,7 @@ def as_score_model(model):
     except ImportError as error:
         raise ImportError(
             "score_model is a module of PyTorch, which is not installed: run "
-            "pip install sklearn-fw[torch]"
+            'pip install "sklearn-fw[torch]"'
         ) from error
     return TorchScores(model)
 
@@ -93,9 +93,12 @@ class TorchScores(ScoreModel):
     def _jvp(self, scores, w, d):
         import torch
         import torch.autograd.forward_ad as forward
+        import torch.nn.attention
 
         named, directions = self._named(w), self._tensors(d)
-        with torch.no_grad(), forward.dual_level():
+        # Fast kernels of attention have no derivative in forward mode.
+        exact = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+        with torch.no_grad(), forward.dual_level(), exact:
             duals = {
                 name: forward.make_dual(named[name], direction)
                 for name, direction in zip(self._names, directions, strict=True)
