@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from _networks import TagNetwork
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.linear_model import (
     AsagaClassifier,
@@ -39,8 +40,6 @@ from sklearn_fw.structured import (
     ProxLinearStructuredSVM,
     StructuredSVM,
 )
-
-from _networks import TagNetwork
 
 WALK = {"n_iter", "time"}
 BOTH = {"objective", "dual_objective", "dual_gap"}

@@ -126,9 +126,9 @@ def boxes(seed=0, n_samples=100, n_boxes=40):
     sign, X, y = np.sign(teacher[1].T @ teacher[0].T), [], []
     for _ in range(n_samples):
         corners = rng.uniform(size=(n_boxes, 2, 2))
-        corners[1:11] = np.concatenate(
-            [np.sort(corners[:1], axis=1)] * 10
-        ) + 0.1 * rng.normal(size=(10, 2, 2))
+        corners[1:11] = np.concatenate([np.sort(corners[:1], axis=1)] * 10) + 0.1 * rng.normal(
+            size=(10, 2, 2)
+        )
         corners = np.sort(corners, axis=1).reshape(n_boxes, 4)
         share = overlap(corners[0], corners)
         share[0] = 1.0

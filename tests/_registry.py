@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
+from _networks import TagNetwork
 from sklearn_fw.density import (
     KernelStudentTClassifier,
     KernelStudentTDensity,
@@ -55,8 +56,6 @@ from sklearn_fw.structured import (
     StructuredSVM,
     StructuredSVMCV,
 )
-
-from _networks import TagNetwork
 
 
 @dataclass(frozen=True)

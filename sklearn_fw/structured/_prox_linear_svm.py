@@ -18,7 +18,7 @@ from ._predictions import Predictions
 from ._prox_linear._outputs import outputs_for
 from ._prox_linear._score_model import CheckedScores
 from ._prox_linear._torch_scores import TorchScores, as_score_model
-from ._solvers import begin, resolve_solver
+from ._solvers import resolve_solver
 
 __all__ = ["ProxLinearStructuredSVM"]
 
@@ -32,7 +32,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
     With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by
     default), decreases::
 
-        F(w) = lam / 2 |w|^2 + sum_i s_i max_y [ L(y_i, y) + s(x_i, y; w) - s(x_i, y_i; w) ] / sum_i s_i
+        F(w) = lam / 2 |w|^2
+               + sum_i s_i max_y [L(y_i, y) + s(x_i, y; w) - s(x_i, y_i; w)] / sum_i s_i
 
     which is not convex. Choose it where a linear model of good features is not good enough, and an
     output still needs an oracle: sequences, graphs, lists of candidates.
@@ -334,8 +335,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
         helps = "a larger time_limit" if is_time else f"max_iter above {self.n_iter_}"
         warn(
             f"{ended} {self.n_iter_} convex models, and the last one may still lower the objective "
-            f"by {self.dual_gap_:.3g} of {self.objective_:.3g}, more than tol={self.tol_:.3g}. What "
-            f"helps: {helps}; a smaller C; inputs on one scale; or accept it with a larger tol",
+            f"by {self.dual_gap_:.3g} of {self.objective_:.3g}, more than tol={self.tol_:.3g}. "
+            f"What helps: {helps}; a smaller C; inputs on one scale; or a larger tol",
             ConvergenceWarning,
         )
 

@@ -1,4 +1,4 @@
-"""The prox-linear method: its figures, its certificate, and what score models may and may not do."""
+"""The prox-linear method: its figures, its certificate, and what score models may do."""
 
 import pickle
 
@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
+from _networks import BoxNetwork, LinearCandidates, TagNetwork, boxes
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
     ChainModel,
@@ -17,8 +18,6 @@ from sklearn_fw.structured import (
     StructuredSVM,
 )
 from sklearn_fw.structured._prox_linear._score_model import CheckedScores
-
-from _networks import BoxNetwork, LinearCandidates, TagNetwork, boxes
 
 FORMS = ("none", "shared", "own", "edges")
 ignore_budget = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -36,7 +35,7 @@ def objective(svm, X, y, w):
     return 0.5 * svm.lam_ * (w @ w) + np.mean(hinge)
 
 
-# ---- figures of the reference experiment -----------------------------------------------------------
+# ---- figures of the reference experiment ---------------------------------------------------------
 
 
 @ignore_budget
@@ -45,7 +44,8 @@ def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
     X, y = boxes()
     svm = ProxLinearStructuredSVM(BoxNetwork(), eta=eta, max_iter=15, tol=1e-4, random_state=0)
     values = svm.fit(X, y).history_["objective"]
-    assert values[2] <= after_3 and values[14] <= after_15
+    assert values[2] <= after_3
+    assert values[14] <= after_15
     assert np.all(np.diff(values) <= 0.0)
     assert svm.score(X, y) > 0.98
 
@@ -55,12 +55,13 @@ def test_boxes_by_default():
     X, y = boxes()
     svm = ProxLinearStructuredSVM(BoxNetwork(), tol=1e-3, max_iter=15, random_state=0).fit(X, y)
     values = svm.history_["objective"]
-    assert values[2] <= 0.018 and values[-1] <= 0.0055
+    assert values[2] <= 0.018
+    assert values[-1] <= 0.0055
     assert np.all(np.diff(values) <= 0.0)
     assert svm.objective_ == pytest.approx(objective(svm, X, y, svm.coef_), rel=1e-9, abs=0)
 
 
-# ---- limits and certificates ------------------------------------------------------------------------
+# ---- limits and certificates ---------------------------------------------------------------------
 
 
 def test_linear_scores_reach_the_convex_optimum(rng):
@@ -97,17 +98,13 @@ def test_the_certificate_bounds_the_model_and_its_gradient():
     values = [svm.model_.value(x, w) for x in X]
 
     def model(v):
-        hinge = [
-            np.max(c + s - s[0] + (J - J[0]) @ (v - w)) for c, s, J in zip(y, values, rows)
-        ]
+        hinge = [np.max(c + s - s[0] + (J - J[0]) @ (v - w)) for c, s, J in zip(y, values, rows)]
         return 0.5 * lam * (v @ v) + (v - w) @ (v - w) / (2 * eta) + np.mean(hinge)
 
     # Subgradient steps with averaging from the solution: no dual method involved.
     sigma, v, best, best_v = lam + 1 / eta, w.copy(), model(w), w
     for k in range(1, 4001):
-        places = [
-            np.argmax(c + s + J @ (v - w)) for c, s, J in zip(y, values, rows)
-        ]
+        places = [np.argmax(c + s + J @ (v - w)) for c, s, J in zip(y, values, rows)]
         g = lam * v + (v - w) / eta
         g = g + np.mean([J[m] - J[0] for J, m in zip(rows, places)], axis=0)
         v = v - 2.0 / (sigma * (k + 1)) * g
@@ -118,7 +115,8 @@ def test_the_certificate_bounds_the_model_and_its_gradient():
     assert best < svm.objective_  # so that the following says something
     error = np.sqrt(2 * max(best - svm.dual_objective_, 0.0) / sigma) / eta
     assert svm.prox_gradient_norm_ >= np.linalg.norm(w - best_v) / eta - error
-    assert svm.converged_ and svm.dual_gap_ <= 0.1 * svm.objective_
+    assert svm.converged_
+    assert svm.dual_gap_ <= 0.1 * svm.objective_
 
 
 def test_the_error_of_linearised_scores_is_quadratic(rng):
@@ -139,7 +137,7 @@ def test_the_error_of_linearised_scores_is_quadratic(rng):
         assert max(ratios) <= 0.5 * bound + 1e-6
 
 
-# ---- kinds of scores --------------------------------------------------------------------------------
+# ---- kinds of scores -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -188,7 +186,7 @@ def test_a_matrix_of_costs_is_the_loss_of_training():
     w, hinge = svm.coef_, []
     for x, truth in zip(X, y):
         unary, table = svm.model_.value(x, w)
-        states, value, _ = Viterbi().argmax(_scores(unary + costs[truth], table))
+        _states, value, _ = Viterbi().argmax(_scores(unary + costs[truth], table))
         hinge.append(value - _scores(unary, table).value(truth))
     expected = 0.5 * svm.lam_ * (w @ w) + np.mean(hinge)
     assert svm.objective_ == pytest.approx(expected, rel=1e-9, abs=0)
@@ -200,11 +198,13 @@ def _scores(unary, table):
     return PairwiseScores.from_arrays(unary, table, np.arange(len(unary) - 1)[:, None] + [0, 1])
 
 
-# ---- solvers, determinism, life of an estimator -----------------------------------------------------
+# ---- solvers, determinism, life of an estimator --------------------------------------------------
 
 
 @ignore_budget
-@pytest.mark.parametrize("solver", ["bcfw", "fw", "bcpfw", "bcafw", "cached", "sdm", "minibatch", "n_slack", "one_slack"])
+@pytest.mark.parametrize(
+    "solver", ["bcfw", "fw", "bcpfw", "bcafw", "cached", "sdm", "minibatch", "n_slack", "one_slack"]
+)
 def test_solvers_agree_on_the_first_models(solver):
     X, y = boxes(n_samples=20, n_boxes=12)
     options = {"eta": 1.0, "max_iter": 30, "tol": 0.02, "random_state": 0}
@@ -215,7 +215,7 @@ def test_solvers_agree_on_the_first_models(solver):
 
 def test_solvers_without_certificate_are_refused():
     X, y = boxes(n_samples=5, n_boxes=12)
-    with pytest.raises(ValueError, match="has no certificate.*use 'bcfw' or 'fw'"):
+    with pytest.raises(ValueError, match=r"has no certificate.*use 'bcfw' or 'fw'"):
         ProxLinearStructuredSVM(BoxNetwork(), solver="subgradient").fit(X, y)
 
 
@@ -235,8 +235,9 @@ def test_weights_of_samples_are_repetitions():
     repeated.fit([X[i] for i in index], [y[i] for i in index])
     assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-12, abs=0)
     w = repeated.coef_
-    one, other = (s.set_params(max_iter=1, eta=1e-12, tol=0, warm_start=True) for s in
-                  (weighted, repeated))
+    one, other = (
+        s.set_params(max_iter=1, eta=1e-12, tol=0, warm_start=True) for s in (weighted, repeated)
+    )
     one.coef_, other.coef_ = w, w
     one.fit(X, y, sample_weight=[2, 1, 0, 1, 1, 3])
     other.fit([X[i] for i in index], [y[i] for i in index])
@@ -267,7 +268,8 @@ def test_budgets_end_a_fit_with_a_certificate():
     with pytest.warns(ConvergenceWarning, match="max_iter ended the fit after 1 convex models"):
         svm = ProxLinearStructuredSVM(BoxNetwork(), max_iter=1, tol=1e-3).fit(X, y)
     assert svm.dual_gap_ == pytest.approx(svm.objective_ - svm.dual_objective_, rel=1e-9, abs=0)
-    assert svm.status_ == "max_iter" and not svm.converged_
+    assert svm.status_ == "max_iter"
+    assert not svm.converged_
     with pytest.warns(ConvergenceWarning, match="time_limit ended the fit"):
         ProxLinearStructuredSVM(BoxNetwork(), time_limit=1e-9, tol=1e-3).fit(X, y)
 
@@ -283,7 +285,7 @@ def test_a_start_at_zero_does_not_fail():
     assert np.isfinite(svm.objective_)
 
 
-# ---- bad input --------------------------------------------------------------------------------------
+# ---- bad input -----------------------------------------------------------------------------------
 
 
 class Broken(TagNetwork):
@@ -316,7 +318,11 @@ class Broken(TagNetwork):
         ("vjp", lambda g: g[:-1], r"vjp of Broken for sample 0 must have shape \(33,\), got \(32,"),
         ("jvp", lambda a: a[0], "jvp of Broken for sample 0 must have the shapes of value"),
         ("value", lambda a: (a[0], a[1], a[1], a[1]), "got a tuple of 4"),
-        ("value", lambda a: (a[0] * np.nan, a[1]), "value of Broken for sample 0 must be finite, got NaN"),
+        (
+            "value",
+            lambda a: (a[0] * np.nan, a[1]),
+            "value of Broken for sample 0 must be finite, got NaN",
+        ),
         ("value", lambda a: (a[0], a[1][:2]), "pairwise in value of Broken for sample 0 must have"),
         ("value", lambda a: a[0][None], r"must have shape \(n_candidates,\) or \(n_nodes"),
         ("value", lambda a: (2 * a[0], a[1]), "jvp of Broken does not match differences"),
@@ -342,7 +348,7 @@ def test_errors_of_user_code_name_the_sample():
 
 @pytest.mark.parametrize("model", [object(), None, "chain", TagNetwork, ChainModel()])
 def test_what_is_no_score_model(model):
-    with pytest.raises(TypeError, match="torch.nn.Module or an object with the methods init"):
+    with pytest.raises(TypeError, match=r"torch.nn.Module or an object with the methods init"):
         ProxLinearStructuredSVM(model).fit(*sequences())
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from _networks import TagNetwork
 from sklearn_fw.structured import ProxLinearStructuredSVM
 from sklearn_fw.structured._prox_linear import _torch_scores
 from sklearn_fw.structured._prox_linear._score_model import CheckedScores
 from sklearn_fw.structured._prox_linear._torch_scores import TorchScores, as_score_model
 
-from _networks import TagNetwork
 from .test_prox_linear import sequences
 
 # PyTorch's own, at its first derivative in forward mode.
@@ -33,8 +33,9 @@ def tagger(torch, body=None):
     class Tagger(nn.Module):
         def __init__(self):
             super().__init__()
-            self.body = body or nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh(),
-                                              nn.Linear(4, 3, bias=False))
+            self.body = body or nn.Sequential(
+                nn.Linear(3, 4, bias=False), nn.Tanh(), nn.Linear(4, 3, bias=False)
+            )
             self.table = nn.Parameter(torch.zeros(3, 3))
 
         def forward(self, x):
@@ -113,7 +114,8 @@ def test_usual_layers_train(torch, make):
     ).fit(X[:4], y[:4])
     values = svm.history_["objective"]
     start = svm.set_params(max_iter=1, eta=1e-12).fit(X[:4], y[:4]).history_["objective"][0]
-    assert values[-1] < 0.9 * start and np.all(np.diff(values) <= 0.0)
+    assert values[-1] < 0.9 * start
+    assert np.all(np.diff(values) <= 0.0)
 
 
 def test_embeddings_of_words(torch):
@@ -132,7 +134,8 @@ def test_the_module_stays_as_it_is_and_its_copy_is_trained(torch):
     before = {name: t.clone() for name, t in module.state_dict().items()}
     svm = ProxLinearStructuredSVM(module, C=10.0, random_state=0).fit(X, y)
     assert all(torch.equal(before[name], t) for name, t in module.state_dict().items())
-    assert module.training and module.table.dtype == torch.float32
+    assert module.training
+    assert module.table.dtype == torch.float32
     trained = svm.module_
     assert trained.table.dtype == torch.float32
     assert torch.equal(trained.body[2].weight, before["body.2.weight"])  # frozen

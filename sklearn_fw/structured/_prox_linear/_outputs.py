@@ -1,4 +1,4 @@
-"""Outputs as vectors: with scores s and costs c of parts, an output z has score <s, z>, loss <c, z>."""
+"""Outputs as vectors: with scores s and costs c of parts, z has the score <s, z>, loss <c, z>."""
 
 import numpy as np
 from scipy.special import logsumexp, softmax

@@ -71,7 +71,9 @@ class ProxLinear(IterativeMethod):
         """The size of weights squared in units of the objective; all of it without weights."""
         square = float(self.w @ self.w)
         natural = square / max(self.objective, 1e-300)
-        return float(np.clip(natural, 1e-6 / self.lam, 1.0 / self.lam)) if square else 1.0 / self.lam
+        return (
+            float(np.clip(natural, 1e-6 / self.lam, 1.0 / self.lam)) if square else 1.0 / self.lam
+        )
 
     # ---- one model -------------------------------------------------------------------------------
 

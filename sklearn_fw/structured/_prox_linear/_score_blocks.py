@@ -236,8 +236,10 @@ class ScoreBlocks(Blocks):
             for i, kept in enumerate(self._corners):
                 kept.alpha /= kept.alpha.sum()
                 self.means[i] = kept.alpha[: kept.size] @ np.asarray(kept.rows)
-        self.v[:], loss = self.corner_of(self.means)
-        self.loss[:] = [p * self._loss(i, z) for i, (p, z) in enumerate(zip(self.weight, self.means))]
+        self.v[:], _loss = self.corner_of(self.means)
+        self.loss[:] = [
+            p * self._loss(i, z) for i, (p, z) in enumerate(zip(self.weight, self.means))
+        ]
         if self.bounded:
             np.clip(self.v, self.lower, self.upper, out=self.w)
 

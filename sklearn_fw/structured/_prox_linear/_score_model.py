@@ -1,4 +1,4 @@
-"""What a model of scores that are not linear in the weights is, and the border to those of users."""
+"""What a model of scores not linear in the weights is, and the border to those of users."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple

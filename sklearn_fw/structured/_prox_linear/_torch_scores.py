@@ -93,12 +93,9 @@ class TorchScores(ScoreModel):
     def _jvp(self, scores, w, d):
         import torch
         import torch.autograd.forward_ad as forward
-        import torch.nn.attention
 
         named, directions = self._named(w), self._tensors(d)
-        # Fast kernels of attention have no derivative in forward mode.
-        exact = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-        with torch.no_grad(), forward.dual_level(), exact:
+        with torch.no_grad(), forward.dual_level():
             duals = {
                 name: forward.make_dual(named[name], direction)
                 for name, direction in zip(self._names, directions, strict=True)
@@ -194,8 +191,11 @@ class TorchScores(ScoreModel):
     def _scores(self, x, named):
         """Scores as a tuple of tensors."""
         import torch
+        from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        scores = torch.func.functional_call(self._copy, named, (x,))
+        # Fast kernels of attention have no derivative in forward mode, and no map over inputs.
+        with sdpa_kernel(SDPBackend.MATH):
+            scores = torch.func.functional_call(self._copy, named, (x,))
         scores = tuple(scores) if isinstance(scores, tuple | list) else (scores,)
         for part in scores:
             if not isinstance(part, torch.Tensor):
