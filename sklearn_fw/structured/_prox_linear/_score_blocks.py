@@ -2,7 +2,8 @@
 
 With scores ``s_i(w)``, costs c_i, outputs z (see `_outputs`) and the truth t_i, the sub-problem is
 
-    min_w lam / 2 |w|^2 + |w - a|^2 / (2 eta) + sum_i p_i max_z <c_i + s_i(a) + J_i (w - a), z - t_i>
+    min_w lam / 2 |w|^2 + |w - a|^2 / (2 eta)
+          + sum_i p_i max_z <c_i + s_i(a) + J_i (w - a), z - t_i>
 
 With ``sigma = lam + 1 / eta`` and the centre ``m = a / (1 + lam eta)``, the two quadratics are
 ``sigma / 2 |w - m|^2`` and a constant. In ``u = w - m`` that is a structured SVM with features
