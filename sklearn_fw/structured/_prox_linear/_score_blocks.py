@@ -20,6 +20,7 @@ import numpy as np
 
 from ..._kernels.structured import block_rules
 from .._blocks._base import Answer, Blocks, Direction, Mixture, Sweep
+from .._blocks._workers import Workers
 
 __all__ = ["ScoreBlocks"]
 
@@ -53,6 +54,7 @@ class ScoreBlocks(Blocks):
             np.concatenate([q * outputs.truths[i] for i, q in zip(g.index, shares)])
             for g, shares in zip(groups, self.shares)
         ]
+        self.workers = Workers(None, outputs.oracle)
         self.calls = 0  # of the oracle, for whatever model or point
 
     # ---- the scores themselves -------------------------------------------------------------------
