@@ -18,6 +18,8 @@ from ._models import (
 )
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
+from ._prox_linear._score_model import ScoreModel
+from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._solvers import (
     BlockFrankWolfe,
     DualAscent,
@@ -54,8 +56,10 @@ __all__ = [
     "OneSlack",
     "PartModel",
     "Perceptron",
+    "ProxLinearStructuredSVM",
     "RadiusPath",
     "SaddlePointFrankWolfe",
+    "ScoreModel",
     "ScoredModel",
     "Solver",
     "StructuredModel",

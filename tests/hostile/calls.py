@@ -168,6 +168,7 @@ def table():
         calls_linear,
         calls_metrics,
         calls_optim,
+        calls_prox_linear,
         calls_solvers,
         calls_steps,
         calls_structured,
@@ -177,8 +178,8 @@ def table():
 
     families = (
         calls_decomposition, calls_density, calls_files, calls_frank_wolfe, calls_inference,
-        calls_latent, calls_linear, calls_metrics, calls_optim, calls_solvers, calls_steps,
-        calls_structured, calls_submodular, calls_task_losses,
+        calls_latent, calls_linear, calls_metrics, calls_optim, calls_prox_linear, calls_solvers,
+        calls_steps, calls_structured, calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -221,6 +222,7 @@ UNCALLED = {
     r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",
+    r"structured\.ScoreModel(\.\w+)?": "abstract; `Tags` stands for it in ProxLinearStructuredSVM",
     r"structured\.ScoredModel(\.\w+)?": "abstract; MatchingModel has its methods",
     r"structured\.StructuredModel(\.\w+)?": "abstract; `Ranking` stands for it in StructuredSVM",
     r"task_losses\.TaskLoss(\.\w+)?": "abstract; `distance` stands for it in FunctionLoss",
