@@ -111,7 +111,8 @@ def _refuse_loose_graphs(X, y):
     if is_graph(X) or (n_nodes and n_nodes == n_labels != len(X)):
         raise ValueError("X is a single graph: write a list of one, [X], and [y]")
     first = X[0] if isinstance(X, list | tuple) and X else None
-    if isinstance(first, list) and _n_nodes_of_pair(first) and n_labels and _n_dims(next(iter(y))) == 1:
+    is_pair = isinstance(first, list) and _n_nodes_of_pair(first) > 0
+    if is_pair and n_labels and _n_dims(next(iter(y))) == 1:
         raise ValueError(
             "X[0] is a list of features and edges: write a tuple (features, edges) for each graph"
         )
