@@ -19,6 +19,7 @@ from .._blocks._parts import PartBlocks
 from ._accelerators import accelerates
 from ._saddle_point import saddle_visits
 from ._subgradient import subgradient_visits
+from ._variance_reduced import Snapshot, smooth_pass, svrg_walk
 from ._visits import visit_blocks
 
 
@@ -119,3 +120,70 @@ def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
         blocks._parts, blocks._dual, order, visits, radius, euclidean, blocks.v, w,
         blocks._view(w), mean, blocks._scratch,
     )  # fmt: skip
+
+
+# ---- variance-reduced methods --------------------------------------------------------------------
+
+
+def mixes_best(blocks):
+    """Whether best outputs are found and mixed by compiled code."""
+    return blocks.is_compiled and blocks._parts.exhaustive is None
+
+
+@accelerates(smooth_pass, PartBlocks, mixes_best)
+def smooth_pass_of_parts(blocks, w, smoothing):
+    """A pass that threads share."""
+    if smoothing.kind in ("entropy", "loss"):
+        return smooth_pass.plain(blocks, w, smoothing)
+    from ..._kernels.structured import variance_reduced as reduced
+
+    blocks.counts[CALLS] += blocks.n_blocks
+    out, view = np.empty((3, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
+
+    def run(first, last):
+        reduced.smooth_pass(
+            blocks._parts, blocks.marginals, view, *_numbers(smoothing), first, last,
+            blocks._make_scratch(), _point_of(blocks), out,
+        )  # fmt: skip
+
+    blocks._share(run)
+    blocks.refresh()
+    values, hinge, cut = out
+    return Snapshot(values, hinge, np.zeros_like(hinge), cut, np.zeros_like(hinge))
+
+
+@accelerates(svrg_walk, PartBlocks, mixes_best)
+def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
+    """A pass in one call, which touches what its samples touch."""
+    if smoothing.kind in ("entropy", "loss") or blocks.bounded:
+        return svrg_walk.plain(
+            blocks, order, x, origin, drift, step, rho, values, smoothing
+        )  # fmt: skip
+    from ..._kernels.structured import variance_reduced as reduced
+
+    blocks.counts[CALLS] += len(order)
+    n_steps, n_rows = len(order), blocks._parts.n_attributes
+    x, total, report = x.copy(), np.zeros_like(x), np.zeros(reduced.N_REPORTED)
+    power = rho ** np.arange(n_steps + 1)
+    reach = np.append(0.0, np.cumsum(power[:-1]))
+    walk = reduced.Walk(
+        *map(blocks._view, (x, drift, total, np.ascontiguousarray(origin))),
+        np.zeros(n_rows, np.int64), power, reach, np.cumsum(reach),
+    )  # fmt: skip
+    reduced.svrg_steps(
+        blocks._parts, blocks.marginals, values, order, walk, step, *_numbers(smoothing),
+        blocks._scratch, _point_of(blocks), report,
+    )  # fmt: skip
+    reduced.make_up_all(walk, n_steps)
+    return x, total, report
+
+
+def _numbers(smoothing):
+    return float(smoothing.mu), smoothing.n_best, smoothing.limit
+
+
+def _point_of(blocks):
+    from ..._kernels.structured.variance_reduced import Point
+
+    scratch = blocks._scratch
+    return Point(np.empty_like(scratch.oracle.scores), np.empty_like(scratch.step.delta_tables))
