@@ -20,6 +20,7 @@ from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
 from ._solvers import (
     BlockFrankWolfe,
+    DualAscent,
     Extragradient,
     FrankWolfe,
     MinibatchFrankWolfe,
@@ -37,6 +38,7 @@ __all__ = [
     "BlockFrankWolfe",
     "BoxModel",
     "ChainModel",
+    "DualAscent",
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",

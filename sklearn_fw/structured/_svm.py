@@ -31,6 +31,7 @@ from ._paths._path import StructuredPath, structured_path
 from ._paths._radius_path import RadiusPath, radius_path
 from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
+from ._surrogates import check_trains, resolve_surrogate
 
 __all__ = ["StructuredSVM"]
 
@@ -44,6 +45,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
 
         lam / 2 |w|^2 + sum_i s_i max_y [ L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)> ] / sum_i s_i
+
+    or, with another ``surrogate``, ``log sum_y exp`` in place of the maximum over y: a conditional random
+    field, whose probabilities `predict_marginals` gives.
 
     Choose it for outputs that are sequences, sets of labels or anything else whose best value an
     oracle can find; with class labels it is a drop-in classifier.
@@ -61,13 +65,19 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`; see the model.
         Sequences and sets of labels are trained by the number of wrong labels and judged by their
         share, if nothing else is said.
+    surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
+        What training minimises. "hinge" is the maximum over outputs of their task loss and margin.
+        "crf" is minus the logarithm of the probability of the true output, ``p(y) ~ exp(<w,
+        phi(x, y)>)``, which does not look at the task loss; "softmax_margin" adds the task loss
+        to the scores of that sum. Both need an oracle with marginals.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on the scores of the model, see `sklearn_fw.inference`. "auto" takes the model's
         own. A model that is neither a `PartModel` nor a `ScoredModel` nor built in brings its own
         inference and needs "auto".
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
-        fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",
+        fresh permutation per pass, with ``averaging="auto"``; for other losses than the hinge it
+        is "dual_ascent" (`DualAscent`). Others, for the hinge: "bcfw", "bcpfw", "bcafw",
         "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "minibatch", "one_slack",
         "n_slack", "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw"
         (`SaddlePointFrankWolfe`) bound the norm of w instead of the penalty; an object for other
@@ -214,6 +224,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         model="auto",
         *,
         task_loss="auto",
+        surrogate="hinge",
         oracle="auto",
         solver="auto",
         C="auto",
@@ -227,6 +238,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     ):
         self.model = model
         self.task_loss = task_loss
+        self.surrogate = surrogate
         self.oracle = oracle
         self.solver = solver
         self.C = C
@@ -303,6 +315,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _training_set(self, X, y, sample_weight):
         """Resolve model and solver, and check the data: samples and weights as the model is fit."""
         self.solver_ = resolve_solver(self.solver)
+        if not is_auto(self.solver):
+            check_trains(self.solver_, resolve_surrogate(self.surrogate))
         self.model_ = self._find_model(X, y)
         if is_tabular(self.model_):
             X, y = self._check_table(X, y)
@@ -351,6 +365,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         )
 
     def _blocks_of(self, X, y, weight):
+        blocks = self._blocks_of_model(X, y, weight)
+        blocks.surrogate = resolve_surrogate(self.surrogate)
+        return blocks
+
+    def _blocks_of_model(self, X, y, weight):
         if has_parts(self.model_):
             from ._blocks._parts import COMPILED
             from ._blocks._relaxed import part_blocks

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels.structured import block_rules
+from .._surrogates import HINGE
 
 COUNTED = {
     "fw": block_rules.STEPS + block_rules.FW,
@@ -40,6 +41,7 @@ class Mixture(NamedTuple):
     point: object  # its mean, in the form of its blocks
     loss: float  # expected L_i
     value: float  # smoothed maximum of H_i
+    entropy: float
 
 
 def means_of(answers, weights):
@@ -66,6 +68,26 @@ class Sweep(NamedTuple):
     answers: object  # the maximisers, in the form that `step_towards` takes
     # (n,) what hinges may lack if the oracle is not exact: up to its bounds, inf without a bound
     slack: object = 0.0
+
+
+class SmoothedSweep(NamedTuple):
+    """Gibbs distributions of all samples at one w, in proportion to ``exp(H_i(y) / tau)``."""
+
+    value: np.ndarray  # (n,) tau log sum_y exp(H_i(y) / tau)
+    loss: np.ndarray  # (n,) expected L_i
+    entropy: np.ndarray  # (n,)
+    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless it was asked for
+
+
+class SmoothedCertificate(NamedTuple):
+    """What a `SmoothedSweep` says of its point."""
+
+    w: np.ndarray
+    primal: float
+    dual: float  # of the Gibbs distributions
+    gap: float  # |gradient|^2 / (2 lam)
+    gradient: np.ndarray
+    sweep: SmoothedSweep
 
 
 class Certificate(NamedTuple):
@@ -114,6 +136,7 @@ class Blocks(ABC):
     """
 
     workers = None  # what asks oracles, where passes are not compiled
+    surrogate = HINGE  # what solvers minimise the mean of
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
@@ -217,6 +240,31 @@ class Blocks(ABC):
         dual = self.dual_value(v, loss)
         self.objective = float(primal)
         return Certificate(w, float(primal), dual, float(primal - dual), sweep)
+
+    def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
+        """`SmoothedSweep` at any w, with ``loss_weight L_i`` in H_i; n calls of the oracle."""
+        value, loss, entropy = np.empty((3, self.n_blocks))
+        total = np.zeros(self.n_weights) if mean else None
+        for i in range(self.n_blocks):
+            found = self.smoothed_answer(i, w, temperature, loss_weight)
+            value[i], loss[i], entropy[i] = found.value, found.loss, found.entropy
+            if mean:
+                self.add_to(i, found, self.weight[i], total)
+        return SmoothedSweep(value, loss, entropy, total)
+
+    def certify_smoothed(self, w):
+        """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w.
+
+        The gap is that to the dual value of the Gibbs distributions at w.
+        """
+        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
+        sweep = self.smoothed_sweep(w, tau, rho, mean=True)
+        gradient = self.lam * w - sweep.mean
+        primal = float(0.5 * self.lam * (w @ w) + self.weight @ sweep.value)
+        gap = float(gradient @ gradient / (2.0 * self.lam))
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        self.objective = primal
+        return SmoothedCertificate(w, primal, primal - gap, gap, gradient, sweep)
 
     def set_gaps(self, sweep, degree=1.0):
         """Take the exact block gaps of a sweep at the iterate."""

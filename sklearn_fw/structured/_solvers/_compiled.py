@@ -17,6 +17,7 @@ from ..._kernels.structured.block_rules import (
 from ..._kernels.structured.block_saddle import saddle_visits as compiled_saddle_visits
 from .._blocks._parts import PartBlocks
 from ._accelerators import accelerates
+from ._dual_ascent import ascend_blocks
 from ._saddle_point import saddle_visits
 from ._subgradient import subgradient_visits
 from ._variance_reduced import Snapshot, smooth_pass, svrg_walk
@@ -97,6 +98,28 @@ def _run_oracle(blocks, rules, order, uniforms, position):
         kernels.finish(parts, dual, corners, gaps, rules, i, slot, current, scratch, counts)
     counts[REASON] = DONE
     return len(order)
+
+
+# ---- dual ascent on smooth losses ----------------------------------------------------------------
+
+
+def sums_are_compiled(blocks):
+    """Whether Gibbs distributions are found by compiled code."""
+    return blocks.sums_are_compiled
+
+
+@accelerates(ascend_blocks, PartBlocks, sums_are_compiled)
+def ascend_parts(blocks, order, uniforms, rules, entropy):
+    """A pass in one call."""
+    from ..._kernels.structured.smoothed import ascend
+
+    surrogate = blocks.surrogate
+    blocks._check_sums(surrogate.loss_weight)
+    return ascend(
+        blocks._with_loss(0.0), blocks._dual, blocks.gaps, rules, order, uniforms, entropy,
+        surrogate.temperature, surrogate.loss_weight, blocks._scratch, blocks.make_sums(),
+        blocks.counts, 0,
+    )  # fmt: skip
 
 
 # ---- other solvers -------------------------------------------------------------------------------
