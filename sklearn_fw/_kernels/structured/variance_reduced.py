@@ -26,11 +26,20 @@ from .parts import (
     labels_value,
     tables_of,
 )
+from .smoothed import fill_tables, gibbs
 
 # Places in a report: sums over steps
 CHANGE, CHANGE_SQUARE, SQUARE, SLOPE = 0, 1, 2, 3
 N_REPORTED = 4
-MOST_OUTPUTS = 64
+
+
+class Smoother(NamedTuple):
+    """How maxima over outputs are smoothed."""
+
+    mu: float
+    n_best: int  # outputs that count at most; doubled up to the limit until the last counts nothing
+    limit: int
+    loss_weight: float  # of the task loss in H_i; 1 but for other losses than the hinge
 
 
 class Point(NamedTuple):
@@ -65,12 +74,13 @@ def _put_labels(parts, i, labels, weight, point):
 
 
 @inner
-def mix_best(parts, w, i, mu, n_best, limit, scratch, point):
+def _mix_best(parts, w, i, smoother, scratch, point):
     """Smoothed maximum of H_i over the best outputs, for forests without a cost of whole outputs.
 
-    ``n_best`` is doubled up to ``limit`` until the last output does not count. Returns the smoothed
-    and the plain maximum, the expected loss, and whether the last output counts.
+    Returns the smoothed and the plain maximum, the expected loss, and whether the last output
+    counts.
     """
+    mu, n_best = smoother.mu, smoother.n_best
     oracle = scratch.oracle
     block_scores(parts, w, i, 1.0, oracle)
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -95,7 +105,7 @@ def mix_best(parts, w, i, mu, n_best, limit, scratch, point):
         weights = np.empty(values.size)
         n_positive, smoothed = project_sorted(values, mu, weights)
         cut = n_positive == n_best
-        if not cut or 2 * n_best > limit:
+        if not cut or 2 * n_best > smoother.limit:
             break
         n_best *= 2
     loss = 0.0
@@ -104,19 +114,49 @@ def mix_best(parts, w, i, mu, n_best, limit, scratch, point):
     return smoothed - true_value, values[0] - true_value, loss, cut
 
 
-@njit
-def smooth_pass(parts, marginals, w, mu, n_best, limit, first, last, scratch, point, out):
-    """Make mixtures of best outputs at w the marginals of all samples in a range.
+@inner
+def _mixed(sums, parts, w, i, smoother, scratch, point):
+    """The same with the entropy, by `Sums`, which share their memory with the point, unless None."""
+    if sums is None:
+        return _mix_best(parts, w, i, smoother, scratch, point)
+    fill_tables(w.tables, smoother.mu, sums)
+    value, _, loss = gibbs(parts, w, i, smoother.mu, smoother.loss_weight, scratch.oracle, sums)
+    truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
+    value -= labels_value(parts, w, i, truth, scratch.oracle)
+    return value, value, loss, False
 
-    ``out`` (3, n) receives smoothed and plain maxima, and whether the last output counts.
+
+@inner
+def _largest(parts, w, i, scratch):
+    """The largest H_i, after `block_scores`."""
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
+    scores, labels = scratch.scores[: stop - start], scratch.labels[: stop - start]
+    top = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
+    return top - labels_value(parts, w, i, parts.truth[start:stop], scratch)
+
+
+@njit
+def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point, out):
+    """Make the mixtures at w the marginals of all samples in a range.
+
+    ``out`` (4, n) receives smoothed and plain maxima, whether the last output counts, and expected
+    H_i.
     """
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        smoothed, top, loss, cut = mix_best(parts, w, i, mu, n_best, limit, scratch, point)
+        smoothed, top, loss, cut = _mixed(sums, parts, w, i, smoother, scratch, point)
+        if sums is not None:
+            top = _largest(parts, w, i, scratch.oracle)
         marginals.nodes[start:stop] = point.node[: stop - start]
         marginals.tables[i] = point.table
         marginals.loss[i] = parts.weight[i] * loss
-        out[0, i], out[1, i], out[2, i] = smoothed, top, cut
+        expected = dot(point.table, w.flat_tables)
+        for t in range(stop - start):
+            expected += dot(point.node[t], scratch.oracle.scores[t])
+        expected -= labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
+        out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
 
 
 @inner
@@ -194,7 +234,7 @@ def _slope(parts, walk, i, scratch):
 
 @njit
 def svrg_steps(
-    parts, marginals, values, order, walk, step, mu, n_best, limit, scratch, point, report
+    parts, marginals, values, order, walk, step, smoother, scratch, sums, point, report
 ):
     """Steps on the samples of an order, from a walk of none; ``values`` are those at its origin.
 
@@ -203,7 +243,7 @@ def svrg_steps(
     for k in range(order.size):
         i = order[k]
         _make_up_sample(parts, walk, i, k)
-        smoothed, _, _, _ = mix_best(parts, walk.x, i, mu, n_best, limit, scratch, point)
+        smoothed, _, _, _ = _mixed(sums, parts, walk.x, i, smoother, scratch, point)
         change = smoothed - values[i]
         report[CHANGE] += change
         report[CHANGE_SQUARE] += change * change

@@ -2,66 +2,109 @@
 
 import numpy as np
 
-from ..._kernels.structured.block_rules import CALLS
 from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_integer, check_not_negative, check_positive
+from .._blocks._base import Sweep
 from ._base import Solution, Solver, check_bounds
+from ._casimir_schedules import SCHEDULES, Schedule, is_strong
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
 
 __all__ = ["SVRG", "Casimir"]
 
-SCHEDULES = ("const", "adapt", "const_nonstrong", "adapt_nonstrong")
-STARTS = ("prox_center", "extrapolation", "previous")
-MOST_OUTPUTS = 64  # of one sample, where their number is found
-MOST_REJECTED = 30  # walks one after the other, each of half the step
-
-
-def is_auto(value):
-    return isinstance(value, str) and value == "auto"
-
-
-# ---- schedules -----------------------------------------------------------------------------------
-
-
-def next_alpha(alpha, r, r_next, lam):
-    """Equation 27 of [1]_, solved without cancellation; ``r = kappa + lam``, now and next."""
-    square = alpha * alpha * r
-    s = square - lam
-    return 2.0 * square / (s + np.sqrt(s * s + 4.0 * square * r_next))
-
-
-def momentum(alpha, alpha_next, r, r_next):
-    """Beta of equation 29."""
-    square = alpha * alpha * r
-    return (square - alpha * square) / (square + alpha_next * r_next)
-
-
-class Schedule:
-    """mu_k and kappa_k for k = 1, 2, ..., and alpha_0."""
-
-    def __init__(self, name, mu, kappa, lam):
-        self.mu, self.kappa, self.lam = mu, kappa, lam
-        self.strong = not name.endswith("nonstrong")
-        self.adapts = name.startswith("adapt")
-        if not self.strong:
-            self.first_alpha = 0.5 * (np.sqrt(5.0) - 1.0)
-            return
-        q = lam / (lam + kappa)
-        self.first_alpha = np.sqrt(q)
-        self.decay = np.sqrt(1.0 - 0.5 * np.sqrt(q))
-
-    def mu_of(self, k):
-        """Smoothing of iteration k."""
-        if not self.adapts:
-            return self.mu
-        return self.mu * self.decay**k if self.strong else self.mu / k
-
-    def kappa_of(self, k):
-        """Weight of the proximal term of iteration k."""
-        return self.kappa * k if self.adapts and not self.strong else self.kappa
+SMOOTHERS = ("entropy", "l2")
+STARTS = ("extrapolation", "previous", "prox_center")
+# First smoothing, in units of the largest loss of one part: what falls may begin high.
+FALLING, FIXED = 2.0, 0.1
+# A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
+PIECES, LATER = 4, 2
+LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
+FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
+PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
+MOST_OUTPUTS = 64
 
 
 class Casimir(Solver):
+    """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
+
+    A method on weights: each maximum over outputs is smoothed, by a quadratic over the best few
+    outputs or by the entropy over all of them, and the smooth objective with a proximal term is
+    decreased by n steps of SVRG per pass, from a point with momentum. Memory is that of the weights
+    and of one distribution per sample. Choose it where lam = 1 / (C n) is so small that
+    block-coordinate Frank-Wolfe is slow; elsewhere that one needs fewer calls of the oracle.
+
+    Parameters
+    ----------
+    schedule : {"adapt", "const", "adapt_nonstrong", "const_nonstrong"}, default="adapt"
+        "const" keeps the smoothing ``mu``, and its gap ends at about mu / 2 per sample; "adapt"
+        lowers it in every pass. The other two are for lam = 0, where the former are not defined:
+        ``mu`` and ``kappa`` stay, or become ``mu / k`` and ``kappa k`` in pass k.
+    smoother : {"l2", "entropy"} or None, default="l2"
+        "l2" mixes the best few outputs and needs an oracle with ``top_k`` or ``max_marginals``;
+        "entropy" mixes all of them and needs ``marginals``; None does not smooth, which no theory
+        covers and which needs ``argmax`` alone.
+    n_best : int or "adaptive", default=5
+        Outputs that "l2" mixes at most; "adaptive" doubles 5 where the last one counts.
+    mu : float or "auto", default="auto"
+        First smoothing, in units of the task loss. "auto" is 2 times the largest loss of one part
+        of an output, and 0.1 times for schedules that keep it.
+    kappa : float or "auto", default="auto"
+        Weight of the proximal term; 0 takes acceleration away. "auto" balances it with the
+        Lipschitz constant L of gradients: ``max(lam, L / (2 n))``, ``L / n - lam`` for "const" where
+        that is above 3 lam, and ``L / (n + 1)`` for lam = 0.
+    lipschitz : float or "auto", default="auto"
+        Steps have length ``1 / (lipschitz + lam + kappa)``. "auto" measures it on the way: a short
+        walk first, then the curvature that steps meet and whether they raise the objective.
+    inner_start : {"prox_center", "extrapolation", "previous"}, default="prox_center"
+        Where the steps of a pass begin: at the point with momentum, that point with the momentum of
+        the centres, too, or where the last pass ended.
+    inner_budget : int or None, default=None
+        Steps per pass; None is the number of samples.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    SVRG : The same without acceleration.
+    BlockFrankWolfe : A method on the distributions of samples, better where lam is not small.
+
+    Notes
+    -----
+    A pass costs 2 n calls of the oracle: n for the full gradient, whose answers are kept as the
+    distributions of samples, and n steps. The full gradient gives the certificate: the distributions
+    are dual variables, and the best point on the line between the best dual point so far and theirs
+    is kept, as is the best primal point; these two are reported. The returned weights are those
+    at which a full gradient was taken. History has the columns "mu", "lipschitz" and "saturated",
+    the share of samples whose ``n_best`` outputs all count: there "l2" is not smooth.
+
+    Passes over forests are compiled, and a step costs the weights that its sample touches, times one
+    call of the oracle: all others are brought up to date when they are read. Where the best output
+    is better than the second by mu, it counts alone and no third one is looked for.
+
+    With ``StructuredSVM(surrogate="crf")`` or "softmax_margin" the loss is smooth as it is: then
+    ``smoother``, ``n_best`` and ``mu`` are not used, and the method is Catalyst.
+
+    References
+    ----------
+    .. [1] K. Pillutla, V. Roulet, S. Kakade, Z. Harchaoui, "A smoother way to train structured
+       prediction models", NeurIPS 2018: Algorithm 4, and propositions 29 to 32 for the schedules.
+    .. [2] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance
+       reduction", NIPS 2013.
+    .. [3] H. Lin, J. Mairal, Z. Harchaoui, "A universal catalyst for first-order optimization",
+       NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw.structured import Casimir, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> solver = Casimir(smoother="entropy")
+    >>> svm = StructuredSVM(solver=solver, C=1.0, tol=0.05, random_state=0).fit(X, y)
+    >>> svm.converged_
+    True
+    """
+
+    trains = ("hinge", "crf", "softmax_margin")
+
     def __init__(
         self,
         schedule="adapt",
@@ -88,109 +131,308 @@ class Casimir(Solver):
         self.upper_bounds = upper_bounds
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
+        self._check()
+        if lam == 0.0 and is_strong(self.schedule):
+            raise ValueError(
+                f"schedule={self.schedule!r} needs lam > 0: for lam = 0 take 'const_nonstrong' or "
+                f"'adapt_nonstrong'"
+            )
         bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        blocks.reset(lam or 1.0, bounds=bounds)
-        if warm is not None:
-            blocks.restore(warm)
-        mu = 2.0 * blocks.unit_loss if is_auto(self.mu) else float(self.mu)
-        lipschitz = blocks.mean_square / mu if is_auto(self.lipschitz) else self.lipschitz
-        n = blocks.n_blocks
-        if is_auto(self.kappa):
-            share = lipschitz / n
-            kappa = lam
-            if self.schedule == "const" and share > 4.0 * lam:
-                kappa = share - lam
-            if self.schedule.endswith("nonstrong"):
-                kappa = lipschitz / (n + 1)
-        else:
-            kappa = self.kappa
-        schedule = Schedule(self.schedule, mu, kappa, lam)
-        return _Method(blocks, lam, rng, self, schedule, lipschitz)
+        blocks.reset(lam if lam > 0.0 else 1.0, bounds=bounds)
+        return _CasimirMethod(self, blocks, lam, rng, warm)
+
+    def _check(self):
+        check_choice(self.schedule, "schedule", SCHEDULES)
+        check_choice(self.inner_start, "inner_start", STARTS)
+        if self.smoother is not None:
+            check_choice(self.smoother, "smoother", SMOOTHERS)
+        if not _is(self.n_best, "adaptive"):
+            check_integer(self.n_best, "n_best", 1)
+        for name, check in (
+            ("mu", check_positive), ("kappa", check_not_negative), ("lipschitz", check_positive),
+        ):  # fmt: skip
+            if not _is(getattr(self, name), "auto"):
+                check(getattr(self, name), name)
+        if self.inner_budget is not None:
+            check_integer(self.inner_budget, "inner_budget", 1)
 
 
-class _Method(IterativeMethod):
-    def __init__(self, blocks, lam, rng, solver, schedule, lipschitz):
-        self.blocks, self.lam, self.rng = blocks, lam, rng
-        self.solver, self.schedule, self.lipschitz = solver, schedule, lipschitz
-        self.budget = solver.inner_budget or blocks.n_blocks
-        self.k = 1
-        self.alpha = schedule.first_alpha
-        self.w = self.z = self.z_before = blocks.w.copy()
-        self.best = None
-        self.dual = None
+class SVRG(Solver):
+    """Stochastic variance-reduced gradient steps on smoothed maxima.
+
+    `Casimir` with kappa = 0 and smoothing that stays: n steps per pass from where the last one
+    ended.
+
+    Parameters
+    ----------
+    smoother : {"l2", "entropy"} or None, default="l2"
+        See `Casimir`.
+    n_best : int or "adaptive", default=5
+        Outputs that "l2" mixes at most.
+    mu : float or "auto", default="auto"
+        Smoothing, in units of the task loss; "auto" is 0.1 times the largest loss of one part of an
+        output. The gap ends at about mu / 2 per sample.
+    lipschitz : float or "auto", default="auto"
+        Steps have length ``1 / (lipschitz + lam)``.
+    inner_budget : int or None, default=None
+        Steps per pass; None is the number of samples.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    Casimir : With acceleration, and smoothing that falls.
+
+    References
+    ----------
+    .. [1] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance
+       reduction", NIPS 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw.structured import SVRG, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svm = StructuredSVM(solver=SVRG(), surrogate="crf", C=1.0, tol=1e-3, random_state=0)
+    >>> svm.fit(X, y).converged_
+    True
+    """
+
+    trains = Casimir.trains
+
+    def __init__(
+        self,
+        *,
+        smoother="l2",
+        n_best=5,
+        mu="auto",
+        lipschitz="auto",
+        inner_budget=None,
+        lower_bounds=None,
+        upper_bounds=None,
+    ):
+        self.smoother = smoother
+        self.n_best = n_best
+        self.mu = mu
+        self.lipschitz = lipschitz
+        self.inner_budget = inner_budget
+        self.lower_bounds = lower_bounds
+        self.upper_bounds = upper_bounds
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        schedule = "const" if lam > 0.0 else "const_nonstrong"
+        casimir = Casimir(schedule, kappa=0.0, inner_start="previous", **self.get_params())
+        return casimir.start(blocks, lam=lam, tol=tol, rng=rng, warm=warm)
+
+
+class _CasimirMethod(IterativeMethod):
+    """The state of one run."""
+
+    def __init__(self, settings, blocks, lam, rng, warm):
+        self.settings, self.blocks, self.lam, self.rng = settings, blocks, lam, rng
         self.chances = np.cumsum(blocks.weight)
-        self._look(self.z)
+        self.k, self.best, self.dual = 1, None, None
+        w = self._warm_start(warm)
+        self._first_smoothing()
+        self._look(w)
+        self.measures = _is(settings.lipschitz, "auto")
+        if self.measures:
+            self.lipschitz = self._probed()
+        else:
+            self.lipschitz = float(settings.lipschitz)
+        kappa = settings.kappa
+        self.schedule = Schedule(
+            settings.schedule, self.mu, self._own_kappa() if _is(kappa, "auto") else float(kappa), lam
+        )
+        self.w = self.center = w
 
-    def _smoothing(self):
-        s = self.solver
-        return Smoothing(s.smoother, self.schedule.mu_of(self.k), s.n_best, s.n_best)
+    def _warm_start(self, warm):
+        blocks = self.blocks
+        if warm is None:
+            return blocks.w.copy()
+        blocks.restore(warm)
+        if self.lam > 0.0 and not blocks.surrogate.smooth:
+            self.dual = float(blocks.loss.sum()), blocks.v.copy()
+        return warm["w"].copy() if "w" in warm else blocks.w.copy()
+
+    def _first_smoothing(self):
+        settings, blocks = self.settings, self.blocks
+        if blocks.surrogate.smooth:
+            self.mu = blocks.surrogate.temperature
+            self.smoothing = Smoothing("loss", self.mu)
+            return
+        self.mu = settings.mu
+        if _is(self.mu, "auto"):
+            falls = settings.schedule.startswith("adapt")
+            self.mu = (FALLING if falls else FIXED) * (blocks.unit_loss or 1.0)
+        few = _is(settings.n_best, "adaptive")
+        n_best, limit = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
+        if settings.smoother is None:
+            self.smoothing = Smoothing(None)
+        else:
+            self.smoothing = Smoothing(settings.smoother, float(self.mu), n_best, limit)
+
+    def _own_kappa(self):
+        lam, n = self.lam, self.blocks.n_blocks
+        share = self.lipschitz / n
+        if not is_strong(self.settings.schedule):
+            return self.lipschitz / (n + 1)
+        if self.settings.schedule == "const" or self.smoothing.kind == "loss":
+            return share - lam if share > 4.0 * lam else lam
+        return max(lam, 0.5 * share)
+
+    # ---- certificates ----------------------------------------------------------------------------
 
     def _look(self, x):
-        b = self.blocks
-        self.x = x
-        self.smoothing = self._smoothing()
-        self.snapshot = smooth_pass(b, x, self.smoothing)
-        primal = 0.5 * self.lam * (x @ x) + b.weight @ self.snapshot.hinge
-        loss = b.loss.sum()
-        self.v = b.v.copy()
-        if self.dual is None:
-            self.dual = [loss, self.v.copy()]
-        else:
-            l, v = self.dual
-            dv = self.v - v
-            sq = self.lam * (dv @ dv)
-            if sq > 0:
-                t = np.clip((loss - l - self.lam * (v @ dv)) / sq, 0, 1)
-                self.dual = [l + t * (loss - l), v + t * dv]
+        """A full pass at x: its gradient, and what it proves."""
+        blocks, lam = self.blocks, self.lam
+        self.x = blocks.clip(x)
+        self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
+        before, blocks.n_unbounded = blocks.n_unbounded, 0
+        primal = blocks.mean_hinge(Sweep(found.hinge, None, None, found.slack))
+        primal += 0.5 * lam * float(self.x @ self.x)
         if self.best is None or primal < self.best[0]:
-            self.best = primal, x.copy()
-        self.primal = self.best[0]
-        self.dual_value = self.dual[0] - 0.5 * self.lam * (self.dual[1] @ self.dual[1])
-        return self._row(primal)
+            self.best = primal, self.x
+        else:
+            blocks.n_unbounded = before
+        blocks.objective = self.best[0]
+        self.gradient = -blocks.lam * blocks.v  # of the smoothed losses
+        if lam > 0.0:
+            tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
+            loss = rho * blocks.loss.sum() + tau * (blocks.weight @ found.entropy)
+            self._take_dual(float(loss), blocks.v.copy())
 
-    def _row(self, primal):
-        return {"n_oracle_calls": int(self.blocks.counts[CALLS]), "objective": self.primal,
-            "dual_objective": self.dual_value, "dual_gap": self.primal - self.dual_value,
-            "mu": self.smoothing.mu, "now": primal, "lipschitz": self.lipschitz, "cut": self.snapshot.cut.mean()}
+    def _take_dual(self, loss, v):
+        """Keep the best of the line from the best dual point to a new one."""
+        if self.dual is None:
+            self.dual = loss, v
+            return
+        own_loss, own = self.dual
+        if self.blocks.bounded:  # not a parabola
+            if self.blocks.dual_value(v, loss) > self.blocks.dual_value(own, own_loss):
+                self.dual = loss, v
+            return
+        way = v - own
+        slope, square = loss - own_loss - self.lam * float(own @ way), self.lam * float(way @ way)
+        if slope <= 0.0:
+            return
+        t = min(slope / square, 1.0) if square > 0.0 else 1.0
+        self.dual = own_loss + t * (loss - own_loss), own + t * way
 
-    def step(self):
-        b, lam = self.blocks, self.lam
-        kappa = self.schedule.kappa_of(self.k)
-        self.xo = self.x
-        order = np.searchsorted(self.chances, self.rng.uniform(size=self.budget) * self.chances[-1])
-        import os
-        n_chunks, half, thr, up, down = (float(v) for v in os.environ.get("RULE", "4,.5,0,2,.8").split(","))
-        n_chunks = int(n_chunks)
-        x, mean, made = self.x, 0, 0
-        report = np.zeros(4)
-        for j, piece in enumerate(np.array_split(order, n_chunks)):
-            step = 1.0 / (self.lipschitz + lam + kappa)
-            drift = step * (lam * self.v + kappa * self.z)
-            x, total, rep = svrg_walk(b, piece, x, self.x, drift, step, 1 - step * (lam + kappa), self.snapshot.values, self.smoothing)
-            m = len(piece)
-            if j >= half * n_chunks:
-                mean = mean + total; made += m
-            mid = total / m
-            q = 0.5 * lam * (mid @ mid - self.x @ self.x) + 0.5 * kappa * (((mid - self.z)**2).sum() - ((self.x-self.z)**2).sum())
-            self.lipschitz *= up if rep[0] / m + q > thr * np.sqrt(rep[1]) / m else down
-            report += rep
-        w = mean / made
-        kn = self.schedule.kappa_of(self.k + 1)
-        r, rn = kappa + lam, kn + lam
-        a = next_alpha(self.alpha, r, rn, lam)
-        beta = momentum(self.alpha, a, r, rn)
-        z = w + beta * (w - self.w)
-        start = self.solver.inner_start
-        nxt = z if start == "prox_center" else w if start == "previous" else w + kappa / (kappa + lam) * (z - self.z)
-        self.w, self.z, self.alpha = w, z, a
-        self.k += 1
-        row = self._look(nxt)
-        m = len(order)
-        row |= {"ratio": report[2] / max(report[3], 1e-300), "est": report[0] / m, "se": np.sqrt(report[1]) / m}
-        return row
+    def certify(self):
+        """The best points seen; they were certified when they were seen."""
+        from ..._kernels.structured.block_rules import CALLS
+
+        best = self.solution()
+        return {
+            "n_oracle_calls": int(self.blocks.counts[CALLS]),
+            "objective": best.primal,
+            "dual_objective": best.dual,
+            "dual_gap": best.gap,
+            "mu": self.smoothing.mu,
+            "lipschitz": self.lipschitz,
+            "saturated": float(np.mean(self.snapshot.cut)),
+        }
 
     def weights(self):
+        """The best point seen."""
         return self.best[1]
 
     def solution(self):
-        return Solution(self.best[1].copy(), float(self.primal), float(self.dual_value), float(self.primal - self.dual_value), None)
+        """The same, with the best dual value; None where lam = 0."""
+        primal, w = self.best
+        if self.dual is None:
+            return Solution(w.copy(), primal, None, None, None)
+        loss, v = self.dual
+        dual = self.blocks.dual_value(v, loss)
+        return Solution(w.copy(), primal, dual, primal - dual, None)
+
+    def export(self):
+        """The distributions of the last full pass, and the best point."""
+        return self.blocks.export() | {"w": self.best[1].copy()}
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    def step(self):
+        """Steps from the last full pass, then a full pass where the next ones begin."""
+        k, schedule, start = self.k, self.schedule, self.settings.inner_start
+        kappa = schedule.kappa_of(k)
+        budget = self.settings.inner_budget or self.blocks.n_blocks
+        w = self._walk(int(budget), kappa)
+        center = w + schedule.momentum_of(k) * (w - self.w)
+        x = w if start == "previous" else center
+        if start == "extrapolation":
+            x = w + kappa / (kappa + self.lam) * (center - self.center) if kappa > 0.0 else w
+        self.w, self.center, self.k = w, center, k + 1
+        if self.smoothing.kind in SMOOTHERS:
+            self.smoothing = self.smoothing._replace(mu=schedule.mu_of(k + 1))
+        self._look(x)
+        return self.certify()
+
+    def _draw(self, n_steps):
+        uniforms = self.rng.uniform(size=n_steps) * self.chances[-1]
+        places = np.searchsorted(self.chances, uniforms, side="right")
+        return np.minimum(places, len(self.chances) - 1)
+
+    def _walk(self, n_steps, kappa):
+        """Mean of the later iterates of a walk."""
+        x, total, n_counted = self.x, np.zeros_like(self.x), 0
+        pieces = np.array_split(self._draw(n_steps), min(PIECES, n_steps))
+        for place, order in enumerate(pieces):
+            x, sums = self._piece(order, x, kappa)
+            if place >= len(pieces) - LATER:
+                total += sums
+                n_counted += len(order)
+        return total / n_counted
+
+    def _piece(self, order, x, kappa):
+        """Steps on the samples of an order; their end and the sum of iterates."""
+        shrinks = self.lam + kappa
+        while True:
+            step = 1.0 / (self.lipschitz + shrinks)
+            drift = step * (kappa * self.center - self.gradient)
+            end, total, report = svrg_walk(
+                self.blocks, order, x, self.x, drift, step, 1.0 - step * shrinks,
+                self.snapshot.values, self.smoothing,
+            )  # fmt: skip
+            if not self.measures or self._accepts(len(order), total, report, kappa):
+                return end, total
+
+    def _accepts(self, n_steps, total, report, kappa):
+        """Judge the step by what a walk met; False where it has to be walked again."""
+        change, change_square, square, slope = report
+        mean = total / n_steps
+        with np.errstate(over="ignore", invalid="ignore"):
+            rise = change / n_steps + 0.5 * self.lam * (mean @ mean - self.x @ self.x)
+            to, before = mean - self.center, self.x - self.center
+            rise += 0.5 * kappa * (to @ to - before @ before)
+        noise = np.sqrt(change_square) / n_steps
+        if not np.isfinite(rise) or rise > 2.0 * abs(self.best[0]):
+            self.lipschitz *= REJECTED
+            return False
+        met = square / slope if slope > 0.0 else 0.0
+        if rise > noise:
+            self.lipschitz *= SHORTER
+        elif met > 0.0:
+            factor = FASTER if self.lipschitz > FAR * met else LONGER
+            self.lipschitz = max(factor * self.lipschitz, 0.5 * met)
+        return True
+
+    def _probed(self):
+        """A first Lipschitz constant, from the curvature that a few steps meet."""
+        self.lipschitz = (self.blocks.mean_square or 1.0) / (self.smoothing.mu or self.blocks.unit_loss)
+        n_steps = max(1, min(self.blocks.n_blocks, int(PROBED * self.blocks.n_blocks) + 10))
+        for _ in range(PROBES):
+            step = 1.0 / (self.lipschitz + self.lam)
+            *_, report = svrg_walk(
+                self.blocks, self._draw(n_steps), self.x, self.x, -step * self.gradient, step,
+                1.0 - step * self.lam, self.snapshot.values, self.smoothing,
+            )  # fmt: skip
+            if not report[3] > 0.0:
+                break
+            self.lipschitz = min(self.lipschitz, 2.0 * report[2] / report[3])
+        return self.lipschitz
+
+
+def _is(value, name):
+    return isinstance(value, str) and value == name

@@ -148,40 +148,38 @@ def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
 # ---- variance-reduced methods --------------------------------------------------------------------
 
 
-def mixes_best(blocks):
-    """Whether best outputs are found and mixed by compiled code."""
-    return blocks.is_compiled and blocks._parts.exhaustive is None
+def mixes_outputs(blocks):
+    """Whether mixtures of outputs are found by compiled code."""
+    return blocks.is_compiled and blocks._parts.exhaustive is None and not blocks.bounded
 
 
-@accelerates(smooth_pass, PartBlocks, mixes_best)
+@accelerates(smooth_pass, PartBlocks, mixes_outputs)
 def smooth_pass_of_parts(blocks, w, smoothing):
     """A pass that threads share."""
-    if smoothing.kind in ("entropy", "loss"):
-        return smooth_pass.plain(blocks, w, smoothing)
     from ..._kernels.structured import variance_reduced as reduced
 
-    blocks.counts[CALLS] += blocks.n_blocks
-    out, view = np.empty((3, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
+    is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
+    blocks.counts[CALLS] += blocks.n_blocks * (2 if smoothing.kind == "entropy" else 1)
+    out, view = np.empty((4, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
 
     def run(first, last):
         reduced.smooth_pass(
-            blocks._parts, blocks.marginals, view, *_numbers(smoothing), first, last,
-            blocks._make_scratch(), _point_of(blocks), out,
+            blocks._parts, blocks.marginals, view, _smoother(blocks, smoothing), first, last,
+            blocks._make_scratch(), *_room(blocks, smoothing), out,
         )  # fmt: skip
 
     blocks._share(run)
     blocks.refresh()
-    values, hinge, cut = out
-    return Snapshot(values, hinge, np.zeros_like(hinge), cut, np.zeros_like(hinge))
+    values, hinge, cut, expected = out
+    nothing = np.zeros(blocks.n_blocks)
+    if is_loss:
+        hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
+    return Snapshot(values, hinge, np.zeros(blocks.n_blocks), cut, nothing)
 
 
-@accelerates(svrg_walk, PartBlocks, mixes_best)
+@accelerates(svrg_walk, PartBlocks, mixes_outputs)
 def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
     """A pass in one call, which touches what its samples touch."""
-    if smoothing.kind in ("entropy", "loss") or blocks.bounded:
-        return svrg_walk.plain(
-            blocks, order, x, origin, drift, step, rho, values, smoothing
-        )  # fmt: skip
     from ..._kernels.structured import variance_reduced as reduced
 
     blocks.counts[CALLS] += len(order)
@@ -194,19 +192,30 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
         np.zeros(n_rows, np.int64), power, reach, np.cumsum(reach),
     )  # fmt: skip
     reduced.svrg_steps(
-        blocks._parts, blocks.marginals, values, order, walk, step, *_numbers(smoothing),
-        blocks._scratch, _point_of(blocks), report,
+        blocks._parts, blocks.marginals, values, order, walk, step, _smoother(blocks, smoothing),
+        blocks._scratch, *_room(blocks, smoothing), report,
     )  # fmt: skip
     reduced.make_up_all(walk, n_steps)
     return x, total, report
 
 
-def _numbers(smoothing):
-    return float(smoothing.mu), smoothing.n_best, smoothing.limit
+def _smoother(blocks, smoothing):
+    """Settings as kernels take them."""
+    from ..._kernels.structured.variance_reduced import Smoother
+
+    mu, loss_weight = float(smoothing.mu), 1.0
+    if smoothing.kind == "loss":
+        mu, loss_weight = blocks.surrogate.temperature, blocks.surrogate.loss_weight
+    return Smoother(mu, int(smoothing.n_best), int(smoothing.limit), loss_weight)
 
 
-def _point_of(blocks):
+def _room(blocks, smoothing):
+    """Working memory of one thread: for sums, or None, and for what is found."""
     from ..._kernels.structured.variance_reduced import Point
 
+    if smoothing.kind in ("entropy", "loss"):
+        sums = blocks.make_sums()
+        return sums, Point(sums.node, sums.table)
     scratch = blocks._scratch
-    return Point(np.empty_like(scratch.oracle.scores), np.empty_like(scratch.step.delta_tables))
+    nodes, tables = scratch.oracle.scores, scratch.step.delta_tables
+    return None, Point(np.empty_like(nodes), np.empty_like(tables))

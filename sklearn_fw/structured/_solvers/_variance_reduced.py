@@ -36,7 +36,7 @@ def smooth_pass(blocks, w, smoothing):
     Returns
     -------
     snapshot : Snapshot
-        What was found: n calls of the oracle, twice as many with the entropy of the hinge.
+        What was found: n calls of the oracle, twice as many where the entropy smooths the hinge.
     """
     found = Snapshot(*np.zeros((5, blocks.n_blocks)))
     for i in range(blocks.n_blocks):
