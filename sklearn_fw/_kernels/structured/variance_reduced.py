@@ -29,8 +29,8 @@ from .parts import (
 from .smoothed import fill_tables, gibbs
 
 # Places in a report: sums over steps
-CHANGE, CHANGE_SQUARE, SQUARE, SLOPE = 0, 1, 2, 3
-N_REPORTED = 4
+CHANGE, CHANGE_SQUARE, SQUARE, SLOPE, CALLS = 0, 1, 2, 3, 4
+N_REPORTED = 5
 
 
 class Smoother(NamedTuple):
@@ -77,10 +77,10 @@ def _put_labels(parts, i, labels, weight, point):
 def _mix_best(parts, w, i, smoother, scratch, point):
     """Smoothed maximum of H_i over the best outputs, for forests without a cost of whole outputs.
 
-    Returns the smoothed and the plain maximum, the expected loss, and whether the last output
-    counts.
+    Returns the smoothed and the plain maximum, the expected loss, whether the last output counts,
+    and how often best outputs were asked for.
     """
-    mu, n_best = smoother.mu, smoother.n_best
+    mu, n_best, n_calls = smoother.mu, smoother.n_best, 1
     oracle = scratch.oracle
     block_scores(parts, w, i, 1.0, oracle)
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -99,7 +99,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         alone = tree_runner_up(scores, edges, edge_table, tables, other, oracle.messages) >= mu
     if alone:
         loss = _put_labels(parts, i, labels, 1.0, point)
-        return top - true_value, top - true_value, loss, False
+        return top - true_value, top - true_value, loss, False, 1
     while True:
         values, found = tree_top_k(scores, edges, edge_table, tables, n_best)
         weights = np.empty(values.size)
@@ -108,10 +108,11 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         if not cut or 2 * n_best > smoother.limit:
             break
         n_best *= 2
+        n_calls += 1
     loss = 0.0
     for m in range(n_positive):
         loss += _put_labels(parts, i, found[m], weights[m], point)
-    return smoothed - true_value, values[0] - true_value, loss, cut
+    return smoothed - true_value, values[0] - true_value, loss, cut, n_calls
 
 
 @inner
@@ -123,7 +124,7 @@ def _mixed(sums, parts, w, i, smoother, scratch, point):
     value, _, loss = gibbs(parts, w, i, smoother.mu, smoother.loss_weight, scratch.oracle, sums)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
     value -= labels_value(parts, w, i, truth, scratch.oracle)
-    return value, value, loss, False
+    return value, value, loss, False, 1
 
 
 @inner
@@ -141,12 +142,12 @@ def _largest(parts, w, i, scratch):
 def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point, out):
     """Make the mixtures at w the marginals of all samples in a range.
 
-    ``out`` (4, n) receives smoothed and plain maxima, whether the last output counts, and expected
-    H_i.
+    ``out`` (5, n) receives smoothed and plain maxima, whether the last output counts, expected H_i
+    and calls.
     """
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        smoothed, top, loss, cut = _mixed(sums, parts, w, i, smoother, scratch, point)
+        smoothed, top, loss, cut, n_calls = _mixed(sums, parts, w, i, smoother, scratch, point)
         if sums is not None:
             top = _largest(parts, w, i, scratch.oracle)
         marginals.nodes[start:stop] = point.node[: stop - start]
@@ -157,6 +158,7 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
             expected += dot(point.node[t], scratch.oracle.scores[t])
         expected -= labels_value(parts, w, i, parts.truth[start:stop], scratch.oracle)
         out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
+        out[4, i] = n_calls
 
 
 @inner
@@ -243,7 +245,8 @@ def svrg_steps(
     for k in range(order.size):
         i = order[k]
         _make_up_sample(parts, walk, i, k)
-        smoothed, _, _, _ = _mixed(sums, parts, walk.x, i, smoother, scratch, point)
+        smoothed, _, _, _, n_calls = _mixed(sums, parts, walk.x, i, smoother, scratch, point)
+        report[CALLS] += n_calls
         change = smoothed - values[i]
         report[CHANGE] += change
         report[CHANGE_SQUARE] += change * change

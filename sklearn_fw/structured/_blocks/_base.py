@@ -41,7 +41,7 @@ class Mixture(NamedTuple):
     point: object  # its mean, in the form of its blocks
     loss: float  # expected L_i
     value: float  # smoothed maximum of H_i
-    entropy: float
+    entropy: float = 0.0  # of the Gibbs distributions, where it is known
 
 
 def means_of(answers, weights):

@@ -21,6 +21,9 @@ LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
 FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
 PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
 MOST_OUTPUTS = 64
+# What smoothing adds to the objective does not fall below this share of the gap, or of so much of
+# the objective where the gap is loose: smaller mu make it no better, and steps shorter.
+ADDED, LOOSE = 0.1, 0.1
 
 
 class Casimir(Solver):
@@ -36,7 +39,8 @@ class Casimir(Solver):
     ----------
     schedule : {"adapt", "const", "adapt_nonstrong", "const_nonstrong"}, default="adapt"
         "const" keeps the smoothing ``mu``, and its gap ends at about mu / 2 per sample; "adapt"
-        lowers it in every pass. The other two are for lam = 0, where the former are not defined:
+        lowers it in every pass, as far as what it adds to the objective is not small against the
+        gap. The other two are for lam = 0, where the former are not defined:
         ``mu`` and ``kappa`` stay, or become ``mu / k`` and ``kappa k`` in pass k.
     smoother : {"l2", "entropy"} or None, default="l2"
         "l2" mixes the best few outputs and needs an oracle with ``top_k`` or ``max_marginals``;
@@ -365,9 +369,18 @@ class _CasimirMethod(IterativeMethod):
             x = w + kappa / (kappa + self.lam) * (center - self.center) if kappa > 0.0 else w
         self.w, self.center, self.k = w, center, k + 1
         if self.smoothing.kind in SMOOTHERS:
-            self.smoothing = self.smoothing._replace(mu=schedule.mu_of(k + 1))
+            self.smoothing = self.smoothing._replace(mu=self._next_mu(schedule.mu_of(k + 1)))
         self._look(x)
         return self.certify()
+
+    def _next_mu(self, scheduled):
+        """The smoothing of the schedule, unless what smoothing adds is far below the gap."""
+        best, now = self.solution(), self.smoothing.mu
+        if best.gap is None or not self.schedule.adapts:
+            return scheduled
+        added = self.blocks.weight @ (self.snapshot.values - self.snapshot.hinge) / now
+        enough = ADDED * min(best.gap, LOOSE * abs(best.primal))
+        return min(now, max(scheduled, enough / added)) if added > 0.0 else scheduled
 
     def _draw(self, n_steps):
         uniforms = self.rng.uniform(size=n_steps) * self.chances[-1]
@@ -375,28 +388,29 @@ class _CasimirMethod(IterativeMethod):
         return np.minimum(places, len(self.chances) - 1)
 
     def _walk(self, n_steps, kappa):
-        """Mean of the later iterates of a walk."""
-        x, total, n_counted = self.x, np.zeros_like(self.x), 0
+        """Mean of the later iterates of a walk, which begins anew where its step is rejected."""
         pieces = np.array_split(self._draw(n_steps), min(PIECES, n_steps))
-        for place, order in enumerate(pieces):
-            x, sums = self._piece(order, x, kappa)
-            if place >= len(pieces) - LATER:
-                total += sums
-                n_counted += len(order)
-        return total / n_counted
+        while True:
+            x, total, n_counted = self.x, np.zeros_like(self.x), 0
+            for place, order in enumerate(pieces):
+                x, sums, report = self._piece(order, x, kappa)
+                if self.measures and not self._accepts(len(order), sums, report, kappa):
+                    break
+                if place >= len(pieces) - LATER:
+                    total += sums
+                    n_counted += len(order)
+            else:
+                return total / n_counted
 
     def _piece(self, order, x, kappa):
-        """Steps on the samples of an order; their end and the sum of iterates."""
+        """Steps on the samples of an order: their end, the sum of iterates, and what they met."""
         shrinks = self.lam + kappa
-        while True:
-            step = 1.0 / (self.lipschitz + shrinks)
-            drift = step * (kappa * self.center - self.gradient)
-            end, total, report = svrg_walk(
-                self.blocks, order, x, self.x, drift, step, 1.0 - step * shrinks,
-                self.snapshot.values, self.smoothing,
-            )  # fmt: skip
-            if not self.measures or self._accepts(len(order), total, report, kappa):
-                return end, total
+        step = 1.0 / (self.lipschitz + shrinks)
+        drift = step * (kappa * self.center - self.gradient)
+        return svrg_walk(
+            self.blocks, order, x, self.x, drift, step, 1.0 - step * shrinks,
+            self.snapshot.values, self.smoothing,
+        )  # fmt: skip
 
     def _accepts(self, n_steps, total, report, kappa):
         """Judge the step by what a walk met; False where it has to be walked again."""

@@ -159,8 +159,7 @@ def smooth_pass_of_parts(blocks, w, smoothing):
     from ..._kernels.structured import variance_reduced as reduced
 
     is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
-    blocks.counts[CALLS] += blocks.n_blocks * (2 if smoothing.kind == "entropy" else 1)
-    out, view = np.empty((4, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
+    out, view = np.empty((5, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
 
     def run(first, last):
         reduced.smooth_pass(
@@ -170,7 +169,8 @@ def smooth_pass_of_parts(blocks, w, smoothing):
 
     blocks._share(run)
     blocks.refresh()
-    values, hinge, cut, expected = out
+    values, hinge, cut, expected, n_calls = out
+    blocks.counts[CALLS] += int(n_calls.sum()) + blocks.n_blocks * (smoothing.kind == "entropy")
     nothing = np.zeros(blocks.n_blocks)
     if is_loss:
         hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
@@ -182,7 +182,6 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
     """A pass in one call, which touches what its samples touch."""
     from ..._kernels.structured import variance_reduced as reduced
 
-    blocks.counts[CALLS] += len(order)
     n_steps, n_rows = len(order), blocks._parts.n_attributes
     x, total, report = x.copy(), np.zeros_like(x), np.zeros(reduced.N_REPORTED)
     power = rho ** np.arange(n_steps + 1)
@@ -196,7 +195,8 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
         blocks._scratch, *_room(blocks, smoothing), report,
     )  # fmt: skip
     reduced.make_up_all(walk, n_steps)
-    return x, total, report
+    blocks.counts[CALLS] += int(report[reduced.CALLS])
+    return x, total, report[: reduced.CALLS]
 
 
 def _smoother(blocks, smoothing):

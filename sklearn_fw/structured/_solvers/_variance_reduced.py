@@ -77,7 +77,7 @@ def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
         Sums over the steps: how much the smoothed maximum is above that at the origin, its square,
         and, with g the difference of the gradients, ``|g|^2`` and ``<x - origin, g>``.
     """
-    x, total, report = x.copy(), np.zeros_like(x), np.zeros(kernels.N_REPORTED)
+    x, total, report = x.copy(), np.zeros_like(x), np.zeros(kernels.CALLS)
     for i in order:
         mixture, value, *_ = _answer(blocks, i, x, smoothing)
         g = np.zeros_like(x)
