@@ -318,9 +318,9 @@ class Blocks(ABC):
             f"by its four methods lacks: set smoother=None, or write it as a ScoredModel"
         )
 
-    @abstractmethod
     def mix(self, i, answers, weights):
         """The `Mixture` of some answers, with such probabilities; its value is the mean of H_i."""
+        raise TypeError(f"{type(self).__name__} mix no outputs: take another solver")
 
     @abstractmethod
     def add_to(self, i, end, factor, out):

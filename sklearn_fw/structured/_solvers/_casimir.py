@@ -18,6 +18,7 @@ FALLING, FIXED = 2.0, 0.1
 # A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
 PIECES, LATER = 4, 2
 LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
+STEEPEST = 4.0  # what noise drives it up to, in units of its bound
 FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
 PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
 MOST_OUTPUTS = 64
@@ -293,6 +294,7 @@ class _CasimirMethod(IterativeMethod):
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
         before, blocks.n_unbounded = blocks.n_unbounded, 0
+        last = np.inf if self.best is None else self.best[0]
         primal = blocks.mean_hinge(Sweep(found.hinge, None, None, found.slack))
         primal += 0.5 * lam * float(self.x @ self.x)
         if self.best is None or primal < self.best[0]:
@@ -300,6 +302,7 @@ class _CasimirMethod(IterativeMethod):
         else:
             blocks.n_unbounded = before
         blocks.objective = self.best[0]
+        self.improved = self.best[0] < last
         self.gradient = -blocks.lam * blocks.v  # of the smoothed losses
         if lam > 0.0:
             tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
@@ -380,7 +383,7 @@ class _CasimirMethod(IterativeMethod):
             return scheduled
         added = self.blocks.weight @ (self.snapshot.values - self.snapshot.hinge) / now
         enough = ADDED * min(best.gap, LOOSE * abs(best.primal))
-        return min(now, max(scheduled, enough / added)) if added > 0.0 else scheduled
+        return min(now, max(scheduled, enough / added)) if added > 0.0 else now
 
     def _draw(self, n_steps):
         uniforms = self.rng.uniform(size=n_steps) * self.chances[-1]
@@ -421,13 +424,17 @@ class _CasimirMethod(IterativeMethod):
             to, before = mean - self.center, self.x - self.center
             rise += 0.5 * kappa * (to @ to - before @ before)
         noise = np.sqrt(change_square) / n_steps
-        if not np.isfinite(rise) or rise > 2.0 * abs(self.best[0]):
+        # No smooth loss is steeper; where none is smooth, steps shrink like 1 / k.
+        mu = max(self.smoothing.mu, self.blocks.unit_loss / self.k)
+        steepest = STEEPEST * self.blocks.mean_square / mu
+        is_wild = rise > 2.0 * abs(self.best[0]) and self.lipschitz < steepest
+        if is_wild or not np.isfinite(rise):
             self.lipschitz *= REJECTED
             return False
         met = square / slope if slope > 0.0 else 0.0
         if rise > noise:
-            self.lipschitz *= SHORTER
-        elif met > 0.0:
+            self.lipschitz = max(self.lipschitz, min(SHORTER * self.lipschitz, steepest))
+        elif met > 0.0 and self.improved:
             factor = FASTER if self.lipschitz > FAR * met else LONGER
             self.lipschitz = max(factor * self.lipschitz, 0.5 * met)
         return True
