@@ -80,6 +80,9 @@ def saddle(variant):
 CASES = {
     "svm": (partial(svm), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
     "pairwise": (partial(svm, solver="bcpfw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
+    "crf": (
+        partial(svm, surrogate="crf"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}
+    ),
     "batch": (partial(svm, solver="fw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
     "saddle svm": (partial(svm, solver="sp_fw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
     "extragradient": (

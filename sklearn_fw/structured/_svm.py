@@ -31,7 +31,7 @@ from ._paths._path import StructuredPath, structured_path
 from ._paths._radius_path import RadiusPath, radius_path
 from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
-from ._surrogates import check_trains, resolve_surrogate
+from ._surrogates import check_trains, refuse_path, resolve_surrogate
 
 __all__ = ["StructuredSVM"]
 
@@ -87,8 +87,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     tol : float or "auto", default="auto"
         Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
-        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
-        else, where predictions stop changing before.
+        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and smooth surrogates, and
+        0.1 for everything else, where predictions stop changing before.
     max_iter : int or "auto", default="auto"
         Passes over the data, each of n_samples visits. "auto" is 200, more where passes are
         compiled and short, and for graphs with cycles what takes about ten seconds, 10 at least.
@@ -189,6 +189,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     32, of which 8 is the usual one. Where less could be held out, or mostly copies of nodes (or of
     whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
     than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
+
+    For "crf" and "softmax_margin" ``C="auto"`` tries 1, 4, 16, 64 and 256 times ``nodes with a
+    label / squared norm of the features``, and judges by minus the logarithm of the probability of
+    the outputs held out. Where that is not possible, or nodes are many, the factor is 16.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -347,7 +351,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _resolve_tol(self):
         if not is_auto(self.tol):
             return float(self.tol)
-        return 0.01 if isinstance(labelled(self.model_), MulticlassModel) else LOOSEST
+        smooth = resolve_surrogate(self.surrogate).smooth
+        return 0.01 if smooth or isinstance(labelled(self.model_), MulticlassModel) else LOOSEST
 
     def _most_passes(self, blocks):
         if is_auto(self.max_iter):
@@ -399,6 +404,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
+        refuse_path(resolve_surrogate(self.surrogate))
         make = radius_path if self._path_class() is RadiusPath else structured_path
         return make(self, X, y, sample_weight=sample_weight, **options)
 

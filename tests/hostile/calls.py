@@ -159,6 +159,7 @@ def wanted():
 def table():
     """All entries by name."""
     from . import (
+        calls_decomposition,
         calls_density,
         calls_files,
         calls_frank_wolfe,
@@ -174,9 +175,9 @@ def table():
     )
 
     families = (
-        calls_density, calls_files, calls_frank_wolfe, calls_inference, calls_latent, calls_linear,
-        calls_metrics, calls_optim, calls_steps, calls_structured, calls_submodular,
-        calls_task_losses,
+        calls_decomposition, calls_density, calls_files, calls_frank_wolfe, calls_inference,
+        calls_latent, calls_linear, calls_metrics, calls_optim, calls_steps, calls_structured,
+        calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -227,7 +228,7 @@ UNCALLED = {
     ),
     r"task_losses\.(Truth|NodeCosts)(\.\w+)?": "made by models and losses, read by the others",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
-    r"metrics\.PhraseScores": "a tuple that holds an answer",
+    r"metrics\.PhraseScores|decomposition\.JointDiagonalization": "a tuple that holds an answer",
     r"penalties\.GroupSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",

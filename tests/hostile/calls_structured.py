@@ -143,6 +143,9 @@ PARAMS = {
         "step_size": "line_search", "batch_step": False, "lower_bounds": -5.0,
         "upper_bounds": 5.0, "warm_start_type": "keep_primal",
     },
+    structured.DualAscent: {
+        "sampling": "gap", "gap_degree": 1.0, "gap_check": 5, "early_exit": 0.8,
+    },
     structured.Extragradient: {
         "radius": 2.0, "norm": "l2", "z_geometry": "auto", "step_size": "backtrack",
         "balance": "auto", "first_passes": 5, "cut": 0.0, "restart": True,
@@ -171,7 +174,9 @@ def of_solver(cls, params):
 
     def run(a):
         settings = {**SETTINGS, "C": 1.0 if cls is not structured.SaddlePointFrankWolfe else "auto"}
-        svm = StructuredSVM("multiclass", solver=cls(**a), **settings)
+        svm = StructuredSVM(
+            "multiclass", surrogate=cls.trains[0], solver=cls(**a), **settings
+        )  # fmt: skip
         return svm.fit(table(), classes())
 
     (entry,) = build(cls, lambda: copy.deepcopy(params))
@@ -202,6 +207,7 @@ def svm_of(kind, **more):
         lambda: {
             "model": model(),
             "task_loss": "auto",
+            "surrogate": "hinge",
             **copy.copy(oracle),
             "solver": structured.BlockFrankWolfe(),
             **SETTINGS,

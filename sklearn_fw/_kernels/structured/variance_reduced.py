@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.smoothing import project_sorted
+from ..common.smoothing import L2, smoothed_max
 from ..common.vectors import dot
-from ..graphs.tree import tree_argmax, tree_runner_up, tree_top_k
+from ..graphs.tree import tree_argmax, tree_departures, tree_runner_up
 from .parts import (
     Weights,
     add_pairs,
@@ -100,19 +100,22 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     if alone:
         loss = _put_labels(parts, i, labels, 1.0, point)
         return top - true_value, top - true_value, loss, False, 1
-    while True:
-        values, found = tree_top_k(scores, edges, edge_table, tables, n_best)
-        weights = np.empty(values.size)
-        n_positive, smoothed = project_sorted(values, mu, weights)
-        cut = n_positive == n_best
+    while True:  # those that lack mu have no weight
+        lacks, weights = np.empty(n_best), np.empty(n_best)
+        found = np.empty((n_best, labels.size), np.int32)
+        found[0] = labels
+        n = tree_departures(edges, edge_table, tables, oracle.messages, mu, lacks, found)
+        smoothed = top + smoothed_max(-lacks[:n], mu, L2, weights[:n])
+        cut = n == n_best and weights[n - 1] > 0.0
         if not cut or 2 * n_best > smoother.limit:
             break
         n_best *= 2
         n_calls += 1
     loss = 0.0
-    for m in range(n_positive):
-        loss += _put_labels(parts, i, found[m], weights[m], point)
-    return smoothed - true_value, values[0] - true_value, loss, cut, n_calls
+    for m in range(n):
+        if weights[m] > 0.0:
+            loss += _put_labels(parts, i, found[m], weights[m], point)
+    return smoothed - true_value, top - true_value, loss, cut, n_calls
 
 
 @inner

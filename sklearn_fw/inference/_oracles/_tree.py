@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
+from .._scores import arrays_of, count_labelings, expect_scores, kernels
 from ._exact import GibbsInference
 
 
@@ -37,7 +37,7 @@ class ForestInference(GibbsInference):
 
     def _best(self, scores, k):
         k = min(k, count_labelings(scores))
-        return allowed(*kernels().tree_top_k(*self._forest(scores), k))
+        return kernels().tree_top_k(*self._forest(scores), k)
 
     def _sums(self, scores, marginals):
         unary, *graph = self._forest(scores)

@@ -68,11 +68,13 @@ class Iterate:
     @point.setter
     def point(self, point):
         self._point = point
+        self._last = None  # kind and array of the last direction from here
 
     def look(self, gradient, here=None):
         """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
         here = float(gradient @ self.point) if here is None else here
         self._gradient, self._here = gradient, here
+        self._last = None
         self._answer()
         if self.seeks_worst:
             scores = self.active.scores(gradient)
@@ -95,6 +97,7 @@ class Iterate:
 
     def refine(self):
         """Ask an oracle again that can come closer, for a slack of at most ``wanted``."""
+        self._last = None
         self._answer()
 
     @property
@@ -128,7 +131,12 @@ class Iterate:
         return atom
 
     def direction(self, kind):
-        """The array by which a step of length one moves the point."""
+        """The array by which a step of length one moves the point, which must not be changed."""
+        if self._last is None or self._last[0] != kind:
+            self._last = kind, self._direction(kind)
+        return self._last[1]
+
+    def _direction(self, kind):
         if kind == AWAY:
             return -self._from_worst()
         direction = -self.point if kind == FW else -self.active.atom(self.worst).to_array()
@@ -152,7 +160,7 @@ class Iterate:
         """Make a step."""
         if self.lazy:
             self.active.step(kind, step, self.atom)
-            self._point = None
+            self.point = None
             return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
@@ -166,7 +174,7 @@ class Iterate:
     def refresh(self):
         """Make the point anew from its atoms."""
         if self.active is not None:
-            self._point = None if self.lazy else self.active.point()
+            self.point = None if self.lazy else self.active.point()
 
 
 def start_of(domain, name, point=None, known=False):

@@ -119,6 +119,8 @@ class Blocks(ABC):
 
     Attributes
     ----------
+    n_labels : float
+        Mean over samples of the number of nodes with a label; 1 where outputs have no nodes.
     mean_square : float
         Mean over samples of the squared norm of the features that a wrong output changes, about.
     w, loss : ndarray of shape (n_weights,) and (n,)
@@ -136,6 +138,7 @@ class Blocks(ABC):
     """
 
     workers = None  # what asks oracles, where passes are not compiled
+    n_labels = 1.0
     surrogate = HINGE  # what solvers minimise the mean of
     single = False  # whether every output is one class, and compiled code finds the best
 
@@ -251,6 +254,14 @@ class Blocks(ABC):
             if mean:
                 self.add_to(i, found, self.weight[i], total)
         return SmoothedSweep(value, loss, entropy, total)
+
+    def mean_loss(self, w):
+        """Mean over samples of the ``surrogate`` at any w; n calls of the oracle."""
+        if not self.surrogate.smooth:
+            return self.ask(w)[0]
+        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        return float(self.weight @ self.smoothed_sweep(w, tau, rho).value)
 
     def certify_smoothed(self, w):
         """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w.

@@ -22,7 +22,7 @@ from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._part_questions import PartQuestions
 from ._seconds import seconds_of_pass
-from ._sizes import mean_square
+from ._sizes import mean_square, n_costly
 from ._smoothed import SmoothedParts
 from ._stored_corners import StoredCorners
 from ._workers import Workers
@@ -59,6 +59,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = mean_square(parts)
         self.unit_loss = float((parts.node_cost * largest).max()) + parts.whole_cost
+        self.n_labels = float(parts.weight @ n_costly(parts))
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         exhaustive = type(oracle) is Enumeration and few
         plain = not exhaustive and parts.whole_cost == 0.0

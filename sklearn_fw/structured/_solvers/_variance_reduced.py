@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels.structured import variance_reduced as kernels
+from ...smoothing import smoothed_max
 from ._accelerators import accelerated
 
 __all__ = ["Smoothing", "Snapshot", "smooth_pass", "svrg_walk"]
@@ -77,7 +77,7 @@ def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
         Sums over the steps: how much the smoothed maximum is above that at the origin, its square,
         and, with g the difference of the gradients, ``|g|^2`` and ``<x - origin, g>``.
     """
-    x, total, report = x.copy(), np.zeros_like(x), np.zeros(kernels.CALLS)
+    x, total, report = x.copy(), np.zeros_like(x), np.zeros(4)
     for i in order:
         mixture, value, *_ = _answer(blocks, i, x, smoothing)
         g = np.zeros_like(x)
@@ -113,10 +113,8 @@ def _answer(blocks, i, w, smoothing, exact=False):
         return blocks.mix(i, [best], [1.0]), best.value, best.value, best.slack, 0.0, 0.0
     while True:
         answers = blocks.top_answers(i, w, n_best)
-        weights = np.empty(len(answers))
-        n_positive, value = kernels.project_sorted(
-            np.array([answer.value for answer in answers]), mu, weights
-        )
+        value, weights = smoothed_max([answer.value for answer in answers], mu)
+        n_positive = np.count_nonzero(weights)
         cut = n_positive == n_best
         if not cut or 2 * n_best > limit:
             break
