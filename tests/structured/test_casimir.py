@@ -163,7 +163,8 @@ def test_chains_agree_with_dual_ascent(surrogate):
     p = problem("chain")
     one = fitted(Casimir(), p, surrogate=surrogate, tol=1e-6, max_iter=1000)
     other = fitted("dual_ascent", p, surrogate=surrogate, tol=1e-6, max_iter=2000)
-    assert one.converged_ and other.converged_
+    assert one.converged_
+    assert other.converged_
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
 
 
@@ -229,7 +230,8 @@ def test_alpha_without_a_penalty(name):
         alphas.append(schedule.alpha)
     k, alphas = np.arange(200), np.array(alphas)
     product = np.cumprod(1.0 - alphas)
-    assert np.all(np.diff(alphas) <= 0.0) and np.all((alphas > 0) & (alphas < 1))
+    assert np.all(np.diff(alphas) <= 0.0)
+    assert np.all((alphas > 0) & (alphas < 1))
     if name == "const_nonstrong":
         assert np.all(alphas >= np.sqrt(2) / (k + 3) - 1e-12)
         assert np.all(alphas <= 2 / (k + 3) + 1e-12)
@@ -343,7 +345,7 @@ def test_schedules_that_need_a_penalty(schedule):
 def test_oracles_without_second_best_outputs(rng):
     p = problem("chain")
     for oracle in (IgnoreEdges(), resolve_oracle(p.model.default_oracle().argmax)):
-        with pytest.raises(TypeError, match="method top_k .* lacks: take another oracle"):
+        with pytest.raises(TypeError, match="lacks: take another oracle, or smoother=None"):
             fitted(Casimir(), p, oracle=oracle)
         with pytest.raises(TypeError, match="method marginals, which"):
             fitted(Casimir(smoother="entropy"), p, oracle=oracle)
@@ -373,4 +375,5 @@ def test_default_on_chains_needs_no_settings(rng):
     y = [rng.integers(3, size=6) for _ in range(30)]
     X = [np.eye(3)[t] + 0.5 * rng.normal(size=(6, 3)) for t in y]
     svm = StructuredSVM(ChainModel(), solver="casimir", random_state=0).fit(X, y)
-    assert svm.converged_ and svm.score(X, y) > 0.85
+    assert svm.converged_
+    assert svm.score(X, y) > 0.85

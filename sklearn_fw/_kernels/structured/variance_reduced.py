@@ -120,7 +120,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
 
 @inner
 def _mixed(sums, parts, w, i, smoother, scratch, point):
-    """The same with the entropy, by `Sums`, which share their memory with the point, unless None."""
+    """The same with the entropy, by `Sums` that share their memory with the point, unless None."""
     if sums is None:
         return _mix_best(parts, w, i, smoother, scratch, point)
     fill_tables(w.tables, smoother.mu, sums)
@@ -238,9 +238,7 @@ def _slope(parts, walk, i, scratch):
 
 
 @njit
-def svrg_steps(
-    parts, marginals, values, order, walk, step, smoother, scratch, sums, point, report
-):
+def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, sums, point, report):
     """Steps on the samples of an order, from a walk of none; ``values`` are those at its origin.
 
     Samples are drawn by their weights, so that all steps have one length.

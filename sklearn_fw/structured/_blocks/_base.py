@@ -325,8 +325,8 @@ class Blocks(ABC):
     def top_answers(self, i, w, k):
         """At most k different `Answer`, those of largest H_i at w, best first: one oracle call."""
         raise TypeError(
-            f"the best {k} outputs need an oracle with the method top_k, which a model that is known "
-            f"by its four methods lacks: set smoother=None, or write it as a ScoredModel"
+            f"the best {k} outputs need an oracle with the method top_k, which a model that is "
+            f"known by its four methods lacks: set smoother=None, or write it as a ScoredModel"
         )
 
     def mix(self, i, answers, weights):

@@ -67,8 +67,8 @@ class PartQuestions:
         """The best labellings; see `Blocks.top_answers`."""
         if not callable(getattr(self.oracle, "top_k", None)):
             raise TypeError(
-                f"the best {k} outputs need an oracle with the method top_k or max_marginals, which "
-                f"{name_of(self.oracle)} lacks: take another oracle, or smoother=None"
+                f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
+                f"which {name_of(self.oracle)} lacks: take another oracle, or smoother=None"
             )
         self.counts[CALLS] += 1
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]

@@ -54,8 +54,8 @@ class Casimir(Solver):
         of an output, and 0.1 times for schedules that keep it.
     kappa : float or "auto", default="auto"
         Weight of the proximal term; 0 takes acceleration away. "auto" balances it with the
-        Lipschitz constant L of gradients: ``max(lam, L / (2 n))``, ``L / n - lam`` for "const" where
-        that is above 3 lam, and ``L / (n + 1)`` for lam = 0.
+        Lipschitz constant L of gradients: ``max(lam, L / (2 n))``, ``L / n - lam`` for "const"
+        where that is above 3 lam, and ``L / (n + 1)`` for lam = 0.
     lipschitz : float or "auto", default="auto"
         Steps have length ``1 / (lipschitz + lam + kappa)``. "auto" measures it on the way: a short
         walk first, then the curvature that steps meet and whether they raise the objective.
@@ -75,14 +75,14 @@ class Casimir(Solver):
     Notes
     -----
     A pass costs 2 n calls of the oracle: n for the full gradient, whose answers are kept as the
-    distributions of samples, and n steps. The full gradient gives the certificate: the distributions
-    are dual variables, and the best point on the line between the best dual point so far and theirs
+    distributions of samples, and n steps. The full gradient gives the certificate: these are
+    dual variables, and the best point on the line between the best dual point so far and theirs
     is kept, as is the best primal point; these two are reported. The returned weights are those
     at which a full gradient was taken. History has the columns "mu", "lipschitz" and "saturated",
     the share of samples whose ``n_best`` outputs all count: there "l2" is not smooth.
 
-    Passes over forests are compiled, and a step costs the weights that its sample touches, times one
-    call of the oracle: all others are brought up to date when they are read. Where the best output
+    Passes over forests are compiled, and a step costs one call of the oracle and what its sample
+    touches: other weights are brought up to date when they are read. Where the best output
     is better than the second by mu, it counts alone and no third one is looked for.
 
     With ``StructuredSVM(surrogate="crf")`` or "softmax_margin" the loss is smooth as it is: then
@@ -245,10 +245,9 @@ class _CasimirMethod(IterativeMethod):
             self.lipschitz = self._probed()
         else:
             self.lipschitz = float(settings.lipschitz)
-        kappa = settings.kappa
-        self.schedule = Schedule(
-            settings.schedule, self.mu, self._own_kappa() if _is(kappa, "auto") else float(kappa), lam
-        )
+        own = _is(settings.kappa, "auto")
+        kappa = self._own_kappa() if own else float(settings.kappa)
+        self.schedule = Schedule(settings.schedule, self.mu, kappa, lam)
         self.w = self.center = w
 
     def _warm_start(self, warm):
@@ -260,6 +259,10 @@ class _CasimirMethod(IterativeMethod):
             self.dual = float(blocks.loss.sum()), blocks.v.copy()
         return warm["w"].copy() if "w" in warm else blocks.w.copy()
 
+    def _unit(self):
+        """The largest loss of one part of an output; one where nothing costs anything."""
+        return self.blocks.unit_loss or 1.0
+
     def _first_smoothing(self):
         settings, blocks = self.settings, self.blocks
         if blocks.surrogate.smooth:
@@ -269,7 +272,7 @@ class _CasimirMethod(IterativeMethod):
         self.mu = settings.mu
         if _is(self.mu, "auto"):
             falls = settings.schedule.startswith("adapt")
-            self.mu = (FALLING if falls else FIXED) * (blocks.unit_loss or 1.0)
+            self.mu = (FALLING if falls else FIXED) * self._unit()
         few = _is(settings.n_best, "adaptive")
         n_best, limit = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
         if settings.smoother is None:
@@ -425,7 +428,7 @@ class _CasimirMethod(IterativeMethod):
             rise += 0.5 * kappa * (to @ to - before @ before)
         noise = np.sqrt(change_square) / n_steps
         # No smooth loss is steeper; where none is smooth, steps shrink like 1 / k.
-        mu = max(self.smoothing.mu, self.blocks.unit_loss / self.k)
+        mu = max(self.smoothing.mu, self._unit() / self.k)
         steepest = STEEPEST * self.blocks.mean_square / mu
         is_wild = rise > 2.0 * abs(self.best[0]) and self.lipschitz < steepest
         if is_wild or not np.isfinite(rise):
@@ -441,7 +444,8 @@ class _CasimirMethod(IterativeMethod):
 
     def _probed(self):
         """A first Lipschitz constant, from the curvature that a few steps meet."""
-        self.lipschitz = (self.blocks.mean_square or 1.0) / (self.smoothing.mu or self.blocks.unit_loss)
+        blocks = self.blocks
+        self.lipschitz = (blocks.mean_square or 1.0) / (self.smoothing.mu or self._unit())
         n_steps = max(1, min(self.blocks.n_blocks, int(PROBED * self.blocks.n_blocks) + 10))
         for _ in range(PROBES):
             step = 1.0 / (self.lipschitz + self.lam)
