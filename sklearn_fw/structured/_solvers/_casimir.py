@@ -4,7 +4,6 @@ import numpy as np
 
 from ..._loop import IterativeMethod
 from ..._validation import check_choice, check_integer, check_not_negative, check_positive
-from .._blocks._base import Sweep
 from ._base import Solution, Solver, check_bounds
 from ._casimir_schedules import SCHEDULES, Schedule, is_strong
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
@@ -293,6 +292,8 @@ class _CasimirMethod(IterativeMethod):
 
     def _look(self, x):
         """A full pass at x: its gradient, and what it proves."""
+        from .._blocks._base import Sweep
+
         blocks, lam = self.blocks, self.lam
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...smoothing import smoothed_max
 from ._accelerators import accelerated
 
 __all__ = ["Smoothing", "Snapshot", "smooth_pass", "svrg_walk"]
@@ -111,6 +110,8 @@ def _answer(blocks, i, w, smoothing, exact=False):
     if kind is None or n_best == 1:
         best = blocks.answer(i, w)
         return blocks.mix(i, [best], [1.0]), best.value, best.value, best.slack, 0.0, 0.0
+    from ...smoothing import smoothed_max
+
     while True:
         answers = blocks.top_answers(i, w, n_best)
         value, weights = smoothed_max([answer.value for answer in answers], mu)
