@@ -21,7 +21,9 @@ from ._paths._radius_path import RadiusPath
 from ._prox_linear._score_model import ScoreModel
 from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._solvers import (
+    SVRG,
     BlockFrankWolfe,
+    Casimir,
     DualAscent,
     Extragradient,
     FrankWolfe,
@@ -37,8 +39,10 @@ from ._svm import StructuredSVM
 from ._svm_cv import StructuredSVMCV
 
 __all__ = [
+    "SVRG",
     "BlockFrankWolfe",
     "BoxModel",
+    "Casimir",
     "ChainModel",
     "DualAscent",
     "EnumeratedModel",

@@ -16,6 +16,11 @@ PARAMS = {
         "step_size": "line_search", "batch_step": False, "lower_bounds": -5.0,
         "upper_bounds": 5.0, "warm_start_type": "keep_primal",
     },
+    structured.Casimir: {
+        "schedule": "adapt", "smoother": "l2", "n_best": 3, "mu": 1.0, "kappa": 0.1,
+        "lipschitz": 20.0, "inner_start": "prox_center", "inner_budget": 5, "lower_bounds": -5.0,
+        "upper_bounds": 5.0,
+    },
     structured.DualAscent: {
         "sampling": "gap", "gap_degree": 1.0, "gap_check": 5, "early_exit": 0.8,
         "quasi_newton": "auto",
@@ -36,6 +41,10 @@ PARAMS = {
         "lower_bounds": -5.0, "upper_bounds": 5.0,
     },
     structured.Perceptron: {"averaging": True},
+    structured.SVRG: {
+        "smoother": "l2", "n_best": 3, "mu": 1.0, "lipschitz": 20.0, "inner_budget": 5,
+        "lower_bounds": -5.0, "upper_bounds": 5.0,
+    },
     structured.SaddlePointFrankWolfe: {
         "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
     },

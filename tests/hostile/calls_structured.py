@@ -134,7 +134,7 @@ SETTINGS = {
 }  # fmt: skip
 SOLVERS = [
     "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "fw", "subgradient", "perceptron",
-    "extragradient", "auto", "one_slack", "n_slack", "minibatch",
+    "extragradient", "auto", "one_slack", "n_slack", "minibatch", "casimir", "svrg",
 ]  # fmt: skip
 
 
