@@ -115,12 +115,11 @@ def network_of_gradients(step_size, n_passes, n_samples, seed):
     import numpy as np
 
     X, y = boxes(n_samples)
-    rng, network, t = np.random.RandomState(seed), Network(), 0
+    rng, network = np.random.RandomState(seed), Network()
     w = network.init(rng)
     rules = {"0.01": lambda t: 0.01, "0.1 / sqrt(t)": lambda t: 0.1 / t**0.5,
              "1 / t": lambda t: 1.0 / t}  # fmt: skip
-    for i in rng.randint(len(X), size=n_passes * len(X)):
-        t += 1
+    for t, i in enumerate(rng.randint(len(X), size=n_passes * len(X)), start=1):
         scores = network.value(X[i], w)
         v = np.zeros(len(scores))
         v[np.argmax(y[i] + scores)] += 1.0

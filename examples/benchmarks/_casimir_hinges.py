@@ -54,8 +54,7 @@ def methods(curvature):
     from sklearn_fw.structured import SVRG, BlockFrankWolfe, Casimir, Subgradient
 
     grid = [
-        {"mu": mu, "lipschitz": curvature / mu / step}
-        for mu, step in itertools.product(MUS, STEPS)
+        {"mu": mu, "lipschitz": curvature / mu / step} for mu, step in itertools.product(MUS, STEPS)
     ]
     auto = [{}]
     return {
