@@ -79,6 +79,10 @@ def saddle(variant):
 # {case: (what gives a fitted estimator or a result, its columns)}
 CASES = {
     "svm": (partial(svm), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
+    "casimir": (
+        partial(svm, solver="casimir"),
+        WALK | BOTH | {"n_oracle_calls", "mu", "lipschitz", "saturated"},
+    ),
     "pairwise": (partial(svm, solver="bcpfw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
     "crf": (
         partial(svm, surrogate="crf"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}

@@ -19,7 +19,9 @@ from ._models import (
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
 from ._solvers import (
+    SVRG,
     BlockFrankWolfe,
+    Casimir,
     DualAscent,
     Extragradient,
     FrankWolfe,
@@ -35,8 +37,10 @@ from ._svm import StructuredSVM
 from ._svm_cv import StructuredSVMCV
 
 __all__ = [
+    "SVRG",
     "BlockFrankWolfe",
     "BoxModel",
+    "Casimir",
     "ChainModel",
     "DualAscent",
     "EnumeratedModel",

@@ -77,11 +77,12 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
         fresh permutation per pass, with ``averaging="auto"``; for other losses than the hinge it
-        is "dual_ascent" (`DualAscent`). Others, for the hinge: "bcfw", "bcpfw", "bcafw",
-        "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "minibatch", "one_slack",
-        "n_slack", "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw"
-        (`SaddlePointFrankWolfe`) bound the norm of w instead of the penalty; an object for other
-        settings, which are then grid keys ``solver__sampling``.
+        is "dual_ascent" (`DualAscent`). For all losses: "casimir" (`Casimir`), "svrg" (`SVRG`);
+        for the hinge: "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "sdm" (see
+        `BlockFrankWolfe`), "fw", "minibatch", "one_slack", "n_slack", "extragradient",
+        "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of
+        w instead of the penalty; an object for other settings, which are then grid keys
+        ``solver__sampling``.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.

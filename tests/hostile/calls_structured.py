@@ -134,7 +134,7 @@ SETTINGS = {
 }  # fmt: skip
 SOLVERS = [
     "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "fw", "subgradient", "perceptron",
-    "extragradient", "auto", "one_slack", "n_slack", "minibatch",
+    "extragradient", "auto", "one_slack", "n_slack", "minibatch", "casimir", "svrg",
 ]  # fmt: skip
 PARAMS = {
     structured.BlockFrankWolfe: {
@@ -142,6 +142,11 @@ PARAMS = {
         "cache_nu": 0.01, "cache_size": 50, "gap_check": 10, "early_exit": 0.8, "averaging": False,
         "step_size": "line_search", "batch_step": False, "lower_bounds": -5.0,
         "upper_bounds": 5.0, "warm_start_type": "keep_primal",
+    },
+    structured.Casimir: {
+        "schedule": "adapt", "smoother": "l2", "n_best": 3, "mu": 1.0, "kappa": 0.1,
+        "lipschitz": 20.0, "inner_start": "prox_center", "inner_budget": 5, "lower_bounds": -5.0,
+        "upper_bounds": 5.0,
     },
     structured.DualAscent: {
         "sampling": "gap", "gap_degree": 1.0, "gap_check": 5, "early_exit": 0.8,
@@ -162,6 +167,10 @@ PARAMS = {
         "lower_bounds": -5.0, "upper_bounds": 5.0,
     },
     structured.Perceptron: {"averaging": True},
+    structured.SVRG: {
+        "smoother": "l2", "n_best": 3, "mu": 1.0, "lipschitz": 20.0, "inner_budget": 5,
+        "lower_bounds": -5.0, "upper_bounds": 5.0,
+    },
     structured.SaddlePointFrankWolfe: {
         "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
     },

@@ -41,7 +41,15 @@ class Mixture(NamedTuple):
     point: object  # its mean, in the form of its blocks
     loss: float  # expected L_i
     value: float  # smoothed maximum of H_i
-    entropy: float
+    entropy: float = 0.0  # of the Gibbs distributions, where it is known
+
+
+def means_of(answers, weights):
+    """Expected loss and value of some answers."""
+    return tuple(
+        float(np.dot(weights, [getattr(answer, name) for answer in answers]))
+        for name in ("loss", "value")
+    )
 
 
 class Direction(NamedTuple):
@@ -314,9 +322,20 @@ class Blocks(ABC):
             "a model that is known by its four methods has neither"
         )
 
+    def top_answers(self, i, w, k):
+        """At most k different `Answer`, those of largest H_i at w, best first: one oracle call."""
+        raise TypeError(
+            f"the best {k} outputs need an oracle with the method top_k, which a model that is "
+            f"known by its four methods lacks: set smoother=None, or write it as a ScoredModel"
+        )
+
+    def mix(self, i, answers, weights):
+        """The `Mixture` of some answers, with such probabilities; its value is the mean of H_i."""
+        raise TypeError(f"{type(self).__name__} mix no outputs: take another solver")
+
     @abstractmethod
     def add_to(self, i, end, factor, out):
-        """``out += factor psi_i``, of an `Answer` or the mean of a `Mixture`."""
+        """``out += factor psi_i``, of an `Answer`, a `Mixture`, or None: the present one."""
 
     @abstractmethod
     def values(self, i):

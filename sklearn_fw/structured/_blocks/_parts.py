@@ -58,6 +58,7 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = mean_square(parts)
+        self.unit_loss = float((parts.node_cost * largest).max()) + parts.whole_cost
         self.n_labels = float(parts.weight @ n_costly(parts))
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         exhaustive = type(oracle) is Enumeration and few
