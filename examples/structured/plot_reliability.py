@@ -36,8 +36,8 @@ parts = [slice(0, 300), slice(300, 600), slice(600, 900)]
 # %%
 # Three sets of probabilities
 # ---------------------------
-# The first two are of one fit. Calibration changes the probabilities, but not what `predict` says: the
-# best tagging is not made of the tags with the highest probabilities, which are judged below.
+# The first two are of one fit. Calibration changes the probabilities, but not what `predict` says:
+# the best tagging is not made of the tags with the highest probabilities, which are judged below.
 
 truth = np.concatenate(y_test)
 hinge = StructuredSVM("chain", random_state=0).fit(X_train, y_train)

@@ -6,8 +6,8 @@ Smoothing the max
 The structured hinge is a maximum over outputs, which has kinks, and the best output says nothing of
 the second. A smoothed maximum mixes the outputs that are nearly best: with squares it counts a few,
 with the entropy all of them, and entropy with weight one is the likelihood of a conditional random
-field. With smooth losses, steps on the weights can be accelerated; this pays where the regulariser
-is small.
+field. Smooth losses have gradients, and steps on the weights can be accelerated. The second picture
+shows what this brings on digits, and what it does not.
 """
 
 # %%
@@ -49,8 +49,12 @@ for ax in axes:
 # %%
 # Small and large regularisers
 # ----------------------------
-# Handwritten digits, with the hinge. Small lam = 1 / (C n) is where methods on distributions take
-# long. A pass of the methods on weights asks twice per sample: in a step and for the full gradient.
+# Handwritten digits, with the hinge, for a small and a large lam = 1 / (C n), all solvers as they
+# come. A pass of the methods on weights asks twice per sample: in a step and for the full gradient.
+# "svrg" smooths by a fixed mu and ends at the optimum of another problem; "casimir" lowers mu as it
+# goes. Steps on the distributions of samples, "bcfw", need no mu: with these settings nothing is
+# gained over them here. What speaks for the others is their memory, and that they take any smooth
+# loss.
 
 X, y = load_digits(return_X_y=True)
 X = X[:600] / np.linalg.norm(X[:600], axis=1, keepdims=True)
@@ -65,12 +69,13 @@ for ax, C in zip(axes, (100.0, 0.1)):
     for solver, max_iter in budgets.items():
         svm = StructuredSVM(solver=solver, C=C, tol=0, max_iter=max_iter, random_state=0)
         fits[solver] = svm.fit(X, y).history_
-    best = max(history["dual_objective"].max() for history in fits.values())
+    exact = StructuredSVM(C=C, tol=1e-4, max_iter=2000, random_state=0).fit(X, y)
+    best = exact.dual_objective_
     for solver, history in fits.items():
         calls = history["n_oracle_calls"] / len(y)
         ax.plot(calls, history["objective"] / best - 1, color=colors[solver], label=solver)
     ax.set(yscale="log", title=f"C = {C:g}", xlabel="oracle calls per sample")
     ax.grid(alpha=0.3)
-axes[0].set_ylabel("objective above the best lower bound, relative")
+axes[0].set_ylabel("objective above the optimum, relative")
 axes[1].legend(frameon=False)
 plt.show()
