@@ -189,6 +189,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
     [['same', 'other', 'other'], ['same', 'other']]
     """
 
+    surrogate = "hinge"  # what its models are made of
+
     def __init__(
         self,
         score_model,
