@@ -35,6 +35,7 @@ MANY_NODES, OF_MANY = 100_000, 1.5
 SHARE_OF_TIME = 0.5  # of what the fit may take
 TOL = 0.05  # of the candidates, relative to the objective
 FAR = 0.9  # the same, from which a candidate counts as not solved at all
+FAR_OF_SMOOTH = 0.2  # the same for smooth losses, whose values are what candidates are judged by
 DOUBT = 0.5  # standard errors within which a C nearer to the usual one is as good
 DOUBT_OF_SLOW = 1.0  # the same where the passes are so few that they favour small values
 CLEARLY = 1.0  # standard errors from which a larger C is worse
@@ -109,11 +110,12 @@ def _judge(model, folds, unit, rng):
     is_slow = not folds[0].blocks.is_compiled
     factors, usual = factors_of(model, folds[0].blocks)
     doubt = DOUBT_OF_SLOW if is_slow else DOUBT
+    far = FAR_OF_SMOOTH if folds[0].blocks.surrogate.smooth else FAR
     for factor in factors:
         fits = [_fit_without(model, fold, factor * unit, rng) for fold in folds]
         if budget_now().is_spent:
             break
-        if losses and np.mean([gap for _, gap in fits]) > FAR:
+        if losses and np.mean([gap for _, gap in fits]) > far:
             break  # what so few passes make of a larger C says little about it
         losses.append(np.concatenate([loss for loss, _ in fits]))
         excess, error = _excess(np.array(losses), weight)

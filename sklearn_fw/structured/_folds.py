@@ -24,6 +24,8 @@ FEWEST_SAMPLES = 20
 # are not needed: they lose few edges.
 PIECES, FEWEST_NODES, LARGE_PIECE = 25, 1_000, 400
 EFFORT_OF_PIECES = 2.0  # there are few folds
+# Likelihoods of weights that are not solved for say little, and those of larger C are the better.
+EFFORT_OF_SMOOTH, MOST_OF_SMOOTH = 20.0, 200
 # Of a black box nothing is known but that its oracle is called a few times per sample.
 FOLDS_OF_BLACK_BOX, PASSES_OF_BLACK_BOX, MOST_OF_BLACK_BOX = 2, 8, 200
 
@@ -183,6 +185,8 @@ def _first_of(samples, n_nodes):
 def _n_passes(blocks, n_nodes, effort=1.0):
     """Passes over so many nodes for one candidate; 0 where there is no time for enough of them."""
     most = MOST_PASSES
+    if blocks.surrogate.smooth:
+        effort, most = effort * EFFORT_OF_SMOOTH, MOST_OF_SMOOTH
     if not blocks.is_compiled:
         seconds = blocks.seconds_of_pass() * n_nodes / blocks.n_nodes
         most = min(MOST_SLOW_PASSES, int(effort * SECONDS / seconds))
