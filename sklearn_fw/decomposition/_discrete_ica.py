@@ -104,8 +104,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         fits, one half for noise.
     off_diagonality_ : float
         Share of the squares of the projections that stays beside the diagonals.
-    bounds_ : ndarray of shape (n_passes,)
-        Evidence bound of the training documents in each pass of the refinement.
+    history_ : dict of str to ndarray
+        One entry per pass of the refinement, if there was one: "n_iter", and "lower", the evidence
+        bound of the training documents.
     n_iter_ : int
         Sweeps of the joint diagonalization, or iterations of the power method.
     n_documents_used_ : int
@@ -229,7 +230,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def _check_parameters(self):
-        if self.n_components != "auto" or not isinstance(self.n_components, str):
+        if not (isinstance(self.n_components, str) and self.n_components == "auto"):
             check_integer(self.n_components, "n_components", 1)
         check_choice(self.moments, "moments", ("auto", "gp", "dica", "lda", "generalized"))
         check_choice(self.algorithm, "algorithm", ("jd", "spectral", "tpm"))
@@ -285,15 +286,16 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if kind in ("auto", "likelihood") or (kind == "mean_variance" and is_lda):
             kind = "tensor" if is_lda else "mean_variance"
         prior = estimate_prior(kind, found, cube, W, moments.mean, self.c0_)
-        self.bounds_ = np.empty(0)
+        lower = np.empty(0)
         if self.refine is not None or self.prior_estimator == "likelihood":
             learn = self.refine is not None
-            topics, prior, self.bounds_, _ = refine_topics(
+            topics, prior, lower, _ = refine_topics(
                 rows, self._smoothed(), prior, tol=float(self.tol), max_iter=int(self.max_iter),
                 learn_topics=learn,
             )  # fmt: skip
             if learn:
                 self.components_ = np.ascontiguousarray(topics.T)
+        self.history_ = {"n_iter": np.arange(1, len(lower) + 1), "lower": lower}
         self.doc_topic_prior_, self.concentration_ = prior, float(prior.sum())
         self.rate_ = self.concentration_ / self.mean_doc_length_
 
@@ -409,7 +411,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         float
             From the bounds of `score_samples`, so an upper bound.
         """
-        return float(np.exp(-np.log(2.0) * self.bits_per_token(X)))
+        with np.errstate(over="ignore"):  # inf is the answer where nothing fits
+            return float(np.exp(-np.log(2.0) * self.bits_per_token(X)))
 
     def bits_per_token(self, X):
         """Mean of the bounds of `score_samples` for each token; larger is better.

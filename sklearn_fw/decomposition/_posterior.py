@@ -47,6 +47,8 @@ def fit_prior(prior, mean_logs, n_steps=20):
     in linear time.
     """
     prior = prior.copy()
+    if len(prior) == 1:  # all proportions are one, whatever the concentration
+        return prior
 
     def value(c):
         return gammaln(c.sum()) - gammaln(c).sum() + c @ mean_logs

@@ -104,7 +104,7 @@ def _eigenpairs(model, moments, rng, size=None):
     n_positive = int(np.sum(values > 1e-10 * max(abs(values[0]), abs(values[-1]))))
     if n_positive < size:
         raise ValueError(
-            f"n_components={size} is more than the moments of n_features={largest} allow: "
+            f"n_components={size} is more than the moments of X allow: "
             f"eigenvalue {n_positive + 1} of the second moment is {values[n_positive]:.3g} and "
             f"only {n_positive} are positive; take fewer n_components, or other moments"
         )

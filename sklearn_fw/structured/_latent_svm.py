@@ -227,12 +227,14 @@ class LatentStructuredSVM(StructuredSVM):
             max_iter=max_iter, time_limit=time_limit, n_jobs=n_jobs, warm_start=warm_start,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
+        del self.surrogate  # no parameter here: the value of the class holds
         self.n_states_per_label = n_states_per_label
         self.missing_label = missing_label
         self.init = init
         self.n_init = n_init
 
     _iterations = "convex problems", "solved"
+    surrogate = "hinge"  # what the convex problems are made of
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

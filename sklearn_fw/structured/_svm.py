@@ -190,6 +190,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     32, of which 8 is the usual one. Where less could be held out, or mostly copies of nodes (or of
     whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
     than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
+    Smooth surrogates try 1 to 256 times ``labelled nodes / squared norm`` in steps of 4, as long as
+    they are solved, and are judged by the likelihood of what is held out; 16 is the usual one.
 
     For "crf" and "softmax_margin" ``C="auto"`` tries 1, 4, 16, 64 and 256 times ``nodes with a
     label / squared norm of the features``, and judges by minus the logarithm of the probability of

@@ -62,7 +62,8 @@ def test_refinement_improves_topics_and_never_lowers_the_bound():
     data = make_gp_corpus(1000, 300, 5, random_state=0)
     plain = DiscreteICA(5).fit(data.X)
     refined = DiscreteICA(5, refine="vi", tol=1e-5).fit(data.X)
-    assert np.all(np.diff(refined.bounds_) >= -1e-9 * abs(refined.bounds_[0]))
+    lower = refined.history_["lower"]
+    assert np.all(np.diff(lower) >= -1e-9 * abs(lower[0]))
     assert refined.score(data.X) > plain.score(data.X)
     assert topic_l1_error(data.topics, refined.components_) < topic_l1_error(
         data.topics, plain.components_

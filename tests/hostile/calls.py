@@ -200,6 +200,9 @@ UNCALLED = {
     r"structured\.\w+\.start": (
         "called by the loop with objects of its own; the solver stands for it in StructuredSVM"
     ),
+    r"structured\.ProxLinearStructuredSVM\.(decision_function|feature_weights)": (
+        "scores that are not linear in the weights have neither"
+    ),
     r"losses\.(AbsoluteError|(Squared)?Hinge|\w*LogLoss|ModifiedHuber|SquaredError)": (
         "a constructor without parameters"
     ),

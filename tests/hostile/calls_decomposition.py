@@ -69,13 +69,17 @@ def topic_models():
             DiscreteICA, lambda: DiscreteICA(2).fit(corpus()),
             {
                 **dict.fromkeys(
-                    ("transform", "transform_intensities", "score_samples", "score", "perplexity",
+                    ("transform", "transform_intensities", "score_samples", "score",
                      "bits_per_token"), few,
                 ),
                 "inverse_transform": {"X": np.ones((3, 2))},
                 "fit_transform": {"X": corpus()},
                 "get_feature_names_out": {},
             },
+        ),
+        *methods(
+            DiscreteICA, lambda: DiscreteICA(2).fit(corpus()), {"perplexity": few},
+            infinite=True,  # of documents that nothing fits
         ),
         *function(
             chib_log_likelihood,

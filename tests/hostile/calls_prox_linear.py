@@ -16,19 +16,28 @@ SETTINGS = {
 class Tags(ScoreModel):
     """Three states of nodes with three features, and transitions."""
 
+    def rows(self, x):
+        try:
+            x = np.array(x, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError("items of X must be arrays of numbers") from None
+        if x.ndim != 2 or x.shape[1] != 3 or not np.all(np.isfinite(x)):
+            raise ValueError("items of X must be finite and of shape (n_nodes, 3)")
+        return x
+
     def init(self, rng):
         return rng.normal(size=18)
 
     def value(self, x, w):
-        return np.tanh(np.asarray(x) @ w[:9].reshape(3, 3)), w[9:].reshape(3, 3)
+        return np.tanh(self.rows(x) @ w[:9].reshape(3, 3)), w[9:].reshape(3, 3)
 
     def jvp(self, x, w, d):
-        a = np.tanh(np.asarray(x) @ w[:9].reshape(3, 3))
-        return (1 - a**2) * (np.asarray(x) @ d[:9].reshape(3, 3)), d[9:].reshape(3, 3)
+        a = np.tanh(self.rows(x) @ w[:9].reshape(3, 3))
+        return (1 - a**2) * (self.rows(x) @ d[:9].reshape(3, 3)), d[9:].reshape(3, 3)
 
     def vjp(self, x, w, v):
-        a = np.tanh(np.asarray(x) @ w[:9].reshape(3, 3))
-        return np.concatenate([(np.asarray(x).T @ ((1 - a**2) * v[0])).ravel(), v[1].ravel()])
+        a = np.tanh(self.rows(x) @ w[:9].reshape(3, 3))
+        return np.concatenate([(self.rows(x).T @ ((1 - a**2) * v[0])).ravel(), v[1].ravel()])
 
 
 def fitted():

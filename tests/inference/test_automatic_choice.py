@@ -166,7 +166,7 @@ def test_sums_are_left_out_where_there_is_no_time():
     with pytest.warns(ConvergenceWarning):
         trw = TRWMarginals(time_limit=0.05).fit(mrf)
     assert trw.method_ == "frank_wolfe"
-    assert "s, time_limit is 0.05" in trw.choice_
+    assert "s, time_limit is 0.0" in trw.choice_  # what is left of it
     assert trw.log_partition_lower_ <= 1023.667 <= trw.log_partition_upper_ < np.inf
 
 

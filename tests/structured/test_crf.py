@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from _problems import PROBLEMS, part_blocks, problem
+from sklearn_fw.inference import PairwiseScores, Viterbi
 from sklearn_fw.structured import ChainModel, MulticlassModel, StructuredSVM
 from sklearn_fw.structured._solvers import resolve_solver
 from sklearn_fw.structured._solvers._dual_ascent import ascend_blocks
@@ -29,6 +30,28 @@ def listed(p, w, surrogate, temperature=None):
         entropies.append(log_sum - chances @ h)
         mean += weight * chances @ psi
     return np.array(values), np.array(losses), np.array(entropies), mean
+
+
+@pytest.mark.parametrize("behind", [100.0, 800.0, 3000.0])
+def test_states_far_behind_may_still_win(behind, rng):
+    """Two states begin where ordinary numbers end, and gain at every later node."""
+    n_nodes, n_states = 900, 4
+    unary = rng.normal(size=(n_nodes, n_states))
+    unary[0, 2:] -= behind
+    unary[1:, 2:] += 5.0
+    table = rng.normal(size=(n_states, n_states))
+    table[:2, 2:] -= 5000.0
+    table[2:, :2] -= 5000.0
+    model = ChainModel(start_end=False)
+    svm = StructuredSVM(model, surrogate="crf", C=1.0)
+    y = np.arange(n_nodes) % n_states
+    blocks, lam = svm._make_blocks([unary], [y], None)
+    blocks.reset(lam)
+    value = blocks.smoothed_sweep(np.r_[np.eye(n_states).ravel(), table.ravel()], 1.0, 0.0).value
+    edges = np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+    scores = PairwiseScores.from_arrays(unary, table, edges)
+    expected = Viterbi().log_partition(scores) - scores.value(y)
+    np.testing.assert_allclose(value, [expected], rtol=1e-11)
 
 
 @pytest.mark.parametrize("temperature", [0.05, 1.0])

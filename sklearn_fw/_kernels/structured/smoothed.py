@@ -3,9 +3,10 @@
 For forests, `block_sums` finds the Gibbs distribution p(y) ~ exp(H_i(y) / temperature) of a sample:
 its log-partition and marginals. On chains whose edges share few tables this is done in ordinary
 numbers that are normalised at every node: an edge costs no logarithm, a node n_states exponentials
-and the tables theirs once. What that loses is below 1e-308 of the sum at a node, and it is lifted
-by no more than what normalisers lack of 1: where these make up more than `DEBT` in all, or for
-other forests, the sums are repeated as in `sum_product`.
+and the tables theirs once. Where numbers are smaller than `LEAST`, something can be lost: less than
+1e-308 of the sum at a node, which later nodes lift by what their normalisers lack of 1 and by the
+number of labellings. Where that could be more than `LIFT` in all, and for other forests, the sums
+are repeated as in `sum_product`.
 """
 
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from ..graphs.sum_product import (
     _fill_weights,
     _upward,
 )
+from ..graphs.tree import is_chain
 from .block_rules import CALLS, DONE, NO_GAP, REASON, VISITS, pick_block, set_gap
 from .edge_mix import add_mixed_marginals
 from .parts import (
@@ -33,8 +35,8 @@ from .parts import (
     take_step,
 )
 
-DEBT = 230.0  # logarithm of 1e100
-SMALL = 1e-10  # normalisers above it are no debt
+LEAST = 1e-150  # products of two numbers above it are normal ones
+LIFT = 630.0  # logarithm of what makes e^-70 of 1e-308
 
 
 class Sums(NamedTuple):
@@ -50,12 +52,13 @@ class Sums(NamedTuple):
     turned: np.ndarray  # (n_tables, n_states, n_states) weights.table with parents first
     pairs: np.ndarray  # (n_tables, n_states, n_states) products of beliefs and gains, parents first
     line: np.ndarray  # (2, n_states)
+    least: np.ndarray  # (1,) smallest of weights.table
 
 
 @inner
 def fill_tables(tables, temperature, sums):
     """Exponentials of shared tables, both ways round."""
-    n_states = tables.shape[1]
+    n_states, least = tables.shape[1], 1.0
     weights, turned = sums.weights, sums.turned
     for r in range(turned.shape[0]):
         high = tables[r].max()
@@ -66,16 +69,8 @@ def fill_tables(tables, temperature, sums):
         for j in range(n_states):
             for k in range(n_states):
                 turned[r, k, j] = weights.table[r, j, k]
-
-
-@inner
-def _is_plain_chain(edges, n_nodes):
-    if edges.shape[0] != n_nodes - 1:
-        return False
-    for e in range(n_nodes - 1):
-        if edges[e, 0] != e or edges[e, 1] != e + 1:
-            return False
-    return True
+                least = min(least, turned[r, k, j])
+    sums.least[0] = least
 
 
 @inner
@@ -96,10 +91,10 @@ def _node_factors(scores, n_nodes, factor):
 
 @inner
 def _forward(n_nodes, edge_table, sums):
-    """Beliefs of a chain, normalised; the logarithm of what was divided by, and the debt."""
+    """Beliefs of a chain, normalised; logarithms of what was divided by and could be lifted."""
     belief, message, factor = sums.beliefs.belief, sums.message, sums.factor
     n_states = factor.shape[1]
-    value, debt = 0.0, 0.0
+    value, lift, least = 0.0, n_nodes * np.log(n_states), sums.least[0]
     for t in range(n_nodes):
         own = belief[t]
         if t == 0:
@@ -123,11 +118,12 @@ def _forward(n_nodes, edge_table, sums):
             return value, np.inf
         log_norm = np.log(norm)
         value += log_norm
-        debt -= log_norm if norm < SMALL else 0.0
+        lift -= min(log_norm, 0.0)
         scale = 1.0 / norm
         for k in range(n_states):
             own[k] *= scale
-    return value, debt
+            least = min(least, own[k])
+    return value, lift if least < LEAST else 0.0
 
 
 @inner
@@ -172,10 +168,10 @@ def block_sums(parts, w, i, temperature, oracle, sums):
     for t in range(n_nodes):
         for k in range(scores.shape[1]):
             scores[t, k] = oracle.scores[t, k] * inverse
-    if sums.turned.shape[0] > 0 and _is_plain_chain(edges, n_nodes):
+    if sums.turned.shape[0] > 0 and is_chain(edges, n_nodes):
         value = _node_factors(scores, n_nodes, sums.factor)
-        more, debt = _forward(n_nodes, edge_table, sums)
-        if debt < DEBT:
+        more, lift = _forward(n_nodes, edge_table, sums)
+        if lift < LIFT:
             _backward(n_nodes, edge_table, sums)
             return value + more
     return _forest_sums(

@@ -91,6 +91,7 @@ class SmoothedParts:
             turned=tables[1],
             pairs=tables[2],
             line=np.zeros((2, n_states)),
+            least=np.zeros(1),
         )
 
 

@@ -107,7 +107,7 @@ def _are_graphs(X):
 def _refuse_loose_graphs(X, y):
     """Say how graphs are written, where one stands alone or is a list."""
     n_nodes = _n_nodes_of_pair(X) if isinstance(X, tuple) else 0
-    n_labels = len(y) if hasattr(y, "__len__") else 0
+    n_labels = len(y) if hasattr(y, "__len__") and not sp.issparse(y) else 0
     if is_graph(X) or (n_nodes and n_nodes == n_labels != len(X)):
         raise ValueError("X is a single graph: write a list of one, [X], and [y]")
     first = X[0] if isinstance(X, list | tuple) and X else None

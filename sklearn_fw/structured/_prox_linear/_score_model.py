@@ -317,7 +317,7 @@ class CheckedScores:
         try:
             return getattr(self.model, method)(*args)
         except Exception as error:
-            error.add_note(f"raised by {method} of {self.name} for sample {i}")
+            error.add_note(f"raised by {method} of {self.name} for sample {i}, X[{i}]")
             raise
 
 

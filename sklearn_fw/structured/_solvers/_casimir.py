@@ -238,6 +238,8 @@ class _CasimirMethod(IterativeMethod):
         self.k, self.best, self.dual = 1, None, None
         w = self._warm_start(warm)
         self._first_smoothing()
+        if warm is not None and warm.get("mu") and self.smoothing.kind in SMOOTHERS:
+            self.smoothing = self.smoothing._replace(mu=min(self.mu, warm["mu"]))
         self._look(w)
         self.measures = _is(settings.lipschitz, "auto")
         if self.measures:
@@ -359,8 +361,8 @@ class _CasimirMethod(IterativeMethod):
         return Solution(w.copy(), primal, dual, primal - dual, None)
 
     def export(self):
-        """The distributions of the last full pass, and the best point."""
-        return self.blocks.export() | {"w": self.best[1].copy()}
+        """The distributions of the last full pass, the best point, and how smooth it was then."""
+        return self.blocks.export() | {"w": self.best[1].copy(), "mu": self.smoothing.mu}
 
     # ---- steps -----------------------------------------------------------------------------------
 
