@@ -55,7 +55,7 @@ class ProxLinear(IterativeMethod):
 
     def __init__(self, blocks, solver, w, *, lam, tol, eta, rng, first_eta=None):
         self.blocks, self.solver, self.rng = blocks, solver, rng
-        self.lam, self.tol = lam, min(tol, 1.0)  # a gap is never more than all
+        self.lam, self.tol = float(lam), min(tol, 1.0)  # a gap is never more than all
         self.w, self.warm = w, None
         self.values, self.level = blocks.evaluate(w)
         self.objective = self._penalty(w) + self.level
