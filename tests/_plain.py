@@ -139,12 +139,13 @@ def linear_fits():
 
 
 def structured_fits():
-    for name in STRUCTURED:
-        model = StructuredSVM("chain", solver=name, C=1.0)
+    for name, make in STRUCTURED.items():
+        options = {"solver": name, "surrogate": make().trains[0], "C": 1.0}
+        model = StructuredSVM("chain", **options)
         if name != "sdm":
             yield f"{name}, chain", model, sequences()
         if name not in ("extragradient", "sp_fw", "sp_bcfw"):
-            yield f"{name}, classes", StructuredSVM("multiclass", solver=name, C=1.0), iris()
+            yield f"{name}, classes", StructuredSVM("multiclass", **options), iris()
     for step in ("away", "pairwise", "hybrid"):
         solver = BlockFrankWolfe(step, cache=True, averaging=True)
         yield (

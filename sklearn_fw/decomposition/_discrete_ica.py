@@ -74,10 +74,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features_in_)
+    components_ : ndarray of shape (n_components, n_features)
         Topics: probabilities of words, rows that sum to one, the source with the largest variance
         first.
-    doc_topic_prior_ : ndarray of shape (n_components_,)
+    doc_topic_prior_ : ndarray of shape (n_components,)
         Concentrations of topics in documents.
     concentration_ : float
         Their sum.
@@ -87,19 +87,19 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Rate of the gamma laws of intensities.
     mean_doc_length_ : float
         Mean number of tokens.
-    eigenvalues_ : ndarray of shape (n_components_,)
+    eigenvalues_ : ndarray of shape (n_components,)
         Largest eigenvalues of the second moment, descending; a large last one allows more topics.
-    whitening_ : ndarray of shape (n_components_, n_features_in_)
+    whitening_ : ndarray of shape (n_components, n_features)
         Makes the second moment the identity.
-    unmixing_ : ndarray of shape (n_components_, n_features_in_)
+    unmixing_ : ndarray of shape (n_components, n_features)
         Inverse of ``mixing_raw_``: sources of standard deviation one, from counts.
-    mixing_raw_ : ndarray of shape (n_features_in_, n_components_)
+    mixing_raw_ : ndarray of shape (n_features, n_components)
         Topics as columns before negative entries are cut, times standard deviations of sources.
-    source_variance_ : ndarray of shape (n_components_,)
+    source_variance_ : ndarray of shape (n_components,)
         Variances of intensities; of proportions with LDA moments.
-    source_skewness_ : ndarray of shape (n_components_,)
+    source_skewness_ : ndarray of shape (n_components,)
         Third cumulants of intensities over their standard deviations to the third power.
-    negative_mass_ : ndarray of shape (n_components_,)
+    negative_mass_ : ndarray of shape (n_components,)
         Share of the absolute values in ``mixing_raw_`` that was negative: near 0 where the model
         fits, one half for noise.
     off_diagonality_ : float
@@ -115,7 +115,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Number of topics.
     n_features_in_ : int
         Number of words.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of columns, where X had text as names.
 
     Warns
@@ -325,7 +325,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        proportions : ndarray of shape (n_samples, n_components_)
+        proportions : ndarray of shape (n_samples, n_components)
             Rows that sum to one; a document without words gets the prior's.
         """
         gamma = self._infer(X)[2]
@@ -341,7 +341,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        intensities : ndarray of shape (n_samples, n_components_)
+        intensities : ndarray of shape (n_samples, n_components)
             Means of gamma laws.
         """
         return self._infer(X)[2] / (self.rate_ + 1.0)
@@ -351,12 +351,12 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components_)
+        X : array-like of shape (n_samples, n_components)
             Intensities, or proportions, of topics.
 
         Returns
         -------
-        counts : ndarray of shape (n_samples, n_features_in_)
+        counts : ndarray of shape (n_samples, n_features)
             Their product with the topics.
         """
         check_is_fitted(self)
