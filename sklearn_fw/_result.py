@@ -1,6 +1,7 @@
 """What an iterative method reports: rows of numbers on the way, and how it ended."""
 
 from enum import Enum
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ class History:
 
     def columns(self):
         """Dict of arrays of equal length, with NaN for numbers that only other rows have."""
-        names = dict.fromkeys(name for row in self.rows for name in row)
+        names = dict.fromkeys(chain.from_iterable(self.rows))
         return {name: np.array([row.get(name, np.nan) for row in self.rows]) for name in names}
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from _networks import TagNetwork
 from sklearn_fw.datasets import make_ising_clique
 from sklearn_fw.linear_model import (
     AsagaClassifier,
@@ -33,7 +34,12 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
     TRWMarginals,
 )
-from sklearn_fw.structured import Extragradient, LatentStructuredSVM, StructuredSVM
+from sklearn_fw.structured import (
+    Extragradient,
+    LatentStructuredSVM,
+    ProxLinearStructuredSVM,
+    StructuredSVM,
+)
 
 WALK = {"n_iter", "time"}
 BOTH = {"objective", "dual_objective", "dual_gap"}
@@ -79,7 +85,14 @@ def saddle(variant):
 # {case: (what gives a fitted estimator or a result, its columns)}
 CASES = {
     "svm": (partial(svm), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
+    "casimir": (
+        partial(svm, solver="casimir"),
+        WALK | BOTH | {"n_oracle_calls", "mu", "lipschitz", "saturated"},
+    ),
     "pairwise": (partial(svm, solver="bcpfw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
+    "crf": (
+        partial(svm, surrogate="crf"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}
+    ),
     "batch": (partial(svm, solver="fw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
     "saddle svm": (partial(svm, solver="sp_fw"), WALK | BOTH | {"n_oracle_calls", "estimated_gap"}),
     "extragradient": (
@@ -94,6 +107,14 @@ CASES = {
             [[0, 1, 1], [1, 0], [1, 1, 0, 0]],
         ),
         WALK | BOTH | {"n_oracle_calls", "n_changed", "n_passes"},
+    ),
+    "prox-linear": (
+        lambda: ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(
+            [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 0]], np.eye(3)[[1, 1, 0, 2]]],
+            [[0, 1, 2], [2, 0], [1, 1, 0, 2]],
+        ),
+        WALK | BOTH
+        | {"n_oracle_calls", "certified", "prox_gradient_norm", "eta", "n_passes", "is_accepted"},
     ),
     "classifier": (
         lambda: linear(AsagaClassifier(random_state=0), 2), WALK | BOTH | {"certified"}

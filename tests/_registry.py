@@ -22,6 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
+from _networks import TagNetwork
+from sklearn_fw.decomposition import DiscreteICA
 from sklearn_fw.density import (
     KernelStudentTClassifier,
     KernelStudentTDensity,
@@ -51,6 +53,7 @@ from sklearn_fw.structured import (
     BlockFrankWolfe,
     EnumeratedModel,
     LatentStructuredSVM,
+    ProxLinearStructuredSVM,
     StructuredSVM,
     StructuredSVMCV,
 )
@@ -115,6 +118,14 @@ def states():
     return X, None
 
 
+def words():
+    """Counts of six words in forty documents, of two topics."""
+    rng = np.random.default_rng(0)
+    intensities = rng.gamma(0.5, 20.0, size=(40, 2))
+    topics = [[0.5, 0.3, 0.1, 0.1, 0.0, 0.0], [0.0, 0.1, 0.0, 0.2, 0.3, 0.4]]
+    return rng.poisson(intensities @ topics).astype(float), None
+
+
 MARGINALS = [
     ExactMarginals, LoopyBPMarginals, MeanFieldMarginals, MiniBucketMarginals,
     PerturbAndMAPMarginals, TRBPMarginals, TRWMarginals,
@@ -148,6 +159,12 @@ CASES = [
         "latent chain", lambda: LatentStructuredSVM(C=1.0, random_state=0), sequences,
         skip=("sample_weight",),
     ),
+    # A start decides where the objective ends, and the order of visits differs for copies.
+    Case(
+        "prox-linear chain",
+        lambda: ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0), sequences,
+        absent={"module_"}, skip=("sample_weight",),
+    ),
     # Rows are no ragged samples, and labels are 0 and 1.
     Case(
         "label sets",
@@ -160,6 +177,8 @@ CASES = [
         "candidates", lambda: StructuredSVM(EnumeratedModel(), tol=1e-3), candidates,
         absent={"classes_", "n_features_in_", "task_loss_"}, skip=("string_labels",),
     ),
+    Case("topics", lambda: DiscreteICA(1), words, two_d=True),
+    Case("topics, refined", lambda: DiscreteICA(1, refine="vi", random_state=0), words, two_d=True),
     Case("density", KernelStudentTDensity, points, two_d=True),
     Case(
         "density, polynomial",
@@ -256,4 +275,16 @@ EXPECTED_FAILED_CHECKS["KernelStudentTDensity"] = {
         "asks for both"
     )
     for check in ("train", "fit_predict")
+}
+EXPECTED_FAILED_CHECKS["DiscreteICA"] = {
+    f"check_sample_weight_equivalence_on_{kind}_data": (
+        "passes fractions, which are no counts; decomposition/test_discrete_ica.py asks for the "
+        "same of counts"
+    )
+    for kind in ("dense", "sparse")
+} | {
+    "check_estimators_nan_inf": (
+        "begins with numbers below one as documents, of which no three hold three words; "
+        "decomposition/test_discrete_ica.py asks for the refusal of NaN and infinity"
+    )
 }

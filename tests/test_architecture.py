@@ -55,7 +55,7 @@ ROOMS = [
 ]
 
 # Kinds of kernels; a kernel imports from its own kind and from kinds that stand before it.
-KERNEL_ROOMS = ["common", "incremental", "graphs", "frank_wolfe", "structured"]
+KERNEL_ROOMS = ["common", "moments", "incremental", "graphs", "frank_wolfe", "structured"]
 
 # Imports against the arrows, allowed inside functions only: {(file, room): why}.
 LAZY_EXCEPTIONS = {

@@ -17,6 +17,8 @@ pytestmark = [
         f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
     ),
     pytest.mark.filterwarnings("ignore:.* has no upper bound on log Z:UserWarning"),
+    # The checks' numbers are no documents, which topic models say.
+    pytest.mark.filterwarnings("ignore:.*(negative mass|hardly vary|three tokens):UserWarning"),
 ]
 
 

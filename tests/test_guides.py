@@ -171,3 +171,12 @@ def test_every_page_on_adding_has_a_test_and_is_short():
         assert name.removesuffix(".rst") in index
         assert "hat to write\n" in text or name in ("own_domain.rst", "own_task_loss.rst")
         assert len(text.splitlines()) <= 140
+
+
+def test_a_page_on_conditional_random_fields_runs():
+    names = run_page("conditional_random_fields.rst")
+    gap = names["crf"].dual_gap_ / names["crf"].objective_
+    assert 0.0 <= gap <= names["crf"].tol_
+    assert np.abs(names["weights"] - names["peer"].coef_).max() < 1e-2
+    assert names["hinge"].temperature_ != 1.0
+    assert names["value"] >= 1.0

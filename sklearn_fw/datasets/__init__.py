@@ -17,6 +17,8 @@ from ._mrf_instances import load_mrf_instances
 from ._ocr_letters import load_ocr_letters
 from ._snakes import make_snakes, snake_graphs
 from ._stick_figures import make_stick_figures
+from ._topic_corpora import make_gp_corpus, make_lda_corpus
+from ._two_views import make_discrete_cca, make_mixed_cca, make_nongaussian_cca
 from ._word_alignment import load_word_alignment
 
 __all__ = [
@@ -28,10 +30,15 @@ __all__ = [
     "load_word_alignment",
     "make_digit_inpainting",
     "make_digit_words",
+    "make_discrete_cca",
+    "make_gp_corpus",
     "make_ising_clique",
     "make_ising_grid",
     "make_ising_rbm",
     "make_label_grids",
+    "make_lda_corpus",
+    "make_mixed_cca",
+    "make_nongaussian_cca",
     "make_snakes",
     "make_stick_figures",
     "snake_graphs",

@@ -188,17 +188,10 @@ class ConstrainedModel(LinearEstimator):
 
     def _minimise(self, objective, radius, start, tol=None, max_iter=None):
         """The result for one radius; ``tol`` counts in units of the value at zero."""
-        zero, step_size = objective.value_at_zero, self.step_size
-        if (
-            tol is not None
-            and isinstance(step_size, str)
-            and step_size == "auto"
-            and not objective.is_quadratic
-        ):
-            step_size = "backtracking"  # for few digits cheaper than finding the best steps
+        zero = objective.value_at_zero
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
-            step_size=step_size, start=start, verbose=self.verbose,
+            step_size=self.step_size, start=start, verbose=self.verbose,
             tol=(self.tol_ if tol is None else tol) * zero,
             max_iter=self.max_iter if max_iter is None else max_iter,
         )  # fmt: skip
@@ -240,7 +233,7 @@ class ConstrainedModel(LinearEstimator):
         """Where the loss would be zero if it went on falling as it begins; None if it does not."""
         value, gradient = objective(np.zeros(objective.size))
         slope = -self._domain(objective, 1.0).lmo(gradient).dot(gradient)
-        falls = value >= objective.value_at_zero and slope > 1e-12 * value
+        falls = 2.0 * value > objective.value_at_zero and slope > 1e-12 * value
         return value / slope if falls else None
 
     def _losses_along(self, fitted, held_out, radii):

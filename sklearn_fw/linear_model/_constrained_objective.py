@@ -39,8 +39,8 @@ class MeanLoss(Composite):
         super().__init__(loss, X, y, sample_weight=weight)
         self.X, self.truth, self.weight, self.fit_intercept = X, y, weight, fit_intercept
         self.n_outputs = 1 if y.ndim == 1 else y.shape[1]
-        columns = np.asarray(y, np.float64).reshape(len(y), self.n_outputs)
-        self._columns = np.asfortranarray(columns)
+        self._truths = np.asarray(y, np.float64).reshape(len(y), self.n_outputs)
+        self._columns = np.asfortranarray(self._truths)
         self._shifts = np.zeros(self.n_outputs)
 
     def part(self, rows):
@@ -111,9 +111,32 @@ class MeanLoss(Composite):
             shift, before = shift - total / curvature, abs(total)
         return None
 
+    def _settle(self, scores):
+        """Value and slopes at the best c, which the shifts are from here on; None if not found."""
+        from .._kernels.frank_wolfe import score_lines
+
+        shifts, slopes = self._shifts.copy(), np.empty_like(scores)
+        value = score_lines.settle(
+            self.loss._formula(), self._truths, scores, self._row_weight, shifts, slopes
+        )
+        if not np.isfinite(value):
+            return None
+        self._shifts = shifts
+        return value, slopes.ravel()
+
     def _losses(self, z):
         scores = z.reshape(-1, self.n_outputs)
-        return super()._losses((scores + self._best(scores)).ravel())
+        found = self._settle(scores) if self.fit_intercept and self._knows_lines else None
+        return found or super()._losses((scores + self._best(scores)).ravel())
+
+    def _step_along(self, image, ahead, slope, longest, guess):
+        if not self.fit_intercept:
+            return super()._step_along(image, ahead, slope, longest, guess)
+        shifts = self._shifts.copy()
+        found = self._newton_step(image, ahead, slope, longest, guess, shifts, True)
+        if found is not None:
+            self._shifts = shifts
+        return found
 
     def inner(self, image, others):
         plain = super().inner(image, others)

@@ -1,6 +1,7 @@
 """Metrics of structured outputs, and scorers made of them; every function takes the truth first."""
 
 from ._alignments import alignment_error_rate
+from ._loadings import multiview_l1_error, topic_l1_error
 from ._sequences import (
     SCORERS,
     PhraseScores,
@@ -24,6 +25,7 @@ __all__ = [
     "make_loss_scorer",
     "mean_hamming_loss",
     "mean_task_loss",
+    "multiview_l1_error",
     "node_accuracy",
     "node_accuracy_scorer",
     "phrase_classification_report",
@@ -33,4 +35,5 @@ __all__ = [
     "phrase_precision_recall_f1",
     "sequence_accuracy",
     "sequence_accuracy_scorer",
+    "topic_l1_error",
 ]

@@ -18,8 +18,13 @@ from ._models import (
 )
 from ._paths._path import StructuredPath
 from ._paths._radius_path import RadiusPath
+from ._prox_linear._score_model import ScoreModel
+from ._prox_linear_svm import ProxLinearStructuredSVM
 from ._solvers import (
+    SVRG,
     BlockFrankWolfe,
+    Casimir,
+    DualAscent,
     Extragradient,
     FrankWolfe,
     MinibatchFrankWolfe,
@@ -34,9 +39,12 @@ from ._svm import StructuredSVM
 from ._svm_cv import StructuredSVMCV
 
 __all__ = [
+    "SVRG",
     "BlockFrankWolfe",
     "BoxModel",
+    "Casimir",
     "ChainModel",
+    "DualAscent",
     "EnumeratedModel",
     "Extragradient",
     "FrankWolfe",
@@ -52,8 +60,10 @@ __all__ = [
     "OneSlack",
     "PartModel",
     "Perceptron",
+    "ProxLinearStructuredSVM",
     "RadiusPath",
     "SaddlePointFrankWolfe",
+    "ScoreModel",
     "ScoredModel",
     "Solver",
     "StructuredModel",

@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._result import Status
 from .._warnings import warn
-from ._choice_of_c import FACTORS, natural_C
+from ._choice_of_c import factors_of, natural_C
 from ._models._pairwise import has_parts
 from ._solvers import BlockFrankWolfe
 
@@ -68,7 +68,8 @@ def _other_help(svm, blocks, share):
     if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
     natural = natural_C(blocks)
-    low, high = FACTORS[0] * natural, FACTORS[-1] * natural
+    factors = factors_of(svm.model_, blocks)[0]
+    low, high = factors[0] * natural, factors[-1] * natural
     if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
     ratio = _inequality(svm, blocks)

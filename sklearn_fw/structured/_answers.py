@@ -90,8 +90,9 @@ class Answers:
     def predict_marginals(self, X):
         """Probabilities of states of nodes if ``p(y) ~ exp(<coef_, phi(x, y)> / temperature_)``.
 
-        Training does not fit these probabilities: they rank the states of a node by what the whole
-        sample says about them, and need `calibrate` where their size matters.
+        With ``surrogate="crf"`` these are the probabilities that training fits. The hinge does not
+        fit them: they rank the states of a node by what the whole sample says about them, and need
+        `calibrate` where their size matters.
 
         Parameters
         ----------

@@ -23,6 +23,9 @@ FACTORS_OF_GRAPHS = (1 / 32, 1 / 8, *FACTORS)
 # Features that a black box adds up over an output ask for more, and calls may be long.
 FACTORS_OF_BLACK_BOX = (2.0, 8.0, 32.0)
 USUAL_OF_BLACK_BOX = 8.0
+# Smooth losses count every output and not the best one alone: their weights are smaller.
+FACTORS_OF_SMOOTH = (1.0, 4.0, 16.0, 64.0, 256.0)
+USUAL_OF_SMOOTH = 16.0
 # Where nothing can be held out: features of nodes are about orthogonal, those that a black box adds
 # up over an output are not.
 OF_PARTS, OF_BLACK_BOX = 1.0, 4.0
@@ -41,10 +44,24 @@ SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 
 
 def natural_C(blocks):
-    """The C for which ``C * squared norm of features = largest loss``."""
+    """The C for which ``C * squared norm of features = largest loss``.
+
+    For smooth losses, which are about logarithms of chances, it is the number of nodes that have a
+    label in place of the loss, in whatever units that is.
+    """
     if blocks.mean_square <= 0.0:
         return 1.0  # no features: any C gives w = 0
-    return blocks.max_loss / blocks.mean_square
+    largest = blocks.n_labels if blocks.surrogate.smooth else blocks.max_loss
+    return largest / blocks.mean_square
+
+
+def factors_of(model, blocks):
+    """Values to try in natural units, and the usual one among them."""
+    if blocks.surrogate.smooth:
+        return FACTORS_OF_SMOOTH, USUAL_OF_SMOOTH
+    if not has_parts(model):
+        return FACTORS_OF_BLACK_BOX, USUAL_OF_BLACK_BOX
+    return FACTORS if blocks.is_compiled else FACTORS_OF_GRAPHS, USUAL
 
 
 def most_passes(blocks):
@@ -66,28 +83,31 @@ def choose_C(model, make_blocks, oracle, blocks, X, y, weight, random_state):
     """
     unit = natural_C(blocks)
     if has_parts(model) and blocks.n_nodes > MANY_NODES:
-        return OF_MANY * unit
+        return unit * (USUAL_OF_SMOOTH if blocks.surrogate.smooth else OF_MANY)
     with time_budget(budget_now().share(SHARE_OF_TIME)):
         rng = check_random_state(random_state)
         folds = list(folds_of(model, make_blocks, oracle, blocks, X, y, weight, rng))
-        return _judge(model, folds, unit, rng) * unit
+        factor = _judge(model, folds, unit, rng) if folds else _cautious_factor(model, blocks)
+        return factor * unit
 
 
 def cautious_C(model, blocks):
     """The C where nothing is held out."""
-    return (OF_PARTS if has_parts(model) else OF_BLACK_BOX) * natural_C(blocks)
+    return _cautious_factor(model, blocks) * natural_C(blocks)
+
+
+def _cautious_factor(model, blocks):
+    if blocks.surrogate.smooth:
+        return USUAL_OF_SMOOTH
+    return OF_PARTS if has_parts(model) else OF_BLACK_BOX
 
 
 def _judge(model, folds, unit, rng):
     """The best factor of the natural C, as far as there is time."""
-    losses, n_worse, choice = [], 0, OF_PARTS if has_parts(model) else OF_BLACK_BOX
-    if not folds:
-        return choice
+    losses, n_worse, choice = [], 0, _cautious_factor(model, folds[0].blocks)
     weight = np.concatenate([fold.weight for fold in folds])
     is_slow = not folds[0].blocks.is_compiled
-    factors, usual = FACTORS_OF_GRAPHS if is_slow else FACTORS, USUAL
-    if not has_parts(model):
-        factors, usual = FACTORS_OF_BLACK_BOX, USUAL_OF_BLACK_BOX
+    factors, usual = factors_of(model, folds[0].blocks)
     doubt = DOUBT_OF_SLOW if is_slow else DOUBT
     for factor in factors:
         fits = [_fit_without(model, fold, factor * unit, rng) for fold in folds]

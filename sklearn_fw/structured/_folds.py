@@ -67,9 +67,26 @@ def _of_samples(model, make_blocks, oracle, blocks, X, y, weight, rng):
             blocks=make_blocks(take(X, rest), take(y, rest), weight[rest] / total),
             total=total,
             n_passes=n_passes,
-            losses=_losses_of_samples(model, oracle, take(X, held_out), take(y, held_out)),
+            losses=_judged_by(
+                blocks, model, oracle, take(X, held_out), take(y, held_out), make_blocks
+            ),
             weight=weight[held_out],
         )
+
+
+def _judged_by(blocks, model, oracle, X, y, make_blocks):
+    """Losses of samples that are held out, as functions of weights."""
+    if not blocks.surrogate.smooth:
+        return _losses_of_samples(model, oracle, X, y)
+    n = length_of(y, "y")
+    judge = make_blocks(X, y, np.full(n, 1.0 / n))
+    judge.reset(1.0)
+    return _log_losses(judge)
+
+
+def _log_losses(judge):
+    """Minus the logarithms of the probabilities of outputs."""
+    return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
 
 
 def _losses_of_samples(model, oracle, X, y):
@@ -102,7 +119,11 @@ def _of_pieces(blocks, total, rng):
             blocks=of(rest),
             total=weight[rest].sum(),
             n_passes=n_passes,
-            losses=lambda w, judge=judge: losses_of(judge._parts, judge.predicted(w)),
+            losses=(
+                _log_losses(judge)
+                if judge.surrogate.smooth
+                else lambda w, judge=judge: losses_of(judge._parts, judge.predicted(w))
+            ),
             weight=judge.weight,
         )
 

@@ -3,6 +3,7 @@
 from numbers import Real
 
 from .._validation import check_flag, check_integer, check_not_negative, check_strength
+from ._surrogates import resolve_surrogate
 
 __all__ = ["check_parameters", "is_auto"]
 
@@ -14,6 +15,7 @@ def is_auto(value):
 
 def check_parameters(svm):
     """Refuse values out of range before any data are looked at."""
+    resolve_surrogate(svm.surrogate)
     if not is_auto(svm.C):
         check_strength(svm.C, "C")
     if not is_auto(svm.tol):

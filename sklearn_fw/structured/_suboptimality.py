@@ -10,6 +10,7 @@ from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._pairwise import has_parts
 from ._solvers import BlockFrankWolfe, Perceptron, begin, suitable_solver, with_bounds_of
+from ._surrogates import resolve_surrogate
 
 # The bound is good enough when so much of it at most is owed to the dual variables found.
 ACCURACY = 0.1
@@ -22,6 +23,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
             "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
         )
     blocks, total = _blocks_of(svm, X, y, sample_weight)
+    blocks.surrogate = resolve_surrogate(svm.surrogate)
     lam = 1.0 / (svm.C_ * total)
     if max_iter is None:
         max_iter = most_passes(blocks)
@@ -29,11 +31,11 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     w = svm._dense_coef()
-    hinge, _ = blocks.ask(w)
+    loss = blocks.mean_loss(w)
     if not blocks.certified:
         return np.inf
     ridge = 0.0 if _radius_of(svm) is not None else 0.5 * lam * (w @ w)
-    watch = _Watch(method, hinge + ridge)
+    watch = _Watch(method, loss + ridge)
     drive(watch, tol=ACCURACY, max_iter=max_iter, verbose=svm.verbose)
     # A promise of the oracle that was broken on the way voids the value, not the bound from below.
     return watch.gap if blocks.certified or blocks.n_unbounded else np.inf
@@ -63,10 +65,12 @@ def _radius_of(svm):
 
 
 def _solver_for(svm, blocks):
-    """What finds dual variables: the solver of a ball, else block-coordinate Frank-Wolfe."""
+    """What finds dual variables: the solver of a ball, else what moves one block at a time."""
     if _radius_of(svm) is not None:
         return svm.solver_
     solver = suitable_solver(blocks)
+    if blocks.surrogate.smooth:
+        return solver.set_params(gap_check=1)
     if not blocks.single:
         solver = BlockFrankWolfe("fw", gap_check=1, averaging="auto")
     bounds = {name: getattr(svm.solver_, name, None) for name in ("lower_bounds", "upper_bounds")}

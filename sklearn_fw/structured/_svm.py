@@ -31,6 +31,7 @@ from ._paths._path import StructuredPath, structured_path
 from ._paths._radius_path import RadiusPath, radius_path
 from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
+from ._surrogates import check_trains, refuse_path, resolve_surrogate
 
 __all__ = ["StructuredSVM"]
 
@@ -44,6 +45,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
 
         lam / 2 |w|^2 + sum_i s_i max_y [ L(y_i, y) - <w, phi(x_i, y_i) - phi(x_i, y)> ] / sum_i s_i
+
+    or, with another ``surrogate``, ``log sum_y exp`` in place of the maximum over y: a conditional
+    random field, whose probabilities `predict_marginals` gives.
 
     Choose it for outputs that are sequences, sets of labels or anything else whose best value an
     oracle can find; with class labels it is a drop-in classifier.
@@ -61,24 +65,31 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`; see the model.
         Sequences and sets of labels are trained by the number of wrong labels and judged by their
         share, if nothing else is said.
+    surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
+        What training minimises. "hinge" is the maximum over outputs of their task loss and margin.
+        "crf" is minus the logarithm of the probability of the true output, ``p(y) ~ exp(<w,
+        phi(x, y)>)``, which does not look at the task loss; "softmax_margin" adds the task loss
+        to the scores of that sum. Both need an oracle with marginals.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on the scores of the model, see `sklearn_fw.inference`. "auto" takes the model's
         own. A model that is neither a `PartModel` nor a `ScoredModel` nor built in brings its own
         inference and needs "auto".
     solver : str or solver object, default="auto"
         "auto" makes exact steps ("sdm") where an output is one class, else steps of "bcfw" in a
-        fresh permutation per pass, with ``averaging="auto"``. Others: "bcfw", "bcpfw", "bcafw",
-        "bchybrid", "cached", "sdm" (see `BlockFrankWolfe`), "fw", "minibatch", "one_slack",
-        "n_slack", "extragradient", "subgradient", "perceptron"; "sp_fw", "sp_bcfw"
-        (`SaddlePointFrankWolfe`) bound the norm of w instead of the penalty; an object for other
-        settings, which are then grid keys ``solver__sampling``.
+        fresh permutation per pass, with ``averaging="auto"``; for other losses than the hinge it
+        is "dual_ascent" (`DualAscent`). For all losses: "casimir" (`Casimir`), "svrg" (`SVRG`);
+        for the hinge: "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "sdm" (see
+        `BlockFrankWolfe`), "fw", "minibatch", "one_slack", "n_slack", "extragradient",
+        "subgradient", "perceptron"; "sp_fw", "sp_bcfw" (`SaddlePointFrankWolfe`) bound the norm of
+        w instead of the penalty; an object for other settings, which are then grid keys
+        ``solver__sampling``.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     tol : float or "auto", default="auto"
         Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
-        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1 for everything
-        else, where predictions stop changing before.
+        abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and smooth surrogates, and
+        0.1 for everything else, where predictions stop changing before.
     max_iter : int or "auto", default="auto"
         Passes over the data, each of n_samples visits. "auto" is 200, more where passes are
         compiled and short, and for graphs with cycles what takes about ten seconds, 10 at least.
@@ -180,6 +191,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
     than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
 
+    For "crf" and "softmax_margin" ``C="auto"`` tries 1, 4, 16, 64 and 256 times ``nodes with a
+    label / squared norm of the features``, and judges by minus the logarithm of the probability of
+    the outputs held out. Where that is not possible, or nodes are many, the factor is 16.
+
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
     workers of a grid search. Features of type float32 stay so, all others become float64. Runs are
@@ -214,6 +229,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         model="auto",
         *,
         task_loss="auto",
+        surrogate="hinge",
         oracle="auto",
         solver="auto",
         C="auto",
@@ -227,6 +243,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     ):
         self.model = model
         self.task_loss = task_loss
+        self.surrogate = surrogate
         self.oracle = oracle
         self.solver = solver
         self.C = C
@@ -303,6 +320,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _training_set(self, X, y, sample_weight):
         """Resolve model and solver, and check the data: samples and weights as the model is fit."""
         self.solver_ = resolve_solver(self.solver)
+        if not is_auto(self.solver):
+            check_trains(self.solver_, resolve_surrogate(self.surrogate))
         self.model_ = self._find_model(X, y)
         if is_tabular(self.model_):
             X, y = self._check_table(X, y)
@@ -333,7 +352,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _resolve_tol(self):
         if not is_auto(self.tol):
             return float(self.tol)
-        return 0.01 if isinstance(labelled(self.model_), MulticlassModel) else LOOSEST
+        smooth = resolve_surrogate(self.surrogate).smooth
+        return 0.01 if smooth or isinstance(labelled(self.model_), MulticlassModel) else LOOSEST
 
     def _most_passes(self, blocks):
         if is_auto(self.max_iter):
@@ -351,6 +371,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         )
 
     def _blocks_of(self, X, y, weight):
+        blocks = self._blocks_of_model(X, y, weight)
+        blocks.surrogate = resolve_surrogate(self.surrogate)
+        return blocks
+
+    def _blocks_of_model(self, X, y, weight):
         if has_parts(self.model_):
             from ._blocks._parts import COMPILED
             from ._blocks._relaxed import part_blocks
@@ -380,6 +405,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
+        refuse_path(resolve_surrogate(self.surrogate))
         make = radius_path if self._path_class() is RadiusPath else structured_path
         return make(self, X, y, sample_weight=sample_weight, **options)
 

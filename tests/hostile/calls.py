@@ -159,6 +159,7 @@ def wanted():
 def table():
     """All entries by name."""
     from . import (
+        calls_decomposition,
         calls_density,
         calls_files,
         calls_frank_wolfe,
@@ -167,6 +168,8 @@ def table():
         calls_linear,
         calls_metrics,
         calls_optim,
+        calls_prox_linear,
+        calls_solvers,
         calls_steps,
         calls_structured,
         calls_submodular,
@@ -174,9 +177,9 @@ def table():
     )
 
     families = (
-        calls_density, calls_files, calls_frank_wolfe, calls_inference, calls_latent, calls_linear,
-        calls_metrics, calls_optim, calls_steps, calls_structured, calls_submodular,
-        calls_task_losses,
+        calls_decomposition, calls_density, calls_files, calls_frank_wolfe, calls_inference,
+        calls_latent, calls_linear, calls_metrics, calls_optim, calls_prox_linear, calls_solvers,
+        calls_steps, calls_structured, calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -219,6 +222,7 @@ UNCALLED = {
     r"inference\.Oracle(\.\w+)?": "abstract; `Plain` stands for it in CheckedOracle",
     r"structured\.Solver": "abstract; `Steps` of tests/structured stands for it",
     r"structured\.PartModel(\.\w+)?": "abstract; `Grid` of tests/structured stands for it",
+    r"structured\.ScoreModel(\.\w+)?": "abstract; `Tags` stands for it in ProxLinearStructuredSVM",
     r"structured\.ScoredModel(\.\w+)?": "abstract; MatchingModel has its methods",
     r"structured\.StructuredModel(\.\w+)?": "abstract; `Ranking` stands for it in StructuredSVM",
     r"task_losses\.TaskLoss(\.\w+)?": "abstract; `distance` stands for it in FunctionLoss",
@@ -227,7 +231,7 @@ UNCALLED = {
     ),
     r"task_losses\.(Truth|NodeCosts)(\.\w+)?": "made by models and losses, read by the others",
     r"penalties\.\w+\.bind": "in the entry of the constructor, with what a bound penalty computes",
-    r"metrics\.PhraseScores": "a tuple that holds an answer",
+    r"metrics\.PhraseScores|decomposition\.JointDiagonalization": "a tuple that holds an answer",
     r"penalties\.GroupSeparable(\.\w+)?": "the user writes it; AsagaClassifier has one",
     r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",

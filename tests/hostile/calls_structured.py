@@ -134,48 +134,8 @@ SETTINGS = {
 }  # fmt: skip
 SOLVERS = [
     "bcfw", "bcpfw", "bcafw", "bchybrid", "cached", "fw", "subgradient", "perceptron",
-    "extragradient", "auto", "one_slack", "n_slack", "minibatch",
+    "extragradient", "auto", "one_slack", "n_slack", "minibatch", "casimir", "svrg",
 ]  # fmt: skip
-PARAMS = {
-    structured.BlockFrankWolfe: {
-        "variant": "fw", "sampling": "gap", "gap_degree": 1.0, "cache": True, "cache_f": 0.25,
-        "cache_nu": 0.01, "cache_size": 50, "gap_check": 10, "early_exit": 0.8, "averaging": False,
-        "step_size": "line_search", "batch_step": False, "lower_bounds": -5.0,
-        "upper_bounds": 5.0, "warm_start_type": "keep_primal",
-    },
-    structured.Extragradient: {
-        "radius": 2.0, "norm": "l2", "z_geometry": "auto", "step_size": "backtrack",
-        "balance": "auto", "first_passes": 5, "cut": 0.0, "restart": True,
-        "memory_efficient": True, "gap_check": 5, "lower_bounds": None, "upper_bounds": None,
-    },
-    structured.FrankWolfe: {"step_size": "line_search", "lower_bounds": -5.0, "upper_bounds": 5.0},
-    structured.MinibatchFrankWolfe: {
-        "batch_size": 4, "sampling": "gap", "cache_size": 50, "gap_check": 5, "early_exit": 0.8,
-        "lower_bounds": -5.0, "upper_bounds": 5.0,
-    },
-    structured.NSlack: {"cache_size": 50, "lower_bounds": -5.0, "upper_bounds": 5.0},
-    structured.OneSlack: {
-        "step_size": 0.3, "cache": True, "cache_f": 0.1, "cache_size": 50, "max_idle": 20,
-        "lower_bounds": -5.0, "upper_bounds": 5.0,
-    },
-    structured.Perceptron: {"averaging": True},
-    structured.SaddlePointFrankWolfe: {
-        "radius": 1.0, "norm": "l1", "block": False, "step_size": "universal", "gap_check": 5,
-    },
-    structured.Subgradient: {"averaging": True},
-}  # fmt: skip
-
-
-def of_solver(cls, params):
-    import dataclasses
-
-    def run(a):
-        settings = {**SETTINGS, "C": 1.0 if cls is not structured.SaddlePointFrankWolfe else "auto"}
-        svm = StructuredSVM("multiclass", solver=cls(**a), **settings)
-        return svm.fit(table(), classes())
-
-    (entry,) = build(cls, lambda: copy.deepcopy(params))
-    return [dataclasses.replace(entry, run=run)]
 
 
 @functools.cache
@@ -202,6 +162,7 @@ def svm_of(kind, **more):
         lambda: {
             "model": model(),
             "task_loss": "auto",
+            "surrogate": "hinge",
             **copy.copy(oracle),
             "solver": structured.BlockFrankWolfe(),
             **SETTINGS,
@@ -488,10 +449,7 @@ def of_models():
 
 
 def entries():
-    return [
-        *of_svm(), *of_paths(), *of_models(),
-        *[e for cls, params in PARAMS.items() for e in of_solver(cls, params)],
-    ]  # fmt: skip
+    return [*of_svm(), *of_paths(), *of_models()]
 
 
 ORACLES_OF_CHAINS = [

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
+from sklearn_fw.optim._frank_wolfe import _minimize
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("variant", ["fw", "away", "pairwise"])
 @pytest.mark.parametrize("kind", ["l1", "simplex", "hull"])
-def test_kernel_and_plain_loop_agree(kind, variant, rng):
+def test_kernel_and_plain_loop_agree(kind, variant, rng, monkeypatch):
     """Up to where rounding decides between atoms that promise the same."""
     A, b = rng.normal(size=(25, 12)), 5.0 * rng.normal(size=25)
     domain = {
@@ -21,7 +22,15 @@ def test_kernel_and_plain_loop_agree(kind, variant, rng):
     options = {"variant": variant, "start": start, "tol": 1e-9, "max_iter": 500}
     objective = objectives.LeastSquares(A, b)
     fast = minimize_frank_wolfe(objective, domain, **options)
-    plain = minimize_frank_wolfe(objective, domain, callback=lambda state: None, **options)
+    seen = []
+    watched = minimize_frank_wolfe(objective, domain, callback=seen.append, **options)
+    monkeypatch.setattr(_minimize, "can_scan", lambda *args: False)
+    plain = minimize_frank_wolfe(objective, domain, **options)
+    assert len(seen) == watched.nit
+    np.testing.assert_array_equal([state.fun for state in seen], watched.history["objective"])
+    for state in seen[:: max(len(seen) // 9, 1)]:
+        assert domain.contains(state.x, 1e-9)
+        np.testing.assert_allclose(objective(state.x)[0], state.fun, rtol=1e-9, atol=0)
     assert set(fast.history) == set(plain.history)
     for name in ("objective", "dual_gap", "step_size", "n_oracle_calls"):
         np.testing.assert_allclose(

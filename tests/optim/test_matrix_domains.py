@@ -115,6 +115,16 @@ def test_projection_is_the_nearest_point(domain, rng):
     assert not domain.contains(3.0 * nearest + 1e-3 * domain.radius)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_short_ways_to_say_what_a_ball_holds(rank, rng):
+    for _ in range(20):
+        matrix = rng.normal(size=(6, rank)) @ rng.normal(size=(rank, 4))
+        radius = np.linalg.norm(matrix, "nuc")
+        assert NuclearNormBall((6, 4), radius * (1 + 1e-9)).contains(matrix.ravel(), tol=0.0)
+        assert not NuclearNormBall((6, 4), radius * (1 - 1e-9)).contains(matrix.ravel(), tol=0.0)
+    assert NuclearNormBall((6, 4)).contains(np.zeros(24), tol=0.0)
+
+
 def test_spectrahedra_hold_semidefinite_matrices():
     fixed, free = Spectrahedron(2), Spectrahedron(2, fixed_trace=False)
     for matrix, in_fixed, in_free in [

@@ -180,7 +180,7 @@ def test_sets_of_several_kinds_and_no_quadratic(rng):
     )
     assert plain.success
     assert plain.fun == pytest.approx(result.fun, abs=1e-3)
-    assert (result.variant, result.step_size) == ("fw", "backtracking")
+    assert (result.variant, result.step_size) == ("fw", "line_search")
 
 
 def test_start_of_an_earlier_result(rng):

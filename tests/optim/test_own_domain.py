@@ -157,3 +157,22 @@ def test_one_method_is_enough(variant, rng):
     )
     assert result.success
     np.testing.assert_allclose(result.x, target, rtol=0, atol=0.1)
+
+
+def test_one_method_is_enough_for_a_start():
+    class Ball:
+        """Of which the oracle does not know what to say to zeros."""
+
+        def lmo(self, gradient):
+            return -gradient / np.linalg.norm(gradient)
+
+    target = np.array([0.0, 3.0, 4.0])
+    objective = objectives.Quadratic(np.eye(3), -target)
+    result = minimize_frank_wolfe(objective, Ball(), tol=1e-9)
+    np.testing.assert_allclose(result.x, target / 5.0, rtol=0, atol=1e-4)
+    with pytest.raises(ValueError, match=r"domain has no start\(\): give start, or derive it"):
+        minimize_frank_wolfe(lambda x: objective(x), Ball())
+    sized = Ball()
+    sized.size = 3
+    result = minimize_frank_wolfe(lambda x: objective(x), sized, variant="fw", tol=1e-9)
+    np.testing.assert_allclose(result.x, target / 5.0, rtol=0, atol=1e-4)

@@ -10,13 +10,17 @@ from sklearn_fw._kernels.structured import block_rules
 from sklearn_fw._kernels.structured.block_rules import BY_GAP, BY_MAX_GAP, Rules
 from sklearn_fw.inference import resolve_oracle
 from sklearn_fw.structured._solvers._accelerators import TWINS
+from sklearn_fw.structured._solvers._dual_ascent import ascend_blocks
 from sklearn_fw.structured._solvers._saddle_point import saddle_visits
 from sklearn_fw.structured._solvers._subgradient import subgradient_visits
+from sklearn_fw.structured._solvers._variance_reduced import smooth_pass, svrg_walk
 from sklearn_fw.structured._solvers._visits import visit_blocks
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}  # equal up to the order of sums
 STEPS = ("fw", "pairwise", "away", "hybrid")
-PASSES = (saddle_visits, subgradient_visits, visit_blocks)
+PASSES = (
+    ascend_blocks, saddle_visits, smooth_pass, subgradient_visits, svrg_walk, visit_blocks,
+)  # fmt: skip
 
 
 def pair_of(name, oracle):

@@ -26,6 +26,7 @@ from sklearn_fw.structured._choice_of_c import (
     USUAL,
     natural_C,
 )
+from sklearn_fw.structured._surrogates import HINGE
 
 
 def blocks_of(model, X, y):
@@ -176,7 +177,9 @@ def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
             _choice_of_c, "_fit_without",
             lambda model, fold, C, rng, losses=losses: (np.full(4, losses[C]), 0.0),
         )  # fmt: skip
-        fold = SimpleNamespace(weight=np.ones(4), blocks=SimpleNamespace(is_compiled=False))
+        fold = SimpleNamespace(
+            weight=np.ones(4), blocks=SimpleNamespace(is_compiled=False, surrogate=HINGE)
+        )
         assert _choice_of_c._judge(GridModel(), [fold], 1.0, None) == wanted
 
 

@@ -5,6 +5,7 @@ import pickle
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -301,6 +302,31 @@ def test_sparse_features(rng):
     np.testing.assert_allclose(a.coef_, b.coef_, **CLOSE)
 
 
+def test_other_forms_of_graphs(rng):
+    X, y = make_graphs(rng)
+    for loose in ((X[0], y[0]), (nx.path_graph(3), [0, 1, 0])):
+        with pytest.raises(ValueError, match=r"X is a single graph: write .* \[X\], and \[y\]"):
+            StructuredSVM().fit(*loose)
+    with pytest.raises(ValueError, match=r"X\[0\] is a list of features and edges: write a tuple"):
+        StructuredSVM().fit([list(x) for x in X], y)
+    svm = StructuredSVM(C=1.0, random_state=0).fit(X, y)
+    column = pd.Series(X, index=range(5, 5 + len(X)))
+    np.testing.assert_array_equal(
+        StructuredSVM(C=1.0, random_state=0).fit(column, pd.Series(y)).coef_, svm.coef_
+    )
+    with pytest.raises(TypeError, match="single input is given as a list of one"):
+        svm.predict(X[0])
+
+
+@pytest.mark.parametrize("factor, unlearnt", [(100.0, "constants and tables"), (0.001, "features")])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_sizes_beside_constants(rng, factor, unlearnt, make):
+    X, y = make_graphs(rng)
+    X = [(make(factor * x[0]), *x[1:]) for x in X]
+    with pytest.warns(UserWarning, match=f"norm of .*: {unlearnt}.* hardly be learnt; scale"):
+        StructuredSVM(C=1.0).fit(X, y)
+
+
 @pytest.mark.parametrize(
     "x, message",
     [
@@ -310,7 +336,11 @@ def test_sparse_features(rng):
         ((ROWS, [(-1, 0)]), "must name nodes 0 to 3, got -1 to 0"),
         ((ROWS, [(2, 2)]), "must join two different nodes"),
         ((ROWS, [(0.0, 1.0)]), "edges must hold integers"),
-        ((ROWS, [(0, 1, 2)]), r"must be integers of shape \(n_edges, 2\)"),
+        ((ROWS, [(0, 1, 2)]), r"edges must have shape \(n_edges, 2\), got \(1, 3\): one row"),
+        ((ROWS, [(0, 1, 2), (1, 2, 3)]), "got .*: transpose them"),
+        ((ROWS, 1.0 - np.eye(4)), r"adjacency matrix A they are np.argwhere\(np.triu\(A, 1\)\)"),
+        ((ROWS, sp.csr_array(1.0 - np.eye(4))), r"np.transpose\(scipy.sparse.triu\(A, 1\)"),
+        ((ROWS, [("a", "b")]), "must hold the numbers of nodes, .*, got names: .* networkx"),
         ((ROWS, [(0, 1)], np.ones((2, 2))), "edge_features must have a row for each of 1 edges"),
         ((ROWS, [(0, 1)], np.ones((1, 3))), r"edges with \[4\] features, but 1 and \[3\]"),
         ((ROWS, [(0, 1)]), r"edges with \[0\] features, but 1 and \[3\]"),

@@ -71,6 +71,25 @@ def value(loss, y, z):
 
 
 @inner
+def bend(loss, slope):
+    """Second derivative of the loss where the derivative is ``slope``; not of a user's loss."""
+    code, size = loss.code, abs(slope)
+    if code == LOG:
+        return size * (1.0 - size)
+    if code == SQUARED_ERROR:
+        return 1.0
+    if code == HUBER:
+        return 1.0 if size < loss.param else 0.0
+    if code == SMOOTH_HINGE:
+        return 1.0 / loss.param if 0.0 < size < 1.0 else 0.0
+    if code == MODIFIED_HUBER:
+        return 2.0 if 0.0 < size < 4.0 else 0.0
+    if code in (SQUARED_HINGE, SQUARED_EPSILON_INSENSITIVE):
+        return 2.0 if size > 0.0 else 0.0
+    return 0.0
+
+
+@inner
 def loss_parts(loss, y, z):
     """Derivative, and the loss as ``plain + log(factor)``: sums then take few logarithms."""
     return _loss_parts(loss.call, loss.code, loss.param, y, z)

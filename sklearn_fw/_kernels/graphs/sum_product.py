@@ -5,7 +5,8 @@ Graph and scores are given as in `tree.py`: edges are (child, parent), leaves fi
 it, for each state of the parent, minus the largest of these, and a *belief* (n_nodes, n_states) a
 score plus all messages to the node: so numbers stay small on long chains.
 
-Sums of exponentials are taken in ordinary numbers relative to the largest belief and the largest
+For marginals this is the way where `scaled_sums` could lose something. Here too
+sums of exponentials are taken in ordinary numbers relative to the largest belief and the largest
 entry of the table, so an edge costs n_states exponentials, not their square. What that loses is
 below 1e-308, a fraction of 1e-208 of a sum above ``TINY``; smaller ones are repeated in logarithms.
 """
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import any_order, inner, njit
+from . import scaled_sums
 
 TINY = 1e-100
 NOTHING = -100.0  # exponents below it change no digit of a sum that has a 1
@@ -80,23 +82,28 @@ def draw(weights, uniform):
 
 @inner
 def _fill_weights(tables, which, weights):
+    """Weights of some tables; returns what is faint, see `scaled_sums`."""
+    faint = np.inf
     for r in range(which.size):
         weights.table[r] = tables[which[r]]
-        weights.high[r], _ = scaled(weights.table[r].ravel())
+        weights.high[r], faint_here = scaled_sums.exponents(weights.table[r].ravel())
+        faint = min(faint, faint_here)
+    return faint
 
 
 @inner
 def _make_weights(edge_table, tables, n_edges, per_forest):
-    """Weights of shared tables, or room for those of a forest of ``n_edges`` edges."""
+    """Weights of shared tables and what is faint, or room for those of a forest of n_edges."""
     n_rows, n_states = n_edges if per_forest else len(tables), tables.shape[1]
     weights = Weights(
         np.arange(n_rows) if per_forest else edge_table,
         np.empty((n_rows, n_states, n_states)),
         np.empty(n_rows),
     )
+    faint = np.inf
     if not per_forest:
-        _fill_weights(tables, np.arange(n_rows), weights)
-    return weights
+        faint = _fill_weights(tables, np.arange(n_rows), weights)
+    return weights, faint
 
 
 @inner
@@ -198,6 +205,34 @@ def _downward(edges, edge_table, tables, weights, beliefs, node, edge):
             node[child, j] = total(edge[e, j])
 
 
+@inner
+def forest_sums(scores, graph, weights, faint, beliefs, node, edge):
+    """Log-partition of one forest, and its marginals unless ``node`` is empty.
+
+    ``graph`` holds edges, edge_table and tables; `_fill_weights` says ``weights`` and ``faint``.
+    """
+    edges, edge_table, tables = graph
+    n_nodes, n_states = scores.shape
+    belief, message = beliefs.belief[:n_nodes], beliefs.message
+    row, table, is_root = weights.row, weights.table, beliefs.is_root
+    value, faint_node = scaled_sums.fill_beliefs(scores, belief)
+    if value == -np.inf:
+        return value
+    rest, highs, faint_belief = scaled_sums.upward(
+        edges, row, table, weights.high, belief, message, is_root
+    )
+    faint = min(faint, min(faint_node, faint_belief))
+    if scaled_sums.is_sure(rest, faint, n_nodes, n_states):
+        if rest > -np.inf and len(node) > 0:
+            gain = beliefs.scratch[0]
+            scaled_sums.downward(edges, row, table, belief, message, is_root, gain, node, edge)
+        return value + rest + highs
+    value = _upward(scores, edges, edge_table, tables, weights, beliefs)
+    if value > -np.inf and len(node) > 0:
+        _downward(edges, edge_table, tables, weights, beliefs, node, edge)
+    return value
+
+
 @njit
 def tree_marginals_batch(
     scores, node_start, edge_start, edge_stop, edges, edge_table, tables, node, edge
@@ -216,23 +251,22 @@ def tree_marginals_batch(
         n_edges = max(n_edges, edge_stop[i] - edge_start[i])
         n_all += edge_stop[i] - edge_start[i]
     per_forest = len(tables) >= n_all
-    weights = _make_weights(edge_table, tables, n_edges, per_forest)
+    weights, faint = _make_weights(edge_table, tables, n_edges, per_forest)
     beliefs = _make_beliefs(n_nodes, n_edges, n_states)
     values = np.empty(n_samples)
     first = 0
     for i in range(n_samples):
         a, b, c, d = node_start[i], node_start[i + 1], edge_start[i], edge_stop[i]
         if per_forest:
-            _fill_weights(tables, edge_table[c:d], weights)
+            faint = _fill_weights(tables, edge_table[c:d], weights)
             here = weights
         else:
             here = Weights(edge_table[c:d], weights.table, weights.high)
-        values[i] = _upward(scores[a:b], edges[c:d], edge_table[c:d], tables, here, beliefs)
         last = first + d - c
-        if values[i] > -np.inf and len(node) > 0:
-            _downward(
-                edges[c:d], edge_table[c:d], tables, here, beliefs, node[a:b], edge[first:last]
-            )
+        graph = edges[c:d], edge_table[c:d], tables
+        values[i] = forest_sums(
+            scores[a:b], graph, here, faint, beliefs, node[a:b], edge[first:last]
+        )
         first = last
     return values
 
@@ -247,7 +281,7 @@ def tree_samples(scores, edges, edge_table, tables, uniforms, labels):
     """
     n_nodes, n_states = scores.shape
     n_edges = len(edges)
-    weights = _make_weights(edge_table, tables, n_edges, False)
+    weights, _ = _make_weights(edge_table, tables, n_edges, False)
     beliefs = _make_beliefs(n_nodes, n_edges, n_states)
     value = _upward(scores, edges, edge_table, tables, weights, beliefs)
     if value == -np.inf:

@@ -6,9 +6,11 @@ Edges stand in an order that never uses a node as a child before all edges that 
 messages then flow from leaves to roots by walking the list once, and labels by walking it back.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .._jit import njit
+from .._jit import inner, njit
 
 
 @njit
@@ -130,112 +132,157 @@ def tree_argmax_batch(scores, node_start, edge_start, edge_stop, edges, edge_tab
     return values
 
 
-@njit
-def _merge_top(a, n_a, b, n_b, values, first, second):
-    """The largest sums a[i] + b[j] of two descending lists, in descending order."""
-    limit = min(values.size, n_a * n_b)
-    frontier = np.zeros(n_a, np.int64)  # frontier[i]: next j to pair with a[i]
-    for r in range(limit):
-        top = -1
-        top_value = 0.0
-        for i in range(n_a):
-            j = frontier[i]
-            if j < n_b and (top < 0 or a[i] + b[j] > top_value):
-                top, top_value = i, a[i] + b[j]
-            if j == 0:
-                break  # later rows start no better than this one
-        values[r] = top_value
-        first[r] = top
-        second[r] = frontier[top]
-        frontier[top] += 1
-    return limit
+class Choices(NamedTuple):
+    """What is best below a node for a state of its parent, as far as anybody asked.
+
+    Roots have a single row of interest, that of state 0.
+    """
+
+    best: np.ndarray  # (n_nodes, n_states) int32 its state; -1 where nobody asked
+    second: np.ndarray  # (n_nodes, n_states) int32 the best other one
+    loss: np.ndarray  # (n_nodes, n_states) by how much that is worse; inf where it is forbidden
+
+
+@inner
+def _choose(choices, messages, tables, table, node, given):
+    """Fill in one entry; ``table`` is -1 for roots."""
+    first, first_value, second, second_value = -1, -np.inf, -1, -np.inf
+    for j in range(messages.shape[1]):
+        value = messages[node, j]
+        if table >= 0:
+            value += tables[table, j, given]
+        if value > first_value:
+            second, second_value = first, first_value
+            first, first_value = j, value
+        elif value > second_value:
+            second, second_value = j, value
+    choices.best[node, given] = first
+    choices.second[node, given] = second
+    choices.loss[node, given] = first_value - second_value
+
+
+@inner
+def _next_choice(messages, tables, table, node, given, state):
+    """The state of a node that is next best after ``state``, and by how much it is worse."""
+    own = messages[node, state] + (tables[table, state, given] if table >= 0 else 0.0)
+    found, found_value = -1, -np.inf
+    for j in range(messages.shape[1]):
+        value = messages[node, j] + (tables[table, j, given] if table >= 0 else 0.0)
+        # Among equal ones the lower state is first, as in `_choose`.
+        if (value < own or (value == own and j > state)) and value > found_value:
+            found, found_value = j, value
+    return found, own - found_value
+
+
+@inner
+def _offer(pool, first, last, loss, origin, place, state):
+    """Put a departure into the pool (ascending between first and last); returns the new last.
+
+    The worst one drops out of a full pool.
+    """
+    losses, origins, places, states = pool
+    i = min(last, losses.size - 1)
+    while i > first and losses[i - 1] > loss:
+        losses[i], origins[i] = losses[i - 1], origins[i - 1]
+        places[i], states[i] = places[i - 1], states[i - 1]
+        i -= 1
+    losses[i], origins[i], places[i], states[i] = loss, origin, place, state
+    return min(last + 1, losses.size)
 
 
 @njit
-def _top_entries(lists, count, offsets, values, sources):
-    """The best of all ``lists[j, r] + offsets[j]``, descending, with sources ``j * k + r``."""
-    n_states, k = lists.shape
-    frontier = np.zeros(n_states, np.int64)  # each list is descending: only its next entry competes
-    for n in range(k):
-        top = -1
-        top_value = 0.0
-        for j in range(n_states):
-            r = frontier[j]
-            if r < count[j] and (top < 0 or lists[j, r] + offsets[j] > top_value):
-                top, top_value = j, lists[j, r] + offsets[j]
-        if top < 0:
-            return n
-        values[n] = top_value
-        sources[n] = top * k + frontier[top]
-        frontier[top] += 1
-    return k
+def tree_departures(edges, edge_table, tables, messages, limit, losses, labels):
+    """The best labellings, after `tree_argmax` has left the first one in ``labels[0]``.
+
+    ``labels`` (k, n_nodes) receives the others and ``losses`` (k,) what they lack of the first one,
+    ascending; only those that lack less than ``limit`` are looked for. Returns how many there are.
+
+    States are chosen from the roots on, and given that of its parent each node can have its best
+    one, so a labelling is told by the nodes where it departs from that. Each one that is found
+    departs once more at some later node, with the second best state there, or takes the next best
+    one where it departed last: the best of these is found next. Cost: n_nodes * n_states for the
+    first, and for each other k * n_nodes at most, besides n_states where states differ.
+    """
+    k, n_nodes = labels.shape
+    n_states = messages.shape[1]
+    choices = Choices(
+        np.full((n_nodes, n_states), -1, np.int32), np.empty((n_nodes, n_states), np.int32),
+        np.empty((n_nodes, n_states)),
+    )  # fmt: skip
+    order, parents, table_of = _from_the_roots(edges, edge_table, n_nodes)
+    pool = losses, np.zeros(k, np.int64), np.full(k, -1), np.zeros(k, np.int32)
+    losses[0] = 0.0
+    n = 1
+    for m in range(k):
+        if m == n:
+            break
+        here, start = labels[m], pool[2][m]
+        if m > 0:
+            before = labels[pool[1][m]]
+            here[:] = before
+            here[order[start]] = pool[3][m]
+            for p in range(start + 1, n_nodes):
+                node, parent = order[p], parents[p]
+                if parent >= 0 and here[parent] != before[parent]:
+                    if choices.best[node, here[parent]] < 0:
+                        _choose(choices, messages, tables, table_of[p], node, here[parent])
+                    here[node] = choices.best[node, here[parent]]
+        if m == k - 1:
+            break
+        if m > 0:
+            node, parent = order[start], parents[start]
+            given = here[parent] if parent >= 0 else 0
+            state, loss = _next_choice(messages, tables, table_of[start], node, given, here[node])
+            loss += losses[m]
+            if loss < (losses[k - 1] if n == k else limit):
+                n = _offer(pool, m + 1, n, loss, m, start, state)
+        worst = losses[k - 1] if n == k else limit
+        for p in range(start + 1, n_nodes):
+            node, parent = order[p], parents[p]
+            given = here[parent] if parent >= 0 else 0
+            if choices.best[node, given] < 0:
+                _choose(choices, messages, tables, table_of[p], node, given)
+            loss = losses[m] + choices.loss[node, given]
+            if loss < worst:
+                n = _offer(pool, m + 1, n, loss, m, p, choices.second[node, given])
+                worst = losses[k - 1] if n == k else limit
+    return n
+
+
+@inner
+def _from_the_roots(edges, edge_table, n_nodes):
+    """Nodes behind their parents, these, and the tables between them; -1 for roots."""
+    order, parents = np.empty(n_nodes, np.int64), np.full(n_nodes, -1)
+    table_of, is_root = np.full(n_nodes, -1), np.ones(n_nodes, np.bool_)
+    for e in range(edges.shape[0]):
+        is_root[edges[e, 0]] = False
+    p = 0
+    for t in range(n_nodes):
+        if is_root[t]:
+            order[p] = t
+            p += 1
+    for e in range(edges.shape[0] - 1, -1, -1):
+        order[p], parents[p], table_of[p] = edges[e, 0], edges[e, 1], edge_table[e]
+        p += 1
+    return order, parents, table_of
 
 
 @njit
 def tree_top_k(scores, edges, edge_table, tables, k):
     """The k best labellings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
 
-    Every state of every node keeps the k best ways to label the subtree below it; a child's lists
-    are merged into its parent's one child at a time. Cost: n_edges * n_states * k * (n_states + k).
+    Costs what `tree_argmax` and `tree_departures` cost.
     """
     n_nodes, n_states = scores.shape
-    n_edges = edges.shape[0]
-    lists = np.empty((n_nodes, n_states, k))
-    count = np.ones((n_nodes, n_states), np.int64)
-    is_root = np.ones(n_nodes, np.bool_)
-    # How entry r of a parent's list after merging edge e splits: its rank before, and the child's
-    # state and rank packed as state * k + rank.
-    own_rank = np.zeros((n_edges, n_states, k), np.int64)
-    child_source = np.zeros((n_edges, n_states, k), np.int64)
-    lists[:, :, 0] = scores
-
-    message, merged = np.empty(k), np.empty(k)
-    sources, first, second = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
-    for e in range(n_edges):
-        child, parent = edges[e, 0], edges[e, 1]
-        is_root[child] = False
-        for state in range(n_states):
-            offsets = tables[edge_table[e], :, state]
-            n = _top_entries(lists[child], count[child], offsets, message, sources)
-            n = _merge_top(
-                lists[parent, state], count[parent, state], message, n, merged, first, second
-            )
-            count[parent, state] = n
-            for r in range(n):
-                lists[parent, state, r] = merged[r]
-                own_rank[e, state, r] = first[r]
-                child_source[e, state, r] = sources[second[r]]
-
-    # The trees of a forest are merged as if their roots were children of one more node.
-    roots = np.flatnonzero(is_root)
-    total = np.zeros(k)
-    n_total = 1
-    root_rank = np.zeros((roots.size, k), np.int64)
-    root_source = np.zeros((roots.size, k), np.int64)
-    nothing = np.zeros(n_states)
-    for a in range(roots.size):
-        n = _top_entries(lists[roots[a]], count[roots[a]], nothing, message, sources)
-        n_total = _merge_top(total, n_total, message, n, merged, first, second)
-        for r in range(n_total):
-            total[r] = merged[r]
-            root_rank[a, r] = first[r]
-            root_source[a, r] = sources[second[r]]
-
-    labels = np.empty((n_total, n_nodes), np.int32)
-    rank = np.empty(n_nodes, np.int64)
-    for m in range(n_total):
-        r = m
-        for a in range(roots.size - 1, -1, -1):
-            labels[m, roots[a]] = root_source[a, r] // k
-            rank[roots[a]] = root_source[a, r] % k
-            r = root_rank[a, r]
-        for e in range(n_edges - 1, -1, -1):
-            child, parent = edges[e, 0], edges[e, 1]
-            state, r = labels[m, parent], rank[parent]
-            labels[m, child] = child_source[e, state, r] // k
-            rank[child] = child_source[e, state, r] % k
-            rank[parent] = own_rank[e, state, r]
-    return total[:n_total].copy(), labels
+    labels, values = np.empty((k, n_nodes), np.int32), np.empty(k)
+    messages = np.empty((n_nodes + 1, n_states))
+    best = tree_argmax(scores, edges, edge_table, tables, labels[0], messages)
+    m = 0
+    if best > -np.inf:
+        m = tree_departures(edges, edge_table, tables, messages, np.inf, values, labels)
+    for r in range(m):
+        values[r] = best - values[r]
+    return values[:m], labels[:m]
 
 
 @njit

@@ -45,7 +45,7 @@ def set_to_gibbs(parts, marginals, tables, first, last, values):
     for i in range(first, last):
         n_nodes = max(n_nodes, parts.node_start[i + 1] - parts.node_start[i])
         n_edges = max(n_edges, parts.edge_stop[i] - parts.edge_start[i])
-    weights = _make_weights(parts.edge_table, tables, n_edges, False)
+    weights, _ = _make_weights(parts.edge_table, tables, n_edges, False)
     beliefs = _make_beliefs(n_nodes, n_edges, n_states)
     pairs = np.empty((n_edges, n_states, n_states))
     size = n_states * n_states

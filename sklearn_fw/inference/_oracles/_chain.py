@@ -42,7 +42,7 @@ class Viterbi(ForestInference):
        recognition", Proceedings of the IEEE 77(2), 257-286, 1989: the forward-backward algorithm.
        doi:10.1109/5.18626
     .. [4] N. Seshadri and C.-E. W. Sundberg, "List Viterbi decoding algorithms with applications",
-       IEEE Transactions on Communications 42, 313-323, 1994: the parallel algorithm, for `top_k`.
+       IEEE Transactions on Communications 42, 313-323, 1994: the problem of `top_k`.
 
     Examples
     --------

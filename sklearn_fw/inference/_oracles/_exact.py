@@ -176,8 +176,9 @@ def _normalised(probabilities, what):
 
     Scores that are 1e16 times as large as others swallow those in sums, but not in differences.
     """
-    sums = probabilities.sum(axis=tuple(range(1, probabilities.ndim)))
-    if np.all(np.abs(sums - 1.0) <= PROBABILITY):
+    sums = probabilities.reshape(len(probabilities), math.prod(probabilities.shape[1:])).sum(axis=1)
+    # The extremes are NaN if any sum is.
+    if sums.min(initial=1.0) >= 1.0 - PROBABILITY and sums.max(initial=1.0) <= 1.0 + PROBABILITY:
         return probabilities
     if not np.all((sums > 0.0) & (sums < np.inf)):
         raise ValueError(

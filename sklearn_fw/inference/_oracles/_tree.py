@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from .._scores import allowed, arrays_of, count_labelings, expect_scores, kernels
+from .._scores import arrays_of, count_labelings, expect_scores, kernels
 from ._exact import GibbsInference
 
 
@@ -37,7 +37,7 @@ class ForestInference(GibbsInference):
 
     def _best(self, scores, k):
         k = min(k, count_labelings(scores))
-        return allowed(*kernels().tree_top_k(*self._forest(scores), k))
+        return kernels().tree_top_k(*self._forest(scores), k)
 
     def _sums(self, scores, marginals):
         unary, *graph = self._forest(scores)
@@ -92,9 +92,9 @@ class TreeMaxProduct(ForestInference):
     The object keeps nothing between calls, which may come from several threads.
 
     Marginals and the other questions about the Gibbs distribution ``p(y)`` ~ ``exp(score(y))`` take
-    at most one more pass and are stable for scores of any size. `top_k` keeps the k best ways to
-    label the subtree below each state of each node and takes
-    n_edges * n_states * k * (n_states + k).
+    at most one more pass and are stable for scores of any size. `top_k` departs from the best
+    labelling at one node after the other, and takes n_nodes * (n_states + k) for each of the k
+    besides what `argmax` takes.
 
     References
     ----------
@@ -106,7 +106,8 @@ class TreeMaxProduct(ForestInference):
        probabilistic expert systems", Statistics and Computing 8, 159-173, 1998: the problem that
        `top_k` solves. doi:10.1023/A:1008990218483
     .. [4] L. Huang and D. Chiang, "Better k-best parsing", Proceedings of the Ninth International
-       Workshop on Parsing Technology, 53-64, 2005: merging sorted lists, as `top_k` does.
+       Workshop on Parsing Technology, 53-64, 2005: one pass for the best one, and others only as
+       far as they are asked for, as in `top_k`.
 
     Examples
     --------

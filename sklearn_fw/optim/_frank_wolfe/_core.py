@@ -198,7 +198,7 @@ class Minimisation(FrankWolfe):
         self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
             domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy,
-            active=variant != "fw" and not self.lazy,
+            active=variant != "fw" and not self.lazy, size=getattr(objective, "size", None),
         )  # fmt: skip
         super().__init__([self.iterate], variant, rule)
         self.best = self._rank = None
@@ -249,6 +249,24 @@ class Minimisation(FrankWolfe):
             self.best, self._rank = self.described(), rank
         return row
 
+    # Of one iterate there is nothing to sum.
+
+    @property
+    def gap(self):
+        return self.iterate.gap
+
+    @property
+    def away_gap(self):
+        return self.iterate.away_gap
+
+    @property
+    def slack(self):
+        return self.iterate.slack
+
+    @property
+    def n_atoms(self):
+        return self.iterate.n_atoms
+
     def refresh(self):
         """Free the point and its image of the rounding errors of earlier steps."""
         self._n_moves = 0
@@ -267,9 +285,11 @@ class Minimisation(FrankWolfe):
 
     def state(self):
         """What a callback sees."""
-        return OptimizeResult(
-            x=self.iterate.point.copy(), fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1
-        )
+        return self.described_state(self.iterate.point.copy())
+
+    def described_state(self, x):
+        """The same for a copy of the point."""
+        return OptimizeResult(x=x, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         """What is known of where the gap was smallest."""
@@ -356,6 +376,11 @@ def checked_derivatives(answer, wanted, n_iter, who="function"):
     if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):
         raise ValueError(f"{who} must return (value, {names}), got {answer!r}")
     value, *gradients = answer
+    if type(value) in (float, np.float64) and math.isfinite(value) and all(
+        type(g) is np.ndarray and g.dtype == np.float64 and g.shape == like.shape
+        and is_moderate(g) for g, (_, like) in zip(gradients, wanted)
+    ):  # fmt: skip
+        return float(value), gradients
     gradients = [
         check_array_of_numbers(gradient, f"{name} of {who}", finite=None)
         for gradient, (name, _) in zip(gradients, wanted)

@@ -13,6 +13,7 @@ from ._simplex_quadratic import maximise_on_simplex
 __all__ = ["Correction", "QuadraticCorrection"]
 
 INNER_STEPS = 2000  # of one correction at most
+FLAT = 1e-12  # second derivatives over slopes that are rounding
 INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more than tol
 
 
@@ -71,7 +72,8 @@ class QuadraticCorrection(Correction):
         if len(weights) > len(self.rows):
             self._append(self.objective.image(self.iterate.atom))
         if self.affine:
-            scale = max(np.diagonal(self.gram).max(), 1e-300)
+            # Linear functions have inner products of zero.
+            scale = max(np.diagonal(self.gram).max(), FLAT * np.abs(self.products).max(), 1e-300)
             return nearest_mean(weights, self.gram / scale, self.products / scale)
         return maximise_on_simplex(self.gram, self.products, weights, 0.5 * self.tol)
 

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE
-from ..._validation import check_array_of_numbers, check_magnitude
+from ..._validation import check_array_of_numbers, check_integer, check_magnitude
 from ..domains._atoms import Atom, as_atom, is_ours
 from ..domains._base import ask
 from ._active_set import ActiveSet
@@ -35,6 +35,8 @@ class Iterate:
         Steps after which the caller makes the point of a combination anew; 1 does it here, in each.
     lazy : bool, default=False
         Whether to keep the point as a combination and make it when it is asked for only.
+    size : int or None, default=None
+        Length of the points, where the domain may not say it.
 
     Notes
     -----
@@ -44,12 +46,12 @@ class Iterate:
 
     def __init__(
         self, domain, name=None, *, start=None, combination=None, active=False, known=False,
-        refresh=1, lazy=False,
+        refresh=1, lazy=False, size=None,
     ):  # fmt: skip
         self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
         self.active, self.lazy, self.seeks_worst = None, lazy, active
         atoms, weights = combination or ([start], [1.0])
-        atoms = [start_of(domain, name, atom, known) for atom in atoms]
+        atoms = [start_of(domain, name, atom, known, size) for atom in atoms]
         combined = ActiveSet(atoms, weights)
         self.point = combined.point()
         if active or lazy:
@@ -68,11 +70,13 @@ class Iterate:
     @point.setter
     def point(self, point):
         self._point = point
+        self._last = None  # kind and array of the last direction from here
 
     def look(self, gradient, here=None):
         """Ask the oracle, and find the worst atom; ``here`` is ``<gradient, point>`` if known."""
         here = float(gradient @ self.point) if here is None else here
         self._gradient, self._here = gradient, here
+        self._last = None
         self._answer()
         if self.seeks_worst:
             scores = self.active.scores(gradient)
@@ -95,6 +99,7 @@ class Iterate:
 
     def refine(self):
         """Ask an oracle again that can come closer, for a slack of at most ``wanted``."""
+        self._last = None
         self._answer()
 
     @property
@@ -128,7 +133,12 @@ class Iterate:
         return atom
 
     def direction(self, kind):
-        """The array by which a step of length one moves the point."""
+        """The array by which a step of length one moves the point, which must not be changed."""
+        if self._last is None or self._last[0] != kind:
+            self._last = kind, self._direction(kind)
+        return self._last[1]
+
+    def _direction(self, kind):
         if kind == AWAY:
             return -self._from_worst()
         direction = -self.point if kind == FW else -self.active.atom(self.worst).to_array()
@@ -152,7 +162,7 @@ class Iterate:
         """Make a step."""
         if self.lazy:
             self.active.step(kind, step, self.atom)
-            self._point = None
+            self.point = None
             return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
@@ -166,16 +176,23 @@ class Iterate:
     def refresh(self):
         """Make the point anew from its atoms."""
         if self.active is not None:
-            self._point = None if self.lazy else self.active.point()
+            self.point = None if self.lazy else self.active.point()
 
 
-def start_of(domain, name, point=None, known=False):
-    """A checked atom to start from."""
+def start_of(domain, name, point=None, known=False, size=None):
+    """A checked atom to start from; ``size`` is that of points where the domain has none."""
     which, given = f"the start of {name}" if name else "the start", point is not None
-    if not (given or hasattr(domain, "start")):
-        raise ValueError(f"{_of(name)} has no start(): give start=(x, y), or derive it from Domain")
-    atom = point if given else domain.start()
-    which = which if given else f"what start() of {_of(name)} returned"
+    if given:
+        atom = point
+    elif hasattr(domain, "start"):
+        atom, which = domain.start(), f"what start() of {_of(name)} returned"
+    else:
+        size = getattr(domain, "size", size)
+        if size is None:
+            point = "start=(x, y)" if name else "start"
+            raise ValueError(f"{_of(name)} has no start(): give {point}, or derive it from Domain")
+        # Not zeros: an oracle that knows nothing of them may divide by their length.
+        atom = ask(domain, np.full(check_integer(size, "size", 1), -1.0), _of(name))
     if not isinstance(atom, Atom):
         atom = check_array_of_numbers(atom, which)
         check_magnitude(atom, which)

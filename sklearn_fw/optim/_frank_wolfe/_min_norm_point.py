@@ -10,6 +10,8 @@ from ._active_set import ActiveSet
 
 __all__ = ["HullProjection"]
 
+RIDGE = 1e-12  # added to the diagonal of singular matrices, as a share of its largest entry
+
 
 class HullProjection:
     """Nearest points of a convex hull that is known by its oracle: Wolfe's minimum norm point.
@@ -119,6 +121,9 @@ def nearest_mean(weights, gram, products):
         sides = np.ones((len(used), 2))
         sides[:, 0] = products[used]
         _, solved, fault = dposv(matrix, sides)
+        if fault:  # flat directions are then long ones
+            matrix = matrix + np.diag(np.full(len(used), RIDGE * matrix.diagonal().max()))
+            _, solved, fault = dposv(matrix, sides)
         if fault:
             solved = np.linalg.lstsq(matrix, sides, rcond=None)[0]
         free, ones = solved.T

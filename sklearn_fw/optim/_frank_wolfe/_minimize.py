@@ -18,7 +18,7 @@ from ..._warnings import warn
 from .._ends import end_of, fields_of
 from ..domains._base import check_domain
 from ..domains._spectral import is_matrix
-from ..objectives._base import Objective, is_quadratic
+from ..objectives._base import Objective, is_quadratic, knows_lines
 from ._core import Minimisation
 from ._corrective import Correction, QuadraticCorrection
 from ._scan import ScanRun, can_scan
@@ -90,7 +90,8 @@ def minimize_frank_wolfe(
         oracles of multiplicative accuracy; the certificate is divided by it. Atoms with a ``bound``
         need no word here.
     start : array-like, Atom, (atoms, weights), earlier result or None, default=None
-        Where to start; None means ``domain.start()``. A tuple is a list of points with their
+        Where to start; None means ``domain.start()``, or the answer to a gradient of minus ones
+        where there is no such method. A tuple is a list of points with their
         weights. A point given to variants that keep vertices should be one, else it is kept as if
         it were.
     max_iter : int, default=10_000
@@ -193,8 +194,8 @@ def minimize_frank_wolfe(
         run = _corrective(objective, domain, variant, convex, options)
     else:
         rule = _rule(objective, domain, variant, step_size, lipschitz, curvature, convex)
-        if accuracy == 1.0 and callback is None and can_scan(objective, domain, step_size):
-            options["max_iter"] = max_iter
+        if accuracy == 1.0 and can_scan(objective, domain, step_size):
+            options |= {"max_iter": max_iter, "is_watched": callback is not None}
         options["measures"] = callable(step_size)
         make = ScanRun if "max_iter" in options else Minimisation
         run = make(objective, domain, variant=variant, rule=rule, **options)
@@ -219,7 +220,7 @@ def choose(objective, domain, variant, step_size, convex):
     if variant in CORRECTIVE:
         return variant, None
     if isinstance(step_size, str) and step_size == "auto":
-        searches = isinstance(objective, Objective) and variant != "fw"
+        searches = knows_lines(objective) or (isinstance(objective, Objective) and variant != "fw")
         step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):
             step_size = "exact"

@@ -34,11 +34,14 @@ class ScanRun(Minimisation):
     ----------
     max_iter : int
         Largest number of iterations.
+    is_watched : bool, default=False
+        Whether every step is asked for by itself.
     """
 
-    def __init__(self, objective, domain, *, variant, max_iter, **options):
+    def __init__(self, objective, domain, *, variant, max_iter, is_watched=False, **options):
         super().__init__(objective, domain, variant=variant, **options)
         self.max_iter, self.hull, self._since = max_iter, None, 0
+        self._chunk_size = 1 if is_watched else CHUNK
 
     # ---- the list of atoms ---------------------------------------------------------------------
 
@@ -97,7 +100,8 @@ class ScanRun(Minimisation):
         """Rows of some steps of the kernel; empty when it has no room for the next."""
         from ..._kernels.frank_wolfe import scan
 
-        n_left = min(self.max_iter - self.n_iter - 1, CHUNK, REFRESH - self._since)
+        left = self.max_iter - self.n_iter - 1, REFRESH - self._since
+        n_left = min(*left, self._chunk_size)
         rows, made = np.empty((n_left, scan.ROW)), 0
         while made < n_left and self._supply(int(self.hull.counts[scan.NEXT])):
             made += scan.steps(self.hull, KINDS[self.variant], self.signed, rows[made:])
@@ -175,6 +179,20 @@ class ScanRun(Minimisation):
         self.value, self.step_length = float(numbers[scan.VALUE]), float(numbers[scan.STEP])
         self.iterate.gap, self.iterate.away_gap = numbers[[scan.GAP, scan.AWAY_GAP]].tolist()
         self.dual_gap = self.iterate.gap
+
+    def state(self):
+        if self.hull is None:
+            return super().state()
+        from ..._kernels.frank_wolfe import scan
+
+        hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
+        ids, weights, m = hull.ids[:k], hull.weights[:k], len(hull.slopes)
+        if type(self.iterate.domain) is ConvexHull:
+            x = weights @ self.iterate.domain.points[ids]
+        else:
+            heights = np.where(ids < m, self.scale, -self.scale)
+            x = np.bincount(ids % m, weights=weights * heights, minlength=m)
+        return self.described_state(x)
 
     def _hand_over(self):
         """Put the base where the kernel stands."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..._kernels.common.step_rules import open_loop_step, short_step
 from ..._validation import check_choice, check_positive
+from ..objectives._base import knows_lines
 
 __all__ = ["Backtracking", "StepState", "named_rule", "take"]
 
@@ -62,6 +63,11 @@ class Line:
         """Squared length of the direction."""
         return float(self.direction @ self.direction)
 
+    def root(self, slope, longest, guess):
+        """Step of least value and slope there, where that is known faster than by trials."""
+        del slope, longest, guess
+        return None
+
 
 class ImageLine(Line):
     """The same for an `Objective`: all but the length of the direction is known by images."""
@@ -72,6 +78,11 @@ class ImageLine(Line):
 
     def size(self):
         return float(self.ahead @ self.ahead)
+
+    def root(self, slope, longest, guess):
+        if not knows_lines(self.objective):
+            return None
+        return self.objective._step_along(self.image, self.ahead, slope, longest, guess)
 
     def at(self, step):
         value, slopes = self.objective.slopes(self.image + step * self.ahead)
@@ -145,8 +156,11 @@ class LineSearch:
         guess = math.inf
         if self.bend and square > 0.0:
             guess = -slope_low / (self.bend * square)
-        step, slope = self._search(line, slope_low, guess, state.max_step)
-        if step > 0.0 and square > 0.0:
+        first = guess if guess < math.inf else 0.0
+        step, slope = line.root(slope_low, state.max_step, first) or self._search(
+            line, slope_low, guess, state.max_step
+        )
+        if step * square > 0.0:
             self.bend = max((slope - slope_low) / (step * square), 0.0)
         return step
 

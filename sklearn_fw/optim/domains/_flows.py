@@ -81,7 +81,7 @@ class DagPaths(_Network):
     -----
     The oracle is dynamic programming in the order of the graph, one look at each edge, compiled. Of
     equal paths each node prefers the first edge that leads to it, and the end the first node in the
-    order of the program. `contains` is a linear program for points of nodes.
+    order of the program. `contains` is a linear program for points of nodes that are no paths.
 
     References
     ----------
@@ -163,7 +163,10 @@ class DagPaths(_Network):
             return False
         is_source, is_target = self._sides > 0.0
         if self.variables == "nodes":
-            return self._distance(x) <= tol
+            is_path = np.all((x == 0.0) | (x == 1.0)) and np.array_equal(
+                self.lmo(1.0 - 2.0 * x).to_array(), x
+            )
+            return bool(is_path) or self._distance(x) <= tol
         balance = self._incidence(0) @ x - self._incidence(1) @ x
         if np.any(balance[~is_source] > tol) or np.any(balance[~is_target] < -tol):
             return False

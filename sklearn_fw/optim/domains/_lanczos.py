@@ -1,7 +1,7 @@
 """Largest eigenvalues of symmetric operators, with a bound above them."""
 
 import math
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
@@ -14,19 +14,36 @@ NEAR = 3  # leading vectors whose sum is the next guess, for the leading one may
 ROUNDING = 4e-15  # of the largest eigenvalue, for each step
 
 
-class Found(NamedTuple):
+class Found:
     """What is known of the largest eigenvalue: it is from ``value`` to ``bound``.
 
     After ``n_products`` nine times out of ten it is not above ``likely``, either. ``vector`` is the
-    eigenvector, ``near`` a guess for operators that are like this one.
+    eigenvector, ``near`` a guess for operators that are like this one. What is costly is found when
+    it is asked for.
     """
 
-    value: float
-    bound: float
-    likely: float
-    n_products: int
-    vector: np.ndarray
-    near: np.ndarray
+    def __init__(self, value, n_products, bound, mix):
+        self.value, self.n_products = value, n_products
+        self._bound, self._mix = bound, mix
+
+    @cached_property
+    def bound(self):
+        return self._bound(RISK)
+
+    @cached_property
+    def likely(self):
+        return self._bound(LIKELY)
+
+    @cached_property
+    def vector(self):
+        """Of length one, and with its largest entry above zero."""
+        vector = self._mix(1)
+        vector = vector / np.linalg.norm(vector)
+        return -vector if vector[np.argmax(np.abs(vector))] < 0.0 else vector
+
+    @cached_property
+    def near(self):
+        return self._mix(NEAR)
 
 
 def largest_eigenpair(product, noise, guess, done):
@@ -82,9 +99,9 @@ def largest_eigenpair(product, noise, guess, done):
         if is_closed or ended or n >= look:
             look = n + 1 if n < EVERY_STEP else math.ceil(1.1 * n)
             found = block.judge(basis[block.first : n], n, scale, closed, n == size)
-            sure = found.bound <= found.value + 3.0 * n * scale * ROUNDING
-            if ended or done(found) or (is_closed and sure):
-                return found._replace(vector=_unit(found.vector))
+            surely = found.value + 3.0 * n * scale * ROUNDING
+            if ended or done(found) or (is_closed and found.bound <= surely):
+                return found
             if is_closed:
                 # The rest is a problem of its own, which another draw begins.
                 closed = found
@@ -112,34 +129,40 @@ class _Block:
     def judge(self, basis, n, scale, closed, is_all):
         """What is known after n steps, those of earlier starts included."""
         values, vectors = _small_eigenproblem(self.diagonal, self.beside[:-1])
+        value, sizes = float(values[-1]), self.beside.copy()
         floor = n * scale * ROUNDING
-        value, vector = float(values[-1]), vectors[:, -1] @ basis
-        near = vectors[:, -NEAR:].sum(axis=1) @ basis
-        bounds = [value + floor, value + floor]
-        if not is_all:
-            bounds = [self._bound(values, risk, floor) for risk in (RISK, LIKELY)]
-        if closed is not None and closed.value > value:
-            value, vector, near = closed.value, closed.vector, closed.near
-            bounds = [max(bound, value + floor) for bound in bounds]
-        return Found(value, *bounds, n, vector, near)
+        is_lower = closed is not None and closed.value > value
 
-    def _bound(self, values, risk, floor):
+        def bound(risk):
+            bound = value + floor if is_all else self._bound(values, sizes, risk, floor)
+            return max(bound, closed.value + floor) if is_lower else bound
+
+        def mix(n_leading):
+            return vectors[:, -n_leading:].sum(axis=1) @ basis
+
+        if is_lower:
+            return Found(closed.value, n, bound, closed._mix)
+        return Found(value, n, bound, mix)
+
+    def _bound(self, values, beside, risk, floor):
         """What the largest eigenvalue is not above, from the values that steps have seen."""
         floor = max(floor, 1e-280)
         below = values[-1] - values
         height = math.log(self.length / (risk * math.sqrt(0.5 * math.pi)))
-        height += float(np.log(np.maximum(self.beside, floor)).sum())
-        # The polynomial is at least this power of the excess.
-        low, high = floor, max(math.exp(height / len(values)), floor)
+        height += float(np.log(np.maximum(beside, floor)).sum())
+        # The polynomial is at least this power of the excess, and its logarithm is convex in that
+        # of the excess: Newton's method stays above the root.
+        lowest, log_excess = math.log(floor), height / len(values)
         for _ in range(60):
-            if high <= 1.001 * low:
+            if log_excess <= lowest:
                 break
-            middle = low * math.sqrt(high / low)
-            if np.log(below + middle).sum() < height:
-                low = middle
-            else:
-                high = middle
-        return float(values[-1] + high + floor)
+            excess = math.exp(min(log_excess, 700.0))
+            reached = below + excess
+            move = (float(np.log(reached).sum()) - height) / float((excess / reached).sum())
+            if move <= 1e-3:
+                break
+            log_excess -= move
+        return float(values[-1] + math.exp(min(max(log_excess, lowest), 700.0)) + floor)
 
 
 def _small_eigenproblem(diagonal, beside):
@@ -147,9 +170,3 @@ def _small_eigenproblem(diagonal, beside):
     places = np.arange(len(beside))
     matrix[places + 1, places] = beside
     return np.linalg.eigh(matrix)  # which reads the lower half
-
-
-def _unit(vector):
-    """Of length one, and with its largest entry above zero."""
-    vector = vector / np.linalg.norm(vector)
-    return -vector if vector[np.argmax(np.abs(vector))] < 0.0 else vector

@@ -125,7 +125,8 @@ class NuclearNormBall(_Spectral):
     asks for, it comes as close as rounding allows; the space that is searched ends at 300
     dimensions. The answer to zeros is the matrix with ``radius`` at its first place.
 
-    `contains` and `project` need all singular values, n_rows * n_columns * min(shape).
+    `project` needs all singular values, n_rows * n_columns * min(shape), and so does `contains`
+    where the Frobenius norm does not decide and the matrix is not of rank one.
 
     References
     ----------
@@ -203,8 +204,21 @@ class NuclearNormBall(_Spectral):
     @np.errstate(**BEYOND)
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
-        values = np.linalg.svd(x.reshape(self.shape), compute_uv=False)
-        return bool(values.sum() <= self.radius + tol)
+        matrix, limit, fewer = x.reshape(self.shape), self.radius + tol, min(self.shape)
+        length = math.sqrt(float(x @ x))
+        if length > limit:
+            return False
+        if math.sqrt(fewer) * length <= limit:
+            return True
+        # A start is often a vertex, of rank one: what a product of two vectors leaves is then zero.
+        right = matrix[np.argmax(np.einsum("ij,ij->i", matrix, matrix))]
+        right = right / np.linalg.norm(right)
+        left = matrix @ right
+        rest = np.linalg.norm(matrix - np.multiply.outer(left, right))
+        if np.linalg.norm(left) + math.sqrt(fewer) * rest <= limit:
+            return True
+        values = np.linalg.svd(matrix, compute_uv=False)
+        return bool(values.sum() <= limit)
 
     def project(self, x):
         matrix = self._vector(x, "x").reshape(self.shape)

@@ -5,8 +5,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ..._validation import check_array_of_numbers, check_magnitude
+from ..domains._atoms import is_ours
 
-__all__ = ["Objective", "is_quadratic"]
+__all__ = ["Objective", "is_quadratic", "knows_lines"]
 
 
 class Objective(ABC):
@@ -54,6 +55,7 @@ class Objective(ABC):
 
     is_quadratic = False
     lipschitz = None
+    _knows_lines = False
 
     @abstractmethod
     def image(self, point):
@@ -157,6 +159,10 @@ class Objective(ABC):
         del shape
         return self.adjoint(slopes)
 
+    def _step_along(self, image, ahead, slope, longest, guess):
+        """Step of least value along an image and slope there, or None: for `knows_lines`."""
+        raise NotImplementedError
+
     def __call__(self, x):
         """Value and gradient.
 
@@ -191,3 +197,8 @@ def is_quadratic(objective):
     return callable(getattr(objective, "curvature", None)) and getattr(
         objective, "is_quadratic", True
     )
+
+
+def knows_lines(objective):
+    """Whether the best step along a direction costs few evaluations."""
+    return getattr(objective, "_knows_lines", False) and is_ours(objective)

@@ -9,10 +9,13 @@ from ..._validation import (
     check_sample_weight,
 )
 from ...losses import LogLoss, Loss, MultinomialLogLoss, SquaredError, resolve_loss
+from ...losses._compiled import CompiledLoss
 from ._base import Objective
 from ._maps import LinearMap
 
 __all__ = ["Composite", "LeastSquares", "Logistic"]
+
+SHARE = 1e-3  # of the first slope, at which a step is the best one
 
 
 class Composite(Objective):
@@ -91,6 +94,9 @@ class Composite(Objective):
             if self.linear.shape != (self.size,):
                 raise ValueError(f"linear.shape == {self.linear.shape}, expected ({self.size},)")
             check_magnitude(self.linear, "linear")
+        # Kernels know the second derivatives of our losses of one score.
+        is_known = isinstance(self.loss, CompiledLoss) and not classes
+        self._knows_lines = is_known and not self.is_quadratic and self.linear is None
 
     def _check_truth(self, y):
         if self._is_function:
@@ -146,6 +152,21 @@ class Composite(Objective):
         slopes = np.empty_like(z)
         value = self.loss._total_and_slopes(self.y, z, self._weight, slopes)
         return float(value), slopes.ravel()
+
+    def _step_along(self, image, ahead, slope, longest, guess):
+        return self._newton_step(image, ahead, slope, longest, guess, np.zeros(1), False)
+
+    def _newton_step(self, image, ahead, slope, longest, guess, shifts, fits):
+        """The same with an intercept per output, if it is to be fitted; else in one column."""
+        from ..._kernels.frank_wolfe import score_lines
+
+        shape = (-1, len(shifts))
+        weight = self._weight if len(shifts) == 1 else self._row_weight
+        step, slope = score_lines.step_along(
+            self.loss._formula(), self.y.reshape(shape), image.reshape(shape),
+            ahead.reshape(shape), weight, shifts, fits, slope, longest, guess, SHARE,
+        )  # fmt: skip
+        return (step, slope) if step >= 0.0 else None
 
     def adjoint(self, slopes):
         if self.linear is None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels.structured import block_rules
+from .._surrogates import HINGE
 
 COUNTED = {
     "fw": block_rules.STEPS + block_rules.FW,
@@ -40,6 +41,15 @@ class Mixture(NamedTuple):
     point: object  # its mean, in the form of its blocks
     loss: float  # expected L_i
     value: float  # smoothed maximum of H_i
+    entropy: float = 0.0  # of the Gibbs distributions, where it is known
+
+
+def means_of(answers, weights):
+    """Expected loss and value of some answers."""
+    return tuple(
+        float(np.dot(weights, [getattr(answer, name) for answer in answers]))
+        for name in ("loss", "value")
+    )
 
 
 class Direction(NamedTuple):
@@ -58,6 +68,26 @@ class Sweep(NamedTuple):
     answers: object  # the maximisers, in the form that `step_towards` takes
     # (n,) what hinges may lack if the oracle is not exact: up to its bounds, inf without a bound
     slack: object = 0.0
+
+
+class SmoothedSweep(NamedTuple):
+    """Gibbs distributions of all samples at one w, in proportion to ``exp(H_i(y) / tau)``."""
+
+    value: np.ndarray  # (n,) tau log sum_y exp(H_i(y) / tau)
+    loss: np.ndarray  # (n,) expected L_i
+    entropy: np.ndarray  # (n,)
+    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless it was asked for
+
+
+class SmoothedCertificate(NamedTuple):
+    """What a `SmoothedSweep` says of its point."""
+
+    w: np.ndarray
+    primal: float
+    dual: float  # of the Gibbs distributions
+    gap: float  # |gradient|^2 / (2 lam)
+    gradient: np.ndarray
+    sweep: SmoothedSweep
 
 
 class Certificate(NamedTuple):
@@ -89,6 +119,8 @@ class Blocks(ABC):
 
     Attributes
     ----------
+    n_labels : float
+        Mean over samples of the number of nodes with a label; 1 where outputs have no nodes.
     mean_square : float
         Mean over samples of the squared norm of the features that a wrong output changes, about.
     w, loss : ndarray of shape (n_weights,) and (n,)
@@ -106,6 +138,8 @@ class Blocks(ABC):
     """
 
     workers = None  # what asks oracles, where passes are not compiled
+    n_labels = 1.0
+    surrogate = HINGE  # what solvers minimise the mean of
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):
@@ -210,6 +244,39 @@ class Blocks(ABC):
         self.objective = float(primal)
         return Certificate(w, float(primal), dual, float(primal - dual), sweep)
 
+    def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
+        """`SmoothedSweep` at any w, with ``loss_weight L_i`` in H_i; n calls of the oracle."""
+        value, loss, entropy = np.empty((3, self.n_blocks))
+        total = np.zeros(self.n_weights) if mean else None
+        for i in range(self.n_blocks):
+            found = self.smoothed_answer(i, w, temperature, loss_weight)
+            value[i], loss[i], entropy[i] = found.value, found.loss, found.entropy
+            if mean:
+                self.add_to(i, found, self.weight[i], total)
+        return SmoothedSweep(value, loss, entropy, total)
+
+    def mean_loss(self, w):
+        """Mean over samples of the ``surrogate`` at any w; n calls of the oracle."""
+        if not self.surrogate.smooth:
+            return self.ask(w)[0]
+        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        return float(self.weight @ self.smoothed_sweep(w, tau, rho).value)
+
+    def certify_smoothed(self, w):
+        """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w.
+
+        The gap is that to the dual value of the Gibbs distributions at w.
+        """
+        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
+        sweep = self.smoothed_sweep(w, tau, rho, mean=True)
+        gradient = self.lam * w - sweep.mean
+        primal = float(0.5 * self.lam * (w @ w) + self.weight @ sweep.value)
+        gap = float(gradient @ gradient / (2.0 * self.lam))
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        self.objective = primal
+        return SmoothedCertificate(w, primal, primal - gap, gap, gradient, sweep)
+
     def set_gaps(self, sweep, degree=1.0):
         """Take the exact block gaps of a sweep at the iterate."""
         gaps = np.maximum(self.weight * (sweep.hinge - sweep.current), 0.0)
@@ -255,9 +322,20 @@ class Blocks(ABC):
             "a model that is known by its four methods has neither"
         )
 
+    def top_answers(self, i, w, k):
+        """At most k different `Answer`, those of largest H_i at w, best first: one oracle call."""
+        raise TypeError(
+            f"the best {k} outputs need an oracle with the method top_k, which a model that is "
+            f"known by its four methods lacks: set smoother=None, or write it as a ScoredModel"
+        )
+
+    def mix(self, i, answers, weights):
+        """The `Mixture` of some answers, with such probabilities; its value is the mean of H_i."""
+        raise TypeError(f"{type(self).__name__} mix no outputs: take another solver")
+
     @abstractmethod
     def add_to(self, i, end, factor, out):
-        """``out += factor psi_i``, of an `Answer` or the mean of a `Mixture`."""
+        """``out += factor psi_i``, of an `Answer`, a `Mixture`, or None: the present one."""
 
     @abstractmethod
     def values(self, i):

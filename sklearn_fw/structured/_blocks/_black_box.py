@@ -12,12 +12,13 @@ import numpy as np
 
 from ..._kernels.structured import block_rules
 from ..._kernels.structured.block_rules import FW
-from ._base import Answer, Blocks, Direction, Sweep
+from ._base import Answer, Blocks, Direction, Mixture, Sweep, means_of
 from ._checked_model import CheckedModel, Output, SparseVector, are_same, union
+from ._listed_outputs import ListedOutputs
 from ._workers import Shipment, Workers
 
 
-class BlackBoxBlocks(Blocks):
+class BlackBoxBlocks(ListedOutputs, Blocks):
     """Blocks of any object with the four methods of `StructuredModel`.
 
     Parameters
@@ -53,9 +54,11 @@ class BlackBoxBlocks(Blocks):
             self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
         ]
         self._shipment = Shipment(self._model, self._samples)
+        self._listings = {}
         n_weights = self._model.n_weights
         worst = self._ask_all(np.zeros(n_weights), keyed=False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
+        self.unit_loss = max(answer.loss for answer in worst)
         self.exact = oracle is None or bool(getattr(oracle, "exact", False))
         self.mean_square = float(weight @ [0.5 * a.psi.values @ a.psi.values for a in worst])
 
@@ -104,9 +107,34 @@ class BlackBoxBlocks(Blocks):
         self.counts[block_rules.WORSE] += 1
         return self._truths[i], 0.0, 0.0, max(value + scale * output.slack, 0.0)
 
+    def top_answers(self, i, w, k):
+        """The best outputs by the oracle of the scores; see `Blocks.top_answers`."""
+        if self._model.oracle is None:
+            return super().top_answers(i, w, k)
+        self.counts[block_rules.CALLS] += 1
+        outputs = self._model.top_outputs(self._samples[i], w, k, self.explicit)
+        answers = [Answer(o, o.loss, o.loss - o.psi.dot(w)) for o in outputs]
+        return sorted(answers, key=lambda answer: -answer.value)
+
+    def mix(self, i, answers, weights):
+        """A sparse feature difference; see `Blocks.mix`."""
+        psis = [answer.corner.psi for answer in answers]
+        indices = psis[0].indices
+        for psi in psis[1:]:
+            if not are_same(indices, psi.indices):
+                indices = union(indices, psi.indices)
+        values = np.zeros(len(indices))
+        for u, psi in zip(weights, psis):
+            values[indices.searchsorted(psi.indices)] += u * psi.values
+        return Mixture(SparseVector(indices, values), *means_of(answers, weights))
+
     def add_to(self, i, end, factor, out):
-        """``out += factor psi_i``."""
-        psi = end.corner.psi
+        """``out += factor psi_i``; see `Blocks.add_to`."""
+        if end is None:
+            dual = self._duals[i]
+            psi = SparseVector(dual.support, dual.point)
+        else:
+            psi = end.point if isinstance(end, Mixture) else end.corner.psi
         out[psi.indices] += factor * psi.values
 
     def values(self, i):
@@ -156,6 +184,8 @@ class BlackBoxBlocks(Blocks):
             return dual.point, self.loss[i] / self.weight[i]
         if isinstance(end, Answer):
             return dual.on_support(end.corner.psi), end.loss
+        if isinstance(end, Mixture):
+            return dual.on_support(end.point), end.loss
         return dual.rows[end], dual.loss[end]
 
     def move(self, i, direction, gamma):

@@ -150,24 +150,42 @@ class CheckedModel:
         """The best output of sample i, with the loss to ``y_true`` if given, and its slack."""
         w = _read_only(w)
         if self.oracle is not None:
-            scores = self._call("scores", i, x, w)
-            if y_true is not None:
-                shape = getattr(scores, "shape", None)
-                scores = self._call("augment", i, scores, y_true)
-                if getattr(scores, "shape", None) != shape:
-                    raise ValueError(
-                        f"{self._name('augment')} must keep the shape {shape} of scores, got "
-                        f"{getattr(scores, 'shape', None)}"
-                    )
-            return ask_for_output(self.oracle, scores)
+            return ask_for_output(self.oracle, self._scores(i, x, w, y_true))
         if y_true is None:
             return self._call("inference", i, x, w), 0.0
         return self._call("loss_augmented_inference", i, x, y_true, w), 0.0
 
-    def k_best(self, i, x, w, k):
-        """The k best outputs of sample i and their scores, from the oracle's ``top_k``."""
-        answer = self.oracle.top_k(self._call("scores", i, x, _read_only(w)), k)
+    def _scores(self, i, x, w, y_true):
+        """Scores of sample i, with the loss to ``y_true`` if given."""
+        scores = self._call("scores", i, x, w)
+        if y_true is None:
+            return scores
+        shape = getattr(scores, "shape", None)
+        scores = self._call("augment", i, scores, y_true)
+        if getattr(scores, "shape", None) != shape:
+            raise ValueError(
+                f"{self._name('augment')} must keep the shape {shape} of scores, got "
+                f"{getattr(scores, 'shape', None)}"
+            )
+        return scores
+
+    def top_outputs(self, sample, w, k, keyed):
+        """At most k `Output` of largest loss-augmented score at w."""
+        found, _ = self.k_best(sample.i, sample.x, w, k, sample.y)
+        return [self._output(sample, y, keyed) for y in found]
+
+    def k_best(self, i, x, w, k, y_true=None):
+        """The k best outputs of sample i and their scores, from the oracle's ``top_k``.
+
+        With ``y_true`` the loss to it counts, too.
+        """
         name = f"top_k of the oracle {name_of(self.oracle)}"
+        if not callable(getattr(self.oracle, "top_k", None)):
+            raise TypeError(
+                f"the best {k} outputs need an oracle with the method top_k, which "
+                f"{name_of(self.oracle)} lacks: take another oracle, or smoother=None"
+            )
+        answer = self.oracle.top_k(self._scores(i, x, _read_only(w), y_true), k)
         if not (isinstance(answer, tuple | list) and len(answer) == 2):
             raise TypeError(
                 f"{name} must return a tuple (values, outputs), got {type(answer).__name__}"
@@ -208,6 +226,9 @@ class CheckedModel:
     def ask(self, sample, w, keyed, augmented=True):
         """The `Output` of the oracle at w."""
         y, slack = self._infer(sample.i, sample.x, w, sample.y if augmented else None)
+        return self._output(sample, y, keyed, slack)
+
+    def _output(self, sample, y, keyed, slack=0.0):
         psi = difference(sample.phi, self.features(sample.i, sample.x, y))
         return Output(psi, self.loss(sample, y), self.key(y) if keyed else None, slack)
 

@@ -3,11 +3,12 @@
 import numpy as np
 
 from ..._kernels.structured import block_primitives as primitives
-from ..._kernels.structured.block_rules import WORSE
+from ..._kernels.structured.block_rules import CALLS, WORSE
 from ..._packed import starts_of
 from ...inference import PairwiseScores
+from ...inference._oracles._checked import name_of
 from .._models._pairwise import augmented_argmax
-from ._base import Sweep
+from ._base import Answer, Mixture, Sweep, means_of
 
 
 class PartQuestions:
@@ -61,6 +62,37 @@ class PartQuestions:
         if self.exact and slack <= 1e-12 * abs(upper_bound):
             slack = 0.0
         return labels, value, slack
+
+    def top_answers(self, i, w, k):
+        """The best labellings; see `Blocks.top_answers`."""
+        if not callable(getattr(self.oracle, "top_k", None)):
+            raise TypeError(
+                f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
+                f"which {name_of(self.oracle)} lacks: take another oracle, or smoother=None"
+            )
+        self.counts[CALLS] += 1
+        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
+        view = self._view(np.ascontiguousarray(w))
+        scores, true_value, _ = self._question(parts, view, i, 1.0)
+        # The cost of a whole output lifts all but the truth, which may be among the best or not.
+        whole = parts.whole_cost
+        values, found = self.oracle.top_k(scores, k + (whole > 0.0))
+        if whole > 0.0:
+            wrong = np.any(found != truth, axis=1)
+            values = np.append(values[wrong] + whole, scores.value(truth))
+            found = np.append(found[wrong], truth[None], axis=0)
+        order = np.argsort(-values, kind="stable")[:k]
+        order = order[values[order] > -np.inf]
+        return [
+            Answer(found[m], self._loss_of(i, found[m]), float(values[m] - true_value))
+            for m in order
+        ]
+
+    def mix(self, i, answers, weights):
+        """Marginals of a few labellings; see `Blocks.mix`."""
+        parts = [self._end(i, answer)[0] for answer in answers]
+        point = tuple(sum(u * part[a] for u, part in zip(weights, parts)) for a in range(2))
+        return Mixture(point, *means_of(answers, weights))
 
     def _sweep_oracle(self, parts, view, loss_weight, hinge, current, labels):
         """Scores of all samples, then the oracle in batches, then the values of its answers."""

@@ -15,15 +15,15 @@ from ..._kernels.structured.parts import (
     Weights,
 )
 from ..._threads import chunks, n_threads, parallel
-from ...inference import CallableOracle, Enumeration, PairwiseScores, TreeMaxProduct, Viterbi
-from ...inference._oracles._checked import name_of
+from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
 from ...inference._oracles._natural import FEW_LABELINGS
 from .._models._pairwise import augmented_argmax
 from .._models._part_scores import Graph
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._part_questions import PartQuestions
 from ._seconds import seconds_of_pass
-from ._sizes import mean_square
+from ._sizes import mean_square, n_costly
+from ._smoothed import SmoothedParts
 from ._stored_corners import StoredCorners
 from ._workers import Workers
 
@@ -32,7 +32,7 @@ from ._workers import Workers
 COMPILED = (Viterbi, TreeMaxProduct)
 
 
-class PartBlocks(PartQuestions, Blocks):
+class PartBlocks(PartQuestions, SmoothedParts, Blocks):
     """Blocks of a `PairwiseModel`.
 
     Parameters
@@ -58,6 +58,8 @@ class PartBlocks(PartQuestions, Blocks):
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = mean_square(parts)
+        self.unit_loss = float((parts.node_cost * largest).max()) + parts.whole_cost
+        self.n_labels = float(parts.weight @ n_costly(parts))
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         exhaustive = type(oracle) is Enumeration and few
         plain = not exhaustive and parts.whole_cost == 0.0
@@ -69,6 +71,7 @@ class PartBlocks(PartQuestions, Blocks):
         )
         self.oracle = oracle
         self.is_compiled = type(oracle) in COMPILED or exhaustive
+        self.sums_are_compiled = type(oracle) in COMPILED
         of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
         plain = of_one_node and parts.n_own is None and parts.whole_cost == 0.0
         self.single = plain and self.is_compiled
@@ -83,7 +86,9 @@ class PartBlocks(PartQuestions, Blocks):
 
     def like(self, parts):
         """Blocks of another training set, with the same oracle."""
-        return type(self)(parts, self.oracle, self._n_jobs)
+        blocks = type(self)(parts, self.oracle, self._n_jobs)
+        blocks.surrogate = self.surrogate
+        return blocks
 
     # ---- state -----------------------------------------------------------------------------------
 
@@ -206,31 +211,6 @@ class PartBlocks(PartQuestions, Blocks):
             Answer(labels, self._loss_of(i, labels), value, slack)
             for i, (labels, value, slack, _) in zip(order, found, strict=True)
         ]
-
-    def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        """Marginals of the oracle; see `Blocks.smoothed_answer`."""
-        if not callable(getattr(self.oracle, "marginals", None)):
-            raise TypeError(
-                f"smoothed answers need an oracle with the method marginals, which "
-                f"{name_of(self.oracle)} lacks: use another oracle"
-            )
-        parts, here = self._with_loss(loss_weight), self._nodes_of(i)
-        if parts.whole_cost > 0.0:
-            raise ValueError(
-                "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
-            )
-        self.counts[CALLS] += 1
-        view = self._view(np.ascontiguousarray(w))
-        scores, true_value, _ = self._question(parts, view, i, loss_weight)
-        nodes, edges, log_partition = self.oracle.marginals(
-            PairwiseScores._view(
-                scores.unary / temperature, scores.pairwise / temperature, scores.edges
-            )
-        )
-        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
-        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
-        value = temperature * log_partition - true_value
-        return Mixture(point, float(np.sum(costs * nodes)), value)
 
     def add_to(self, i, end, factor, out):
         """``out += factor psi_i``; see `Blocks.add_to`."""

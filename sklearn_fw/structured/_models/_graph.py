@@ -198,7 +198,8 @@ class GraphModel(LabelledParts):
             raise TypeError(
                 f"an input must be a tuple (features, edges), (features, edges, edge_features) or "
                 f"(features, edges, edge_features, node_weights), or a networkx graph, got "
-                f"{_described(x)}"
+                f"{_described(x)}; a single input is given as a list of one, and arrays of images "
+                f"have model='grid'"
             )
         nodes = self._kinds_of_nodes(x[0])
         kinds = Numbered(self._node_kinds, [own.shape[0] for own in nodes])

@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._packed import starts_of
 from ..._validation import check_array_of_numbers
-from ...inference._scores import integers
+from ...inference._scores import as_array, integers
 
 __all__ = ["Numbered", "edges_of_kinds", "is_graph", "is_kinds", "nodes_in_order", "read_networkx"]
 
@@ -58,7 +59,7 @@ class Numbered(NamedTuple):
 
     def numbered_through(self, pairs, kind):
         """Pairs of nodes of a kind of edge."""
-        pairs = integers(pairs, "edges", 2)
+        pairs = _pairs_in(pairs)
         ends = self.ends(kind)
         if ends is None or not len(pairs):
             return pairs
@@ -96,17 +97,37 @@ def edges_of_kinds(edges, features, names, nodes):
     if names is not None:
         raise TypeError(f"edges must be a dict as in the training, got {type(edges).__name__}")
     if not is_kinds(edges):
-        pairs = integers(() if edges is None else edges, "edges", 2)
+        pairs = _pairs_in(edges)
         return [(pairs, None if features is None or not len(pairs) else features)]
     features = [None] * len(edges) if features is None else features
     if not isinstance(features, list) or len(features) != len(edges):
         raise ValueError(
             f"edge_features must be a list with an entry for each of {len(edges)} kinds of edges"
         )
-    return [
-        (integers(() if pairs is None else pairs, "edges", 2), z)
-        for pairs, z in zip(edges, features)
-    ]
+    return [(_pairs_in(pairs), z) for pairs, z in zip(edges, features)]
+
+
+def _pairs_in(edges):
+    """Both nodes of each edge; other forms that edges have elsewhere are refused by their names."""
+    if sp.issparse(edges):
+        raise TypeError(
+            "edges must have the numbers of both nodes in each row, got a sparse matrix: of a "
+            "symmetric adjacency matrix A these are np.transpose(scipy.sparse.triu(A, 1).nonzero())"
+        )
+    pairs = as_array(() if edges is None else edges, "edges")
+    if pairs.ndim == 2 and pairs.size and pairs.shape[1] != 2:
+        remedy = "one row for each edge"
+        if len(pairs) == 2:
+            remedy = "transpose them"
+        elif len(pairs) == pairs.shape[1]:
+            remedy = "of a symmetric adjacency matrix A they are np.argwhere(np.triu(A, 1))"
+        raise ValueError(f"edges must have shape (n_edges, 2), got {pairs.shape}: {remedy}")
+    if pairs.dtype.kind in "OUS" and any(isinstance(node, str) for node in pairs.ravel()):
+        raise ValueError(
+            "edges must hold the numbers of nodes, which are their rows in features, got names: "
+            "look up the row of each, or pass networkx graphs"
+        )
+    return integers(pairs if edges is None else edges, "edges", 2)
 
 
 def read_networkx(graph, nodes, node_attributes, edge_attributes):
@@ -133,7 +154,7 @@ def _attributes(data, names, what, keys):
             if name not in own:
                 raise ValueError(
                     f"{what} {key!r} has no attribute {name!r}: name those that hold its features "
-                    f"in {what}_attributes of GraphModel"
+                    f"in {what}_attributes of GraphModel; it has {list(own)}"
                 )
         try:
             values = np.array([own[name] for own in data])

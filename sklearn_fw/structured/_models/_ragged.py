@@ -160,7 +160,11 @@ def stack_labels(y, node_start=None):
                 label is None or not hasattr(label, "__hash__") or label.__hash__ is None
                 for label in observed(item.ravel()).tolist()
             ):
-                raise ValueError(f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}")
+                remedy = ": LatentStructuredSVM trains where labels are missing"
+                raise ValueError(
+                    f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}"
+                    f"{remedy if any(label is None for label in item.ravel().tolist()) else ''}"
+                )
             if item.ndim == 0 and item.dtype.kind in "US":
                 raise ValueError(
                     f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "

@@ -69,6 +69,7 @@ def _model_for(X, y):
     """The model that the form of the data calls for."""
     if y is None:
         raise ValueError("StructuredSVM requires y to be passed, but the target y is None")
+    _refuse_loose_graphs(X, y)
     if _are_graphs(X):
         return GraphModel()
     if not _is_structured(X, y):
@@ -91,7 +92,7 @@ def _model_for(X, y):
 
 def _are_graphs(X):
     """Whether the first sample is a tuple of features and edges, or a graph of networkx."""
-    if not isinstance(X, list | tuple | np.ndarray) or (isinstance(X, np.ndarray) and X.ndim != 1):
+    if not isinstance(X, list | tuple) and getattr(X, "ndim", None) != 1:
         return False
     first = next(iter(X), None)
     if is_graph(first):
@@ -101,6 +102,31 @@ def _are_graphs(X):
     nodes, edges = first[:2]
     several = isinstance(nodes, dict) or isinstance(edges, dict)
     return several or sp.issparse(nodes) or _n_dims(nodes) >= 2
+
+
+def _refuse_loose_graphs(X, y):
+    """Say how graphs are written, where one stands alone or is a list."""
+    n_nodes = _n_nodes_of_pair(X) if isinstance(X, tuple) else 0
+    n_labels = len(y) if hasattr(y, "__len__") else 0
+    if is_graph(X) or (n_nodes and n_nodes == n_labels != len(X)):
+        raise ValueError("X is a single graph: write a list of one, [X], and [y]")
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    is_pair = isinstance(first, list) and _n_nodes_of_pair(first) > 0
+    if is_pair and n_labels and _n_dims(next(iter(y))) == 1:
+        raise ValueError(
+            "X[0] is a list of features and edges: write a tuple (features, edges) for each graph"
+        )
+
+
+def _n_nodes_of_pair(item):
+    """Number of nodes of what looks like features and edges, else 0."""
+    if len(item) not in (2, 3) or any(_n_dims(own) != 2 for own in item[:2]):
+        return 0
+    try:
+        rows, edges = (own if sp.issparse(own) else np.asarray(own) for own in item[:2])
+    except ValueError:  # rows of unequal lengths
+        return 0
+    return rows.shape[0] if edges.ndim == 2 and edges.shape[1] == 2 else 0
 
 
 def _refuse_matchings(X, y):
@@ -114,13 +140,19 @@ def _refuse_matchings(X, y):
         if shape is None or np.shape(x)[: len(shape)] != shape:
             raise ValueError(
                 f"y[{i}] is a matrix or a list of pairs that has not the shape of the grid X[{i}]: "
-                f"{asked}, X needs an array of shape (n_rows, n_columns, n_features) for each"
+                f"{asked}, X needs an array of shape (n_rows, n_columns, n_features) for each and "
+                f"y one of shape (n_rows, n_columns); got {_shape_in_words(x)} and "
+                f"{_shape_in_words(labels)}"
             )
     if all(map(_may_be_matching, y)):
         raise ValueError(
             f"y holds matrices with at most one 1 in each row and column: {asked}, write "
             f"model='grid'"
         )
+
+
+def _shape_in_words(item):
+    return f"shape {item.shape}" if hasattr(item, "shape") else type(item).__name__
 
 
 def _may_be_matching(labels):

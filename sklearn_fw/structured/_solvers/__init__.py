@@ -3,6 +3,8 @@
 from ..._validation import resolve_named
 from ._base import Solver, begin, has_radius, with_bounds_of
 from ._block_frank_wolfe import BlockFrankWolfe
+from ._casimir import SVRG, Casimir
+from ._dual_ascent import DualAscent
 from ._extragradient import Extragradient
 from ._frank_wolfe import FrankWolfe
 from ._minibatch import MinibatchFrankWolfe
@@ -12,7 +14,10 @@ from ._saddle_point import SaddlePointFrankWolfe
 from ._subgradient import Perceptron, Subgradient
 
 __all__ = [
+    "SVRG",
     "BlockFrankWolfe",
+    "Casimir",
+    "DualAscent",
     "Extragradient",
     "FrankWolfe",
     "MinibatchFrankWolfe",
@@ -38,6 +43,8 @@ SOLVERS = {
     # Passes that mostly hit the cache make gap passes the larger cost: they are rarer, and worse
     # cached corners are taken (a quarter fewer oracle calls on the OCR letters).
     "cached": lambda: BlockFrankWolfe("pairwise", cache=True, cache_f=0.1, gap_check=15),
+    "casimir": Casimir,
+    "dual_ascent": DualAscent,
     "extragradient": Extragradient,
     "fw": FrankWolfe,
     "minibatch": MinibatchFrankWolfe,
@@ -48,6 +55,7 @@ SOLVERS = {
     "sp_bcfw": lambda: SaddlePointFrankWolfe(block=True),
     "sp_fw": SaddlePointFrankWolfe,
     "subgradient": Subgradient,
+    "svrg": SVRG,
 }
 
 
@@ -58,4 +66,6 @@ def resolve_solver(solver):
 
 def suitable_solver(blocks):
     """What "auto" takes for a dual problem: exact steps where an output is one class."""
+    if blocks.surrogate.smooth:
+        return resolve_solver("dual_ascent")
     return resolve_solver("sdm" if blocks.single else "auto")

@@ -40,6 +40,9 @@ class Solver(BaseEstimator):
     certified : bool
         Of the class: whether the rows of the method hold a "dual_gap", so that ``tol`` can end the
         fit. True unless a subclass says otherwise.
+    trains : tuple of str
+        Of the class: values of ``StructuredSVM(surrogate=...)`` that it minimises; ("hinge",)
+        unless a subclass says otherwise.
 
     See Also
     --------
@@ -62,8 +65,15 @@ class Solver(BaseEstimator):
       the output,
     - ``answers(order, w)``: a list of such answers for several samples, whose calls are made by all
       workers at once,
-    - ``smoothed_answer(i, w, temperature)``: outputs in proportion to ``exp(H_i(y; w) /
-      temperature)``, for oracles with marginals; its ``value`` is the smoothed maximum,
+    - ``surrogate``: the loss to minimise, with ``temperature`` (0 for the hinge) and
+      ``loss_weight``,
+    - ``smoothed_answer(i, w, temperature, loss_weight=1.0)``: outputs in proportion to
+      ``exp(H_i(y; w) / temperature)``, for oracles with marginals; its ``value`` is the smoothed
+      maximum, and it has ``loss`` (expected) and ``entropy``,
+    - ``smoothed_sweep(w, temperature, loss_weight=1.0, mean=False)``: the same for all samples, as
+      arrays ``value``, ``loss`` and ``entropy``, with ``mean = sum_i p_i E[psi_i]`` if asked for,
+    - ``certify_smoothed(w)``: from such a pass, ``primal``, ``gradient``, ``dual`` and ``gap`` of
+      the objective with the smooth surrogate at any w,
     - ``add_to(i, answer, factor, out)``: ``out += factor psi_i``,
     - ``direction(i, head, tail=None)``: from one distribution of sample i to another, each an
       answer, a smoothed answer or None, the present one; it has ``square``, the squared norm of
@@ -112,6 +122,7 @@ class Solver(BaseEstimator):
     """
 
     certified = True
+    trains = ("hinge",)
 
     @abstractmethod
     def start(self, blocks, *, lam, tol, rng, warm=None):

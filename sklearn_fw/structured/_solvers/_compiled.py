@@ -17,8 +17,10 @@ from ..._kernels.structured.block_rules import (
 from ..._kernels.structured.block_saddle import saddle_visits as compiled_saddle_visits
 from .._blocks._parts import PartBlocks
 from ._accelerators import accelerates
+from ._dual_ascent import ascend_blocks
 from ._saddle_point import saddle_visits
 from ._subgradient import subgradient_visits
+from ._variance_reduced import Snapshot, smooth_pass, svrg_walk
 from ._visits import visit_blocks
 
 
@@ -98,6 +100,28 @@ def _run_oracle(blocks, rules, order, uniforms, position):
     return len(order)
 
 
+# ---- dual ascent on smooth losses ----------------------------------------------------------------
+
+
+def sums_are_compiled(blocks):
+    """Whether Gibbs distributions are found by compiled code."""
+    return blocks.sums_are_compiled
+
+
+@accelerates(ascend_blocks, PartBlocks, sums_are_compiled)
+def ascend_parts(blocks, order, uniforms, rules, entropy):
+    """A pass in one call."""
+    from ..._kernels.structured.smoothed import ascend
+
+    surrogate = blocks.surrogate
+    blocks._check_sums(surrogate.loss_weight)
+    return ascend(
+        blocks._with_loss(0.0), blocks._dual, blocks.gaps, rules, order, uniforms, entropy,
+        surrogate.temperature, surrogate.loss_weight, blocks._scratch, blocks.make_sums(),
+        blocks.counts, 0,
+    )  # fmt: skip
+
+
 # ---- other solvers -------------------------------------------------------------------------------
 
 
@@ -119,3 +143,79 @@ def saddle_visits_of_parts(blocks, order, visits, radius, euclidean, w, mean):
         blocks._parts, blocks._dual, order, visits, radius, euclidean, blocks.v, w,
         blocks._view(w), mean, blocks._scratch,
     )  # fmt: skip
+
+
+# ---- variance-reduced methods --------------------------------------------------------------------
+
+
+def mixes_outputs(blocks):
+    """Whether mixtures of outputs are found by compiled code."""
+    return blocks.is_compiled and blocks._parts.exhaustive is None and not blocks.bounded
+
+
+@accelerates(smooth_pass, PartBlocks, mixes_outputs)
+def smooth_pass_of_parts(blocks, w, smoothing):
+    """A pass that threads share."""
+    from ..._kernels.structured import variance_reduced as reduced
+
+    is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
+    out, view = np.empty((5, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
+
+    def run(first, last):
+        reduced.smooth_pass(
+            blocks._parts, blocks.marginals, view, _smoother(blocks, smoothing), first, last,
+            blocks._make_scratch(), *_room(blocks, smoothing), out,
+        )  # fmt: skip
+
+    blocks._share(run)
+    blocks.refresh()
+    values, hinge, cut, expected, n_calls = out
+    blocks.counts[CALLS] += int(n_calls.sum()) + blocks.n_blocks * (smoothing.kind == "entropy")
+    nothing = np.zeros(blocks.n_blocks)
+    if is_loss:
+        hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
+    return Snapshot(values, hinge, np.zeros(blocks.n_blocks), cut, nothing)
+
+
+@accelerates(svrg_walk, PartBlocks, mixes_outputs)
+def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
+    """A pass in one call, which touches what its samples touch."""
+    from ..._kernels.structured import variance_reduced as reduced
+
+    n_steps, n_rows = len(order), blocks._parts.n_attributes
+    x, total, report = x.copy(), np.zeros_like(x), np.zeros(reduced.N_REPORTED)
+    power = rho ** np.arange(n_steps + 1)
+    reach = np.append(0.0, np.cumsum(power[:-1]))
+    walk = reduced.Walk(
+        *map(blocks._view, (x, drift, total, np.ascontiguousarray(origin))),
+        np.zeros(n_rows, np.int64), power, reach, np.cumsum(reach),
+    )  # fmt: skip
+    reduced.svrg_steps(
+        blocks._parts, blocks.marginals, values, order, walk, step, _smoother(blocks, smoothing),
+        blocks._scratch, *_room(blocks, smoothing), report,
+    )  # fmt: skip
+    reduced.make_up_all(walk, n_steps)
+    blocks.counts[CALLS] += int(report[reduced.CALLS])
+    return x, total, report[: reduced.CALLS]
+
+
+def _smoother(blocks, smoothing):
+    """Settings as kernels take them."""
+    from ..._kernels.structured.variance_reduced import Smoother
+
+    mu, loss_weight = float(smoothing.mu), 1.0
+    if smoothing.kind == "loss":
+        mu, loss_weight = blocks.surrogate.temperature, blocks.surrogate.loss_weight
+    return Smoother(mu, int(smoothing.n_best), int(smoothing.limit), loss_weight)
+
+
+def _room(blocks, smoothing):
+    """Working memory of one thread: for sums, or None, and for what is found."""
+    from ..._kernels.structured.variance_reduced import Point
+
+    if smoothing.kind in ("entropy", "loss"):
+        sums = blocks.make_sums()
+        return sums, Point(sums.node, sums.table)
+    scratch = blocks._scratch
+    nodes, tables = scratch.oracle.scores, scratch.step.delta_tables
+    return None, Point(np.empty_like(nodes), np.empty_like(tables))

@@ -1,0 +1,138 @@
+"""Problems E1 and E2: digits and synthetic chains, methods on weights beside dual ones."""
+
+import itertools
+
+from _report import Clock
+
+CS = (0.01, 0.1, 1.0, 10.0)  # c = 1 / C: lam = c / n
+# log10(F - F*) of the specification's prototype on the digits, by c; settings tuned.
+PROTOTYPE = {
+    "BCFW, averaged": (-1.50, -2.38, -3.52, -4.82),
+    "subgradient, averaged": (-1.04, -1.97, -2.78, -3.39),
+    "SVRG": (-1.93, -2.30, -3.00, -3.85),
+    "Casimir const, prox-center": (-1.79, -2.55, -3.35, -4.02),
+    "Casimir const, extrapolation": (-1.77, -2.47, -3.31, -4.32),
+    "Casimir adapt, extrapolation": (-1.84, -2.19, -2.92, -4.01),
+}
+MUS, STEPS = (0.03, 0.1, 0.3, 1.0, 3.0), (1.0, 3.0, 10.0)  # lipschitz = R^2 / mu / step
+REFERENCE_TOL, REFERENCE_ITER = 1e-7, 100_000
+
+
+def digits(quick):
+    """Rows of unit norm, as the experiment has them."""
+    import numpy as np
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    return (X[:200], y[:200]) if quick else (X, y)
+
+
+def chains(quick):
+    """Sequences of a hidden Markov model with seven tags and 1,000 words, a tenth mislabelled."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    rng, n_tags, n_words = np.random.RandomState(0), 7, 1000
+    moves = 0.5 * np.eye(n_tags) + 0.5 * rng.dirichlet(np.full(n_tags, 0.3), n_tags)
+    emissions = rng.dirichlet(np.full(n_words, 0.02), n_tags)
+    X, y = [], []
+    for _ in range(60 if quick else 500):
+        length = 5 + rng.poisson(9)
+        tags = [rng.randint(n_tags)]
+        while len(tags) < length:
+            tags.append(rng.choice(n_tags, p=moves[tags[-1]]))
+        words = [rng.choice(n_words, p=emissions[tag]) for tag in tags]
+        noise = rng.uniform(size=length) < 0.1
+        X.append(csr_matrix((np.ones(length), words, np.arange(length + 1)), (length, n_words)))
+        y.append(np.where(noise, rng.randint(n_tags, size=length), tags))
+    return X, y
+
+
+def methods(curvature):
+    """Solvers and, for each, the settings that the same grid tunes; "as it comes" has none."""
+    from sklearn_fw.structured import SVRG, BlockFrankWolfe, Casimir, Subgradient
+
+    grid = [
+        {"mu": mu, "lipschitz": curvature / mu / step} for mu, step in itertools.product(MUS, STEPS)
+    ]
+    auto = [{}]
+    return {
+        "BCFW, averaged": (lambda: BlockFrankWolfe(averaging=True, sampling="uniform"), auto),
+        "BCFW, as it comes": (lambda: "auto", auto),
+        "subgradient, averaged": (Subgradient, auto),
+        "SVRG": (SVRG, grid),
+        "SVRG, as it comes": (SVRG, auto),
+        "Casimir const, prox-center": (lambda **s: Casimir("const", **s), grid),
+        "Casimir const, extrapolation": (
+            lambda **s: Casimir("const", inner_start="extrapolation", **s), grid,
+        ),
+        "Casimir adapt, extrapolation": (
+            lambda **s: Casimir("adapt", inner_start="extrapolation", **s), grid,
+        ),
+        "Casimir, as it comes": (Casimir, auto),
+    }  # fmt: skip
+
+
+def is_two_sided(name):
+    """Whether a pass of a method has a full gradient besides its steps, so that half are made."""
+    return name.startswith(("SVRG", "Casimir"))
+
+
+def race(problem, c, quick, tuned=True):
+    """Every method on one problem with lam = c / n: best objective, gap and seconds."""
+    import warnings
+
+    import numpy as np
+
+    from sklearn_fw import StructuredSVM
+    from sklearn_fw.structured import ChainModel, MulticlassModel
+
+    warnings.simplefilter("ignore")
+    is_chain = problem == "chains"
+    X, y = (chains if is_chain else digits)(quick)
+    model = ChainModel("hamming_sum") if is_chain else MulticlassModel(fit_intercept=False)
+    n_passes = (6, 12) if quick else (30, 60)
+
+    def fit(solver, max_iter, tol=0.0):
+        svm = StructuredSVM(
+            model, solver=solver, C=1 / c, tol=tol, max_iter=max_iter, random_state=0
+        )
+        with Clock() as clock:
+            svm.fit(X, y)
+        return svm, clock.cpu
+
+    # A step of a sequence changes as many features as it has words, one of a digit two rows.
+    curvature = 2.0 * (np.mean([len(x) for x in y]) if is_chain else 1.0)
+    found = {}
+    for name, (make, grid) in methods(curvature).items():
+        budget = n_passes[0] if is_two_sided(name) else n_passes[1]
+        fit(make(**grid[0]), 1)  # compiles
+        runs = []
+        for settings in grid if tuned and not quick else grid[:: max(len(grid) // 3, 1)]:
+            svm, seconds = fit(make(**settings), budget)
+            if np.isfinite(svm.objective_):
+                runs.append((svm.objective_, seconds, settings, svm))
+        objective, seconds, settings, svm = min(runs, key=lambda run: run[0])
+        history = {k: svm.history_[k].tolist() for k in ("n_oracle_calls", "objective")}
+        found[name] = {
+            "objective": float(objective), "seconds": seconds, "settings": settings,
+            "calls": svm.n_oracle_calls_ / len(y), "gap": svm.dual_gap_, "history": history,
+        }  # fmt: skip
+    best = fit("bcpfw", 200 if quick else 3000, tol=1e-8 if not is_chain else 1e-6)[0]
+    # The dual value bounds the optimum from below, every objective from above.
+    return found, {"lower": best.dual_objective_, "upper": best.objective_}
+
+
+def reference_of_digits(c, quick):
+    """The optimum by liblinear, judged by the referee."""
+    import warnings
+
+    from _casimir_referee import hinge_of_classes
+    from sklearn.svm import LinearSVC
+
+    warnings.simplefilter("ignore")
+    X, y = digits(quick)
+    svc = LinearSVC(multi_class="crammer_singer", C=1 / c, fit_intercept=False, random_state=0,
+                    tol=REFERENCE_TOL, max_iter=REFERENCE_ITER).fit(X, y)  # fmt: skip
+    return hinge_of_classes(svc.coef_, X, y, 1 / c)

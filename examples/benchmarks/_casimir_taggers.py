@@ -1,0 +1,245 @@
+"""Chains as conditional random fields: ours and python-crfsuite in one space of features."""
+
+import tempfile
+from pathlib import Path
+
+from _report import Clock, load_or_skip
+
+C2 = 1.0  # the penalty of CRFsuite's chunking tutorial: sum of -log p + c2 |w|^2, so C = 1 / (2 c2)
+TOL = 1e-4  # certified gap of ours, relative to the objective
+POINTS = (5, 15, 50)  # iterations of l2sgd whose models are judged, besides its own end
+
+
+def chunks(limit):
+    """Sentences and tags of CoNLL-2000, training and test."""
+    from sklearn_fw.datasets import load_conll2000
+
+    return [part[:limit] for part in load_or_skip(load_conll2000, return_X_y=True)]
+
+
+def judged(emissions, transitions, marginals, predicted, data, C):
+    """What everybody is told about a model: objective, phrase F1, calibration."""
+    import numpy as np
+    from _casimir_referee import calibration_error, likelihood_of_chains, numbers_of
+
+    from sklearn_fw.metrics import phrase_f1_score
+
+    X, y, y_test, classes = data
+    truth = numbers_of(np.concatenate(list(y_test)), classes)
+    error, sums = calibration_error(np.concatenate(list(marginals)), truth)
+    return {
+        "objective": likelihood_of_chains(
+            emissions, transitions, X, [numbers_of(labels, classes) for labels in y], C
+        ),
+        "f1": 100 * phrase_f1_score(y_test, predicted),
+        "calibration": error,
+        "bins": [values.tolist() for values in sums],
+    }
+
+
+def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True):
+    """Our training at a penalty of CRFsuite; ``c2=None`` leaves everything to the defaults."""
+    import warnings
+
+    from sklearn_fw import StructuredSVM
+    from sklearn_fw.preprocessing import ChunkingFeatures
+    from sklearn_fw.structured import ChainModel
+
+    warnings.simplefilter("ignore")
+    X_train, y_train, X_test, y_test = chunks(limit)
+    features = ChunkingFeatures(min_count=1)
+    X, Z = features.fit_transform(X_train), features.transform(X_test)
+    settings = {"solver": solver, "surrogate": surrogate, "random_state": 0}
+    if c2 is not None:
+        model = ChainModel(start_end=False)  # the templates mark first and last words
+        settings |= {"model": model, "C": 1 / (2 * c2), "tol": tol, "max_iter": 2000}
+    else:
+        settings |= {"model": "chain"}
+    StructuredSVM(**settings | {"max_iter": 2}).fit(X[:20], y_train[:20])  # compiles
+    svm = StructuredSVM(**settings)
+    with Clock() as clock:
+        svm.fit(X, y_train)
+    history = {
+        "seconds": svm.history_["time"].tolist(),
+        "objective": svm.history_["objective"].tolist(),
+    }
+    row = {
+        "cpu": clock.cpu, "wall": clock.wall, "iterations": svm.n_iter_, "C": svm.C_,
+        "gap": svm.dual_gap_ / svm.objective_, "own": svm.objective_, "history": history,
+    }  # fmt: skip
+    if not judge:
+        return row
+    weights = svm.feature_weights()
+    data = X, y_train, y_test, svm.classes_
+    start = {name: weights.get(name) for name in ("start", "end")}
+    row |= judged(weights["features"], weights["transitions"], svm.predict_marginals(Z),
+                  svm.predict(Z), data, svm.C_)  # fmt: skip
+    if start["start"] is not None:
+        row["objective"] = row["own"]  # ends have weights, which the referee's chain has not
+    if surrogate == "hinge":
+        row |= calibrated(svm, X, y_train, Z, y_test)
+    return row
+
+
+def calibrated(svm, X, y, Z, y_test):
+    """Calibration error with the temperature of a part that a second fit has not seen."""
+    import numpy as np
+    from _casimir_referee import calibration_error, numbers_of
+    from sklearn.base import clone
+
+    n = len(y) - len(y) // 5
+    part = clone(svm).set_params(C=svm.C_).fit(X[:n], y[:n])
+    unscaled = calibration_error(
+        np.concatenate(list(svm.predict_marginals(Z))),
+        numbers_of(np.concatenate(list(y_test)), svm.classes_),
+    )[0]
+    svm.temperature_ = part.calibrate(X[n:], y[n:]).temperature_
+    chances = np.concatenate(list(svm.predict_marginals(Z)))
+    truth = numbers_of(np.concatenate(list(y_test)), svm.classes_)
+    error, sums = calibration_error(chances, truth)
+    return {
+        "before": unscaled, "calibration": error, "bins": [values.tolist() for values in sums],
+    }  # fmt: skip
+
+
+# ---- CRFsuite ------------------------------------------------------------------------------------
+
+
+def crfsuite(limit, algorithm, c2=C2, max_iter=None):
+    """One trainer of python-crfsuite with a weight for every attribute and tag."""
+    import numpy as np
+    import pycrfsuite
+
+    from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+
+    X_train, y_train, X_test, y_test = chunks(limit)
+    settings = {
+        "c2": c2, "feature.minfreq": 0, "feature.possible_states": 1,
+        "feature.possible_transitions": 1,
+    }  # fmt: skip
+    if max_iter is not None:
+        settings["max_iterations"] = max_iter
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, params=settings, verbose=False)
+    for sentence, tags in zip(X_train, y_train):
+        trainer.append(crfsuite_chunking_attributes(sentence), tags.tolist())
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        with Clock() as clock:
+            trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        tagger.dump(path + ".txt")
+        classes = np.unique(np.concatenate(list(y_train)))
+        features = ChunkingFeatures(min_count=1)
+        X = features.fit_transform(X_train)
+        emissions, transitions = weights_of(
+            path + ".txt", list(features.get_feature_names_out()), classes.tolist()
+        )
+        predicted, marginals = tag(tagger, X_test, classes.tolist())
+        tagger.close()
+    row = judged(
+        emissions, transitions, marginals, predicted, (X, y_train, y_test, classes), 1 / (2 * c2)
+    )
+    steps = trainer.logparser.iterations
+    return row | {
+        "cpu": clock.cpu, "wall": clock.wall, "iterations": len(steps),
+        "history": history_of(steps, len(y_train)) if algorithm == "lbfgs" else None,
+    }  # fmt: skip
+
+
+def history_of(steps, n):
+    """Seconds and objectives as CRFsuite logs them, the latter as means over sentences."""
+    seconds, objectives = [], []
+    for step in steps:
+        seconds.append((seconds[-1] if seconds else 0.0) + step["time"])
+        objectives.append(step["loss"] / n)
+    return {"seconds": seconds, "objective": objectives}
+
+
+def weights_of(path, names, classes):
+    """Weights out of the text that CRFsuite writes of a model: what it left out is zero."""
+    import numpy as np
+
+    rows = {name: k for k, name in enumerate(names)}
+    columns = {name: k for k, name in enumerate(classes)}
+    emissions = np.zeros((len(rows), len(columns)))
+    transitions = np.zeros((len(columns), len(columns)))
+    place = None
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            line = line.strip()
+            if line.startswith(("TRANSITIONS", "STATE_FEATURES")):
+                place = line.split(" ")[0]
+            elif line == "}":
+                place = None
+            elif place and line.startswith("("):
+                pair, value = line.rsplit(": ", 1)
+                first, second = pair.split(") ", 1)[1].rsplit(" --> ", 1)
+                if place == "TRANSITIONS":
+                    transitions[columns[first], columns[second]] = float(value)
+                else:
+                    emissions[rows[first], columns[second]] = float(value)
+    return emissions, transitions
+
+
+def tag(tagger, sentences, classes):
+    """Best tags and marginals of sentences."""
+    import numpy as np
+
+    from sklearn_fw.preprocessing import crfsuite_chunking_attributes
+
+    predicted, marginals = [], []
+    for sentence in sentences:
+        tagger.set(crfsuite_chunking_attributes(sentence))
+        predicted.append(np.array(tagger.tag()))
+        marginals.append(
+            np.array([[tagger.marginal(c, t) for c in classes] for t in range(len(sentence))])
+        )
+    return predicted, marginals
+
+
+def best_penalty(limit, who, grid):
+    """The penalty of a grid with the best phrase F1 on the last fifth of the training part."""
+    import numpy as np
+
+    scores = {}
+    for c2 in grid:
+        scores[c2] = held_out(limit, who, c2)
+    return max(scores, key=scores.get), {str(k): float(np.round(v, 6)) for k, v in scores.items()}
+
+
+def held_out(limit, who, c2):
+    """Phrase F1 on the last fifth of the training sentences."""
+    import warnings
+
+    import pycrfsuite
+
+    from sklearn_fw import StructuredSVM
+    from sklearn_fw.metrics import phrase_f1_score
+    from sklearn_fw.preprocessing import ChunkingFeatures, crfsuite_chunking_attributes
+    from sklearn_fw.structured import ChainModel
+
+    warnings.simplefilter("ignore")
+    X, y = chunks(limit)[:2]
+    n = len(y) - len(y) // 5
+    if who == "ours":
+        features = ChunkingFeatures(min_count=1)
+        svm = StructuredSVM(ChainModel(start_end=False), surrogate="crf", C=1 / (2 * c2), tol=1e-3,
+                            max_iter=2000, random_state=0)  # fmt: skip
+        svm.fit(features.fit_transform(X[:n]), y[:n])
+        return 100 * phrase_f1_score(y[n:], svm.predict(features.transform(X[n:])))
+    trainer = pycrfsuite.Trainer(
+        algorithm=who, verbose=False,
+        params={"c2": c2, "feature.minfreq": 0, "feature.possible_states": 1,
+                "feature.possible_transitions": 1},
+    )  # fmt: skip
+    for sentence, tags in zip(X[:n], y[:n]):
+        trainer.append(crfsuite_chunking_attributes(sentence), tags.tolist())
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        predicted = [tagger.tag(crfsuite_chunking_attributes(x)) for x in X[n:]]
+        tagger.close()
+    return 100 * phrase_f1_score(y[n:], predicted)

@@ -1,0 +1,370 @@
+"""Smoothed and probabilistic training: Casimir, conditional random fields, networks."""
+
+import math
+
+import _casimir_boxes as box_problem
+import _casimir_classes as class_problem
+import _casimir_hinges as hinge_problem
+import _casimir_oracles as oracle_problem
+import _casimir_taggers as taggers
+from _report import Repeats, in_child, main, medians, shown
+
+C2_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of CRFsuite's penalty
+LETTER_CS = (0.03, 0.1, 0.3, 1.0)
+ABOUT = """
+Methods on weights, which need the maximum over outputs smoothed; losses that are smooth as they
+are, above all the likelihood of a conditional random field, with its duality gap; and scores that
+are not linear in the weights.
+
+Objectives of all contenders are computed by one program that no solver uses, from the weights that
+they return. Gaps are certified by the estimators, relative to the objective. Times are CPU seconds
+of training alone: kernels are compiled before, and features are made before.
+"""
+
+
+def rounded_log(value):
+    """Decimal logarithm of how far an objective is above the optimum."""
+    return shown(math.log10(value), ".2f") if value > 0 else None
+
+
+def _hinge_table(report, problem, found, c, optimum, prototype=None):
+    rows = []
+    for name, row in found.items():
+        settings = row["settings"]
+        rows.append([
+            name,
+            *([] if prototype is None else [shown(prototype.get(name), ".2f")]),
+            rounded_log(row["objective"] - optimum), shown(row["calls"], ".0f"),
+            shown(row["seconds"], ".2g"),
+            None if row["gap"] is None else shown(row["gap"], ".2g"),
+            ", ".join(f"{k}={v:.3g}" for k, v in settings.items()) or None,
+        ])  # fmt: skip
+    head = ["method", *([] if prototype is None else ["prototype"]), "ours", "calls / n",
+            "CPU s", "gap", "chosen"]  # fmt: skip
+    report.text(f"{problem}, c = {c:g}:")
+    report.table(head, rows)
+
+
+def digits(report, options):
+    """E1: the table of the specification, its figures beside ours."""
+    report.section("Multiclass hinge on digits")
+    report.text(
+        "Decimal logarithms of F - F*, lam = c / n, for 30 passes of the methods with a full "
+        'gradient besides and 60 of all others. "Prototype" are the figures of a reference '
+        "implementation. ``mu`` and ``lipschitz`` of the methods on weights are those of one grid "
+        'with the smallest objective, as in the reference; rows that say "as it comes" have '
+        "the defaults. F* is the smaller one of liblinear's at a tolerance of 1e-7 and ours."
+    )
+    behind = []
+    for k, c in enumerate(hinge_problem.CS[1:2] if options.quick else hinge_problem.CS):
+        found, bounds = in_child(hinge_problem.race, "digits", c, options.quick)
+        peer = in_child(hinge_problem.reference_of_digits, c, options.quick)
+        optimum = min(peer, bounds["upper"])
+        k = 1 if options.quick else k
+        known = {name: of[k] for name, of in hinge_problem.PROTOTYPE.items()}
+        _hinge_table(report, "Digits", found, c, optimum, known)
+        behind += _ranking(found, c, optimum)
+        report.lines(
+            f"Objective above the optimum, digits, c = {c:g}", "oracle calls",
+            "objective minus optimum",
+            {name: (row["history"]["n_oracle_calls"],
+                    [max(v - optimum, 1e-9) for v in row["history"]["objective"]])
+             for name, row in found.items() if not name.endswith("averaged")},
+            log="xy",
+        )  # fmt: skip
+        if not options.quick:
+            report.goals(*(
+                (f"c = {c:g}, {name}: above the prototype, decades",
+                 math.log10(max(found[name]["objective"] - optimum, 1e-12)) - known[name],
+                 0.3, "<=")
+                for name in known
+            ))  # fmt: skip
+    report.loses(*behind)
+
+
+def chains(report, options):
+    """E2: sequences of a synthetic hidden Markov model."""
+    report.section("Sequences of a hidden Markov model")
+    report.text(
+        "500 sequences of seven tags and 1,000 words, a tenth of the tags wrong; features are "
+        "words and pairs of tags. F* is the dual value of a long run of pairwise Frank-Wolfe "
+        "steps, a lower bound on the optimum. Budgets and grid as above."
+    )
+    behind = []
+    for c in hinge_problem.CS[1:2] if options.quick else hinge_problem.CS:
+        found, bounds = in_child(hinge_problem.race, "chains", c, options.quick)
+        _hinge_table(report, "Sequences", found, c, bounds["lower"])
+        behind += _ranking(found, c, bounds["lower"])
+    report.loses(*behind)
+
+
+def _ranking(found, c, optimum):
+    """A sentence on who is ahead among the contenders, and by how much."""
+    order = sorted(found, key=lambda name: found[name]["objective"])
+    first, second = (found[name]["objective"] - optimum for name in order[:2])
+    if not order[0].startswith(("Casimir", "SVRG")):
+        weights = next(name for name in order if name.startswith(("Casimir", "SVRG")))
+        above = found[weights]["objective"] - optimum
+        return [
+            f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the best method on "
+            f"weights ({weights}) at {above:.2g}."
+        ]
+    return [
+        f"c = {c:g}: {order[0]} ends at {first:.2g} above the optimum, the runner-up ({order[1]}) "
+        f"at {second:.2g}."
+    ]  # fmt: skip
+
+
+def boxes(report, options):
+    """E3: a network over candidate boxes."""
+    n_samples, n_models = (20, 5) if options.quick else (100, 15)
+    report.section("A network that scores boxes")
+    report.text(
+        f"{n_samples} inputs with 40 candidate boxes, 36 weights, lam = 1 / n. F after 3 and "
+        f"{n_models} convex models, the figure of the reference prototype, the largest rise of F "
+        "between models, the bound on the norm of the prox-gradient, oracle calls per input, and "
+        "CPU seconds; medians over first weights. Below them stochastic subgradients, 60 passes."
+    )
+    seeds = range(options.repeat)
+    rows, ends = [], {}
+    for eta in (*box_problem.ETAS, "auto"):
+        runs, short = ([in_child(box_problem.train, eta, n, n_samples, s) for s in seeds]
+                       for n in (n_models, 3))  # fmt: skip
+        row, three = medians(runs), medians(short)
+        ends[eta] = row["objective"]
+        rows.append([
+            f"prox-linear, eta={eta}", shown(three["objective"], ".2g"),
+            shown(row["objective"], ".2g"), shown(box_problem.PROTOTYPE.get(eta), ".2g"),
+            shown(row["rise"], ".1g"), shown(row["stationary"], ".1g"), shown(row["calls"], ".0f"),
+            shown(row["seconds"], ".2g"),
+        ])  # fmt: skip
+    for name, figure in box_problem.SUBGRADIENT.items():
+        values = Repeats(
+            in_child(box_problem.network_of_gradients, name, 60, n_samples, s) for s in seeds
+        )
+        ends[f"subgradient, {name}"] = values
+        rows.append([f"subgradient, {name}", None, shown(values, ".2g"), shown(figure, ".2g"),
+                     None, None, shown(60, ".0f"), None])  # fmt: skip
+    report.table(["method", "F, 3 models", "F", "prototype", "rise", "prox-gradient", "calls / n",
+                  "CPU s"], rows)  # fmt: skip
+    order = sorted(ends, key=ends.get)
+    report.loses(f"Lowest F: {order[0]}, {float(ends[order[0]]):.2g}; then {order[1]}, "
+                 f"{float(ends[order[1]]):.2g}.")  # fmt: skip
+    if not options.quick:
+        report.goals(*((f"F at eta = {eta:g}", ends[eta], 1.5 * figure, "<=")
+                       for eta, figure in box_problem.PROTOTYPE.items()))  # fmt: skip
+
+
+def oracles(report, options):
+    """E4: oracles against enumeration, and the price of smoothing."""
+    report.section("What smoothing costs an oracle")
+    report.text(
+        "CPU milliseconds of all calls, one after the other on the same scores: the best "
+        "labelling, the five best ones, node and edge marginals; and the latter over the first."
+    )
+    rows, worst = [], {"five best": 0.0, "marginals": 0.0}
+    for name, shape in oracle_problem.LENGTHS.items():
+        ms = in_child(oracle_problem.costs, shape, options.repeat)
+        ratios = {way: ms[way] / ms["best"] for way in worst}
+        worst = {way: max(worst[way], ratios[way]) for way in worst}
+        rows.append([f"{name}, {shape[0]} x {shape[1]}, {shape[2]} states",
+                     *(shown(ms[way], ".2f") for way in ("best", *worst)),
+                     *(shown(ratios[way], ".2f") for way in worst)])  # fmt: skip
+    report.table(
+        ["chains", "best", "five best", "marginals", "five / one", "marginals / one"], rows
+    )
+    report.goals(("five best over best", worst["five best"], 3.0, "<="),
+                 ("marginals over best", worst["marginals"], 2.5, "<="))  # fmt: skip
+    report.text("The five best outputs against the enumeration of all: largest difference of a "
+                "score, and CPU milliseconds of a call.")  # fmt: skip
+    report.table(["structure", "outputs", "largest difference", "ms"], [
+        [row["what"], row["outputs"], shown(row["off"], ".1g"), shown(row["ms"], ".2f")]
+        for row in in_child(oracle_problem.answers, options.quick)
+    ])  # fmt: skip
+
+
+def chunking(report, options):
+    """CoNLL-2000 as a conditional random field beside CRFsuite."""
+    limit = 100 if options.quick else None
+    in_child(taggers.chunks, 1)  # skips at once when there are no data
+    report.section("CoNLL-2000 as a conditional random field")
+    report.text(
+        f"Penalty c2 = {taggers.C2:g} as in CRFsuite's tutorial, so C = 1 / (2 c2) here; everybody "
+        "has a weight for every attribute and tag and for every pair of tags, "
+        "``feature.possible_states`` and ``feature.possible_transitions`` there, "
+        "``ChainModel(start_end=False)`` here. CRFsuite minimises n times our objective. "
+        f"Ours stops at a certified gap of {taggers.TOL:g}; CRFsuite by its own rules. "
+        '"Calibration" is the expected calibration error of tag probabilities on the test '
+        "sentences, 15 bins, in points."
+    )
+    repeat = range(options.repeat)
+    found = {
+        name: medians([in_child(taggers.chain_crf, limit, solver) for _ in repeat])
+        for name, solver in {
+            "StructuredSVM": "auto", "StructuredSVM, svrg": "svrg",
+            "StructuredSVM, casimir": "casimir",
+        }.items()
+    }  # fmt: skip
+    for name in ("lbfgs", "l2sgd"):
+        found[f"CRFsuite {name}"] = medians(
+            [in_child(taggers.crfsuite, limit, name) for _ in repeat]
+        )
+    _tagger_table(report, found)
+    _curves(report, found, limit)
+    ours, lbfgs = found["StructuredSVM"], found["CRFsuite lbfgs"]
+    report.goals(
+        ("our CPU seconds over those of lbfgs", ours["cpu"] / lbfgs["cpu"], 0.25, "<="),
+        ("our objective above that of lbfgs, relative",
+         ours["objective"] / lbfgs["objective"] - 1, 1e-4, "<="),
+        ("phrase F1 above lbfgs", ours["f1"] - lbfgs["f1"], 0.0, ">="),
+    )  # fmt: skip
+    _as_they_come(report, limit)
+    _tuned(report, limit)
+
+
+def _tagger_table(report, found):
+    best = min(float(row["objective"]) for row in found.values())
+    report.table(
+        ["trainer", "CPU s", "iterations", "objective", "above the best", "gap", "F1",
+         "calibration"],
+        [[name, shown(r["cpu"], ".3g"), r["iterations"], shown(r["objective"], ".6f"),
+          shown(r["objective"] / best - 1, ".1e"),
+          shown(r["gap"], ".1e") if "gap" in r else None,
+          shown(r["f1"], ".2f"), shown(r["calibration"], ".2f")] for name, r in found.items()],
+    )  # fmt: skip
+    order = sorted(found, key=lambda name: found[name]["f1"], reverse=True)
+    fast = sorted(found, key=lambda name: found[name]["cpu"])
+    report.loses(
+        f"CRF on CoNLL-2000, best F1: {order[0]}, {found[order[0]]['f1']:.2f}; runner-up "
+        f"{order[1]}, {found[order[1]]['f1']:.2f}. Fastest: {fast[0]}, then {fast[1]}."
+    )
+
+
+def _curves(report, found, limit):
+    """Objective against seconds; CRFsuite logs that of L-BFGS, models of l2sgd are judged."""
+    ends = [in_child(taggers.crfsuite, limit, "l2sgd", taggers.C2, n) for n in taggers.POINTS]
+    best = min(float(row["objective"]) for row in found.values())
+    curves = {
+        name: (row["history"]["seconds"],
+               [max(v / best - 1, 1e-7) for v in row["history"]["objective"]])
+        for name, row in found.items() if row["history"]
+    }  # fmt: skip
+    points = [*ends, found["CRFsuite l2sgd"]]
+    curves["CRFsuite l2sgd"] = (
+        [float(p["cpu"]) for p in points],
+        [max(float(p["objective"]) / best - 1, 1e-7) for p in points],
+    )
+    report.lines("CRF on CoNLL-2000", "seconds", "objective above the best, relative", curves,
+                 log="xy")  # fmt: skip
+
+
+def _as_they_come(report, limit):
+    report.section("Nothing said")
+    report.text(
+        '``StructuredSVM("chain", surrogate=...)`` with no other parameter, and CRFsuite with '
+        "its default penalty. For the hinge the calibration error is that after ``calibrate``, on "
+        "the last fifth of the training sentences; before it is in the last column."
+    )
+    rows = {
+        f"StructuredSVM, {name}": in_child(taggers.chain_crf, limit, "auto", name, None)
+        for name in ("crf", "softmax_margin", "hinge")
+    }
+    rows["CRFsuite lbfgs"] = in_child(taggers.crfsuite, limit, "lbfgs")
+    report.table(
+        ["trainer", "CPU s", "F1", "calibration", "before"],
+        [[name, shown(r["cpu"], ".3g"), shown(r["f1"], ".2f"), shown(r["calibration"], ".2f"),
+          shown(r.get("before"), ".2f")] for name, r in rows.items()],
+    )  # fmt: skip
+    report.goals(
+        ("phrase F1 of the default CRF", rows["StructuredSVM, crf"]["f1"], 93.5, ">="),
+        ("its calibration error, points", rows["StructuredSVM, crf"]["calibration"], 2.0, "<="),
+    )
+
+
+def _tuned(report, limit):
+    report.section("Both tuned")
+    report.text(
+        f"c2 of {', '.join(f'{c2:g}' for c2 in C2_GRID)}, chosen by phrase F1 on the last fifth of "
+        "the training sentences; then a fit to all of them."
+    )
+    rows = []
+    for who in ("ours", "lbfgs"):
+        grid = C2_GRID[::2] if limit else C2_GRID
+        c2, scores = in_child(taggers.best_penalty, limit, who, grid)
+        fit = (
+            in_child(taggers.chain_crf, limit, "auto", "crf", c2, 1e-3) if who == "ours"
+            else in_child(taggers.crfsuite, limit, who, c2)
+        )  # fmt: skip
+        rows.append([
+            "StructuredSVM" if who == "ours" else f"CRFsuite {who}", shown(c2, "g"),
+            shown(scores[str(c2)], ".2f"), shown(fit["f1"], ".2f"),
+            shown(fit["calibration"], ".2f"), shown(fit["cpu"], ".3g"),
+        ])  # fmt: skip
+    report.table(["trainer", "c2", "F1 held out", "F1", "calibration", "CPU s"], rows)
+
+
+def letters(report, options):
+    """OCR letters as a conditional random field and by smoothed hinges."""
+    limit = 100 if options.quick else None
+    in_child(class_problem.letters, 1)
+    report.section("Letters of handwritten words")
+    report.text(
+        "Half of the words to learn from, half to judge: share of wrong letters in percent, "
+        "calibration error in points and mean log loss of letters. Rows differ in the loss, in "
+        'the solver, and in C; "auto" is that of the estimator.'
+    )
+    rows = []
+    for name, surrogate, solver in (
+        ("crf", "crf", "auto"), ("softmax margin", "softmax_margin", "auto"),
+        ("hinge, l2-smoothed by Casimir", "hinge", "casimir, l2"), ("hinge", "hinge", "auto"),
+    ):  # fmt: skip
+        for C in (None, *(LETTER_CS[:1] if options.quick else LETTER_CS)):
+            row = in_child(class_problem.train_letters, limit, surrogate, solver, C)
+            rows.append([
+                f"{name}, C={'auto' if C is None else format(C, 'g')}", shown(row["C"], ".3g"),
+                shown(row["cpu"], ".3g"), row["passes"], shown(row["gap"], ".1e"),
+                shown(row["wrong"], ".2f"), shown(row["calibration"], ".2f"),
+                shown(row["log loss"], ".3f"),
+            ])  # fmt: skip
+    report.table(["loss", "C", "CPU s", "passes", "gap", "wrong", "calibration", "log loss"], rows)
+
+
+def classes(report, options):
+    """Digits beside LogisticRegression and LinearSVC at the same objective."""
+    report.section("Digits beside scikit-learn")
+    report.text(
+        f"The same objective for both: ours to a certified gap of {class_problem.TOL:g}, the peers "
+        "by their own rules at several tolerances."
+    )
+    for loss, peer in (("crf", "LogisticRegression"), ("hinge", "LinearSVC")):
+        rows, behind = [], []
+        for C in class_problem.CS[1:2] if options.quick else class_problem.CS:
+            found = in_child(class_problem.race, loss, C, options.repeat, options.quick)
+            best = min(row["objective"] for row in found.values())
+            rows += [[f"C={C:g}, {who}", shown(r["cpu"], ".2g"),
+                      shown(r["objective"] / best - 1, ".1e"),
+                      shown(r["gap"], ".1e") if "gap" in r else None]
+                     for who, r in found.items()]  # fmt: skip
+            level = max(found["StructuredSVM"]["objective"], best * (1 + class_problem.TOL))
+            good = {who: r["cpu"] for who, r in found.items() if r["objective"] <= level}
+            first = min(good, key=good.get)
+            if first != "StructuredSVM":
+                behind.append(
+                    f"{loss}, C={C:g}: {first} is as low in {good[first]:.2g} s, ours takes "
+                    f"{found['StructuredSVM']['cpu']:.2g} s."
+                )
+        report.text(f'Loss "{loss}", beside {peer}:')
+        report.table(["contender", "CPU s", "objective above the best", "gap"], rows)
+        if behind:
+            report.loses(*behind)
+
+
+if __name__ == "__main__":
+    parts = {
+        "digits": digits, "chains": chains, "boxes": boxes, "oracles": oracles,
+        "chunking": chunking, "letters": letters, "classes": classes,
+    }  # fmt: skip
+    raise SystemExit(
+        main("casimir", "Smoothed and probabilistic training", ABOUT, parts,
+             peers=["python-crfsuite"])
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""Exponentials of many numbers at once, in loops that the compiler turns into vector instructions.
+
+``exp(x) = 2^n exp(r)`` with ``n`` the integer nearest to ``x / log 2`` and ``|r| <= log(2) / 2``,
+where a Taylor polynomial of degree 13 is exact to two units in the last place; three times as fast
+as one call of the library per number.
+"""
+
+import numpy as np
+
+from .._jit import inner
+
+FLOOR = -700.0  # exponentials of what is below it are zero
+FAINT = -200.0  # of three numbers above it the product is no less than e^FLOOR
+LOG2_E = 1.4426950408889634
+LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+ROUND = 6755399441055744.0  # 1.5 * 2^52: a sum with it has an integer in its last bits
+
+
+@inner
+def exponentials(numbers):
+    """Replace numbers, at most 0, by their exponentials; returns what is faint.
+
+    That is the smallest of ``-number`` among numbers below ``FAINT``, inf where there are none but
+    -inf. The array is contiguous and has one axis.
+    """
+    bits = numbers.view(np.int64)
+    faint = np.inf
+    for i in range(numbers.size):
+        x = numbers[i]
+        faint = min(faint, -x if x < FAINT else np.inf)
+    for i in range(numbers.size):
+        low = numbers[i] < FLOOR
+        x = max(numbers[i], FLOOR)
+        rounded = x * LOG2_E + ROUND
+        n = rounded - ROUND
+        r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        numbers[i] = rounded
+        exponent = bits[i] << 52
+        numbers[i] = 0.0 if low else p
+        bits[i] += 0 if low else exponent
+    return faint

@@ -1,0 +1,1 @@
+"""Latent variables by moments: joint diagonalization, and documents under given topics."""

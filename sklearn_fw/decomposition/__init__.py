@@ -1,0 +1,19 @@
+"""Latent variables by moments: topics, shared factors of two views, joint diagonalization."""
+
+from ._chib import chib_log_likelihood
+from ._diagonalization import (
+    JointDiagonalization,
+    joint_diagonalize,
+    joint_diagonalize_similarity,
+    tensor_power_method,
+)
+from ._discrete_ica import DiscreteICA
+
+__all__ = [
+    "DiscreteICA",
+    "JointDiagonalization",
+    "chib_log_likelihood",
+    "joint_diagonalize",
+    "joint_diagonalize_similarity",
+    "tensor_power_method",
+]

@@ -1,0 +1,313 @@
+"""Bases in which several matrices, or a tensor, become diagonal."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_magnitude,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+)
+from .._warnings import warn
+
+__all__ = [
+    "JointDiagonalization",
+    "joint_diagonalize",
+    "joint_diagonalize_similarity",
+    "tensor_power_method",
+]
+
+SEARCH_SWEEPS = 15
+SHEARS = ("jdtm", "just", "normality", "shrt")
+
+
+class JointDiagonalization(NamedTuple):
+    """Answer of a joint diagonalization.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (K, K)
+        Common eigenvectors as columns.
+    diagonals : ndarray of shape (P, K)
+        Eigenvalues of each matrix that the columns stand for.
+    off_diagonality : float
+        Sum of the squares of the entries that are left beside the diagonals, divided by that of all
+        entries of the transformed matrices; 0 for matrices that commute.
+    n_iter : int
+        Sweeps over all pairs of coordinates.
+    """
+
+    basis: np.ndarray
+    diagonals: np.ndarray
+    off_diagonality: float
+    n_iter: int
+
+
+def joint_diagonalize(matrices, *, tol=1e-8, max_iter=100):
+    """Orthonormal basis in which several symmetric matrices are as diagonal as possible.
+
+    Minimises the sum of squares of the entries beside the diagonals of ``V.T @ B_p @ V`` over
+    orthonormal V, by Jacobi rotations that start from the identity. For one matrix it gives its
+    eigenvectors.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (P, K, K)
+        Symmetric matrices.
+    tol : float, default=1e-8
+        A sweep in which all rotations have a sine of at most this is the last.
+    max_iter : int, default=100
+        Largest number of sweeps over all pairs of coordinates.
+
+    Returns
+    -------
+    result : JointDiagonalization
+        ``basis``, ``diagonals``, ``off_diagonality`` and ``n_iter``.
+
+    Raises
+    ------
+    ValueError
+        When the matrices are not symmetric, or not of one shape.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` sweeps were too few.
+
+    See Also
+    --------
+    joint_diagonalize_similarity : Matrices that are not symmetric.
+    tensor_power_method : A symmetric tensor.
+
+    Notes
+    -----
+    A sweep costs 12 K^3 P operations; 5 to 10 are usual.
+
+    References
+    ----------
+    .. [1] J.-F. Cardoso, A. Souloumiac, "Jacobi angles for simultaneous diagonalization", SIAM
+       Journal on Matrix Analysis and Applications 17, 1996. doi:10.1137/S0895479893259546
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.decomposition import joint_diagonalize
+    >>> turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    >>> matrices = [turn @ np.diag(d) @ turn.T for d in ([3.0, 1.0], [1.0, 2.0])]
+    >>> result = joint_diagonalize(matrices)
+    >>> bool(result.off_diagonality < 1e-15), np.sort(result.diagonals, axis=1).round(6).tolist()
+    (True, [[1.0, 3.0], [1.0, 2.0]])
+    """
+    matrices = _check_matrices(matrices)
+    turned = matrices.transpose(0, 2, 1)
+    if not np.allclose(matrices, turned, rtol=0.0, atol=1e-8 * np.max(np.abs(matrices))):
+        raise ValueError(
+            "matrices must be symmetric; joint_diagonalize_similarity takes others, and "
+            "(matrices + matrices.transpose(0, 2, 1)) / 2 leaves the symmetric part"
+        )
+    return jacobi((matrices + turned) / 2.0, "orthogonal", tol, max_iter)
+
+
+def joint_diagonalize_similarity(matrices, *, shear="normality", tol=1e-8, max_iter=100):
+    """Basis Q in which the similar matrices ``inv(Q) @ B_p @ Q`` are as diagonal as possible.
+
+    The matrices are those of one unknown basis, ``B_p = Q @ diag(d_p) @ inv(Q)`` and noise. Pairs
+    of coordinates are sheared, towards matrices that commute with their transposes, and rotated,
+    towards diagonal ones, in turns that start from the identity.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (P, K, K)
+        Matrices, not symmetric in general.
+    shear : {"normality", "jdtm", "shrt", "just"}, default="normality"
+        How the shear of a pair is found: by the smallest sum of squares of all entries
+        ("normality", which never increases it), by one Newton step for that sum ("shrt"), by the
+        sum beside the diagonals ("just"), or by the entries of the pair alone ("jdtm", that of
+        [3]_, which may go round in circles where noise is strong).
+    tol : float, default=1e-8
+        A sweep in which all shears and rotations have a sine (hyperbolic of shears) of at most this
+        is the last.
+    max_iter : int, default=100
+        Largest number of sweeps over all pairs of coordinates.
+
+    Returns
+    -------
+    result : JointDiagonalization
+        ``basis`` (of any column norms), ``diagonals``, ``off_diagonality`` and ``n_iter``.
+
+    Raises
+    ------
+    ValueError
+        When the matrices are not square, not of one shape or not finite.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` sweeps were too few.
+
+    See Also
+    --------
+    joint_diagonalize : Symmetric matrices and orthonormal bases.
+
+    Notes
+    -----
+    A sweep costs 12 K^3 P operations, with shears other than "jdtm" 18 K^3 P. Matrices without a
+    common real basis, such as rotations of the plane, leave ``off_diagonality`` large.
+
+    References
+    ----------
+    .. [1] T. Fu, X. Gao, "Simultaneous diagonalization with similarity transformation for
+       non-defective matrices", ICASSP 2006.
+    .. [2] R. Iferroudjen, K. Abed Meraim, A. Belouchrani, "A new Jacobi-like method for joint
+       diagonalization of arbitrary non-defective matrices", Applied Mathematics and Computation
+       211, 2009.
+    .. [3] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Beyond CCA: moment matching for multi-view
+       models", ICML 2016: appendix on non-orthogonal joint diagonalization.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.decomposition import joint_diagonalize_similarity
+    >>> basis = np.array([[1.0, 0.5], [0.0, 1.0]])
+    >>> matrices = [basis @ np.diag(d) @ np.linalg.inv(basis) for d in ([3.0, 1.0], [1.0, 2.0])]
+    >>> result = joint_diagonalize_similarity(matrices)
+    >>> bool(result.off_diagonality < 1e-15), np.sort(result.diagonals, axis=1).round(6).tolist()
+    (True, [[1.0, 3.0], [1.0, 2.0]])
+    """
+    check_choice(shear, "shear", SHEARS)
+    return jacobi(_check_matrices(matrices), shear, tol, max_iter)
+
+
+def _check_matrices(matrices):
+    matrices = check_array_of_numbers(matrices, "matrices")
+    check_magnitude(matrices, "matrices")
+    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
+        raise ValueError(f"matrices must have shape (P, K, K), got {matrices.shape}")
+    return matrices
+
+
+def jacobi(matrices, shear, tol=1e-8, max_iter=100):
+    """Joint diagonalization of checked matrices; ``shear="orthogonal"`` has rotations only.
+
+    ``max_iter=None`` stands for few sweeps and no warning, where the answer is one of a search.
+    """
+    from .._kernels.moments import jacobi as kernels
+
+    is_final, tol = max_iter is not None, check_not_negative(tol, "tol")
+    max_iter = check_integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
+    size = matrices.shape[1]
+    scale = np.max(np.abs(matrices)) or 1.0  # squares of small numbers would vanish
+    turned = np.ascontiguousarray(matrices.transpose(1, 2, 0)) / scale
+    basis, kind = np.eye(size), getattr(kernels, shear.upper())
+    n_iter, change = 0, np.inf
+    while change > tol and n_iter < max_iter:
+        change = kernels.jacobi_sweep(turned, basis, kind)
+        n_iter += 1
+    if change > tol and is_final:
+        warn(
+            f"the matrices still turned by {change:.1e} after {max_iter} sweeps: raise max_iter or "
+            f"tol, or take less noisy matrices",
+            ConvergenceWarning,
+        )
+    diagonals = scale * np.einsum("iip->pi", turned)
+    total = np.sum(turned**2)
+    turned[np.arange(size), np.arange(size)] = 0.0
+    off = float(np.sum(turned**2) / total) if total > 0.0 else 0.0
+    return JointDiagonalization(basis, diagonals, off, n_iter)
+
+
+def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random_state=None):
+    """Eigenvectors of a symmetric tensor that is a sum of K cubes of orthonormal vectors.
+
+    ``T = sum_k l_k z_k (x) z_k (x) z_k``: each z_k is a fixed point of ``u <- T(I, u, u) / norm``,
+    found from several random starts, of which the one with the largest l_k is kept, and taken out
+    of the tensor before the next.
+
+    Parameters
+    ----------
+    tensor : array-like of shape (K, K, K)
+        Symmetric in its three modes; it is made so by the mean of all orders.
+    n_restarts : int, default=10
+        Random starts for each vector.
+    tol : float, default=1e-5
+        A vector that moves less has been found.
+    max_iter : int, default=100
+        Largest number of iterations from each start.
+    random_state : int, RandomState instance or None, default=None
+        Source of the starts.
+
+    Returns
+    -------
+    basis : ndarray of shape (K, K)
+        Vectors as columns, in the order in which they were found.
+    values : ndarray of shape (K,)
+        The weights l_k.
+    n_iter : int
+        Iterations of all starts.
+
+    Raises
+    ------
+    ValueError
+        When the tensor is no cube or not finite.
+
+    See Also
+    --------
+    joint_diagonalize : More accurate with noise, since no vector is taken out.
+
+    References
+    ----------
+    .. [1] A. Anandkumar, R. Ge, D. Hsu, S. Kakade, M. Telgarsky, "Tensor decompositions for
+       learning latent variable models", JMLR 15, 2014: Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.decomposition import tensor_power_method
+    >>> tensor = np.zeros((2, 2, 2))
+    >>> tensor[0, 0, 0], tensor[1, 1, 1] = 2.0, 5.0
+    >>> basis, values, _ = tensor_power_method(tensor, random_state=0)
+    >>> np.sort(values).round(6).tolist()
+    [2.0, 5.0]
+    """
+    tensor = check_array_of_numbers(tensor, "tensor")
+    check_magnitude(tensor, "tensor")
+    if tensor.ndim != 3 or len(set(tensor.shape)) > 1 or not tensor.size:
+        raise ValueError(f"tensor must have shape (K, K, K), got {tensor.shape}")
+    n_restarts = check_integer(n_restarts, "n_restarts", 1)
+    tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
+    rng = check_random_state(random_state)
+    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    tensor = sum(tensor.transpose(order) for order in orders) / 6.0
+    size, total = len(tensor), 0
+    basis, values = np.empty((size, size)), np.empty(size)
+    for k in range(size):
+        # All starts at once: a product of matrices for each iteration.
+        points = rng.normal(size=(size, n_restarts))
+        points /= np.linalg.norm(points, axis=0)
+        for _ in range(max_iter):
+            moved = _squares(tensor, points)
+            norms = np.linalg.norm(moved, axis=0)
+            moved = np.where(norms > 0.0, moved / np.where(norms > 0.0, norms, 1.0), points)
+            change = np.max(np.linalg.norm(moved - points, axis=0))
+            points, total = moved, total + n_restarts
+            if change < tol:
+                break
+        found = np.einsum("ir,ir->r", points, _squares(tensor, points))
+        best = int(np.argmax(found))
+        basis[:, k], values[k] = points[:, best], found[best]
+        z = points[:, best]
+        tensor = tensor - values[k] * z[:, None, None] * z[:, None] * z
+    return basis, values, total
+
+
+def _squares(tensor, points):
+    """T(I, u, u) of each column u."""
+    size = len(tensor)
+    pairs = (points[:, None] * points[None]).reshape(size * size, -1)
+    return tensor.reshape(size, size * size) @ pairs

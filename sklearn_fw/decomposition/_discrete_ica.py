@@ -1,0 +1,431 @@
+"""Topics of counts by moments."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+)
+from .._warnings import warn
+from ._posterior import bounds, infer, refine_topics
+from ._recover import estimate_prior
+from ._rows import check_counts, rows_of
+from ._solution import FIXED_LENGTHS, length_ratio, solve
+
+__all__ = ["DiscreteICA"]
+
+MUCH_NEGATIVE_MASS = 0.45
+
+
+class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Topics of documents by matching moments: a few passes, no random start.
+
+    Counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])`` with independent intensities a_k of any
+    law; with gamma laws this is latent Dirichlet allocation with document lengths that vary. The
+    second moment, corrected for the noise of counts, is diagonal in the topics, and so is every
+    projection of the third: a basis is found that makes all of them as diagonal as possible. More
+    documents bring the topics as near to the true ones as wanted; no number of them is a local
+    optimum.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default=10
+        Number of topics K, at most that of words. "auto" takes the number of eigenvalues of the
+        second moment that are larger than any when words are shuffled among documents, at most 100.
+    moments : {"auto", "gp", "dica", "lda", "generalized"}, default="auto"
+        "gp" (or "dica") takes cumulants, for documents whose lengths vary, short ones too; "lda"
+        takes the moments of latent Dirichlet allocation, for lengths that hardly vary; "auto" takes
+        these where the variance of lengths is less than 1.5 times their mean, and cumulants
+        otherwise; "generalized" takes covariances under exponential weights in place of the third
+        cumulant.
+    algorithm : {"jd", "spectral", "tpm"}, default="jd"
+        Joint diagonalization of several projections; one random projection and its eigenvectors,
+        faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
+    projections : "canonical" or int, default="canonical"
+        Projections that are diagonalised together: the K of the whitened coordinates, or so many
+        random ones.
+    c0 : float or None, default=None
+        Sum of the concentrations of topics, for LDA moments alone; None takes the one under which
+        they are most nearly diagonal.
+    prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
+        Where concentrations come from: the skewness of sources ("tensor"), its mean over
+        projections ("average", that of the paper), means and variances of sources ("mean_variance",
+        not for LDA moments), or the evidence bound of the documents ("likelihood", some passes
+        more). "auto" is "mean_variance", with LDA moments "tensor".
+    refine : {None, "vi"}, default=None
+        "vi" improves topics and prior by variational expectation maximisation from there on.
+    max_iter : int, default=100
+        Largest number of passes of the refinement.
+    tol : float, default=1e-4
+        The refinement ends when a pass raises the evidence bound by less than this share of it.
+    smoothing : float, default=0.01
+        Share of the corpus' own distribution of words in topics when documents are scored and
+        refined: zeros in topics would forbid words.
+    batch_size : int, default=4096
+        Rows that are worked on together.
+    random_state : int, RandomState instance or None, default=None
+        Source of random projections, of starts of the power method and of shuffled words.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Topics: probabilities of words, rows that sum to one, the source with the largest variance
+        first.
+    doc_topic_prior_ : ndarray of shape (n_components_,)
+        Concentrations of topics in documents.
+    concentration_ : float
+        Their sum.
+    c0_ : float or None
+        Sum of concentrations that LDA moments took; None where cumulants were taken.
+    rate_ : float
+        Rate of the gamma laws of intensities.
+    mean_doc_length_ : float
+        Mean number of tokens.
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Largest eigenvalues of the second moment, descending; a large last one allows more topics.
+    whitening_ : ndarray of shape (n_components_, n_features_in_)
+        Makes the second moment the identity.
+    unmixing_ : ndarray of shape (n_components_, n_features_in_)
+        Inverse of ``mixing_raw_``: sources of standard deviation one, from counts.
+    mixing_raw_ : ndarray of shape (n_features_in_, n_components_)
+        Topics as columns before negative entries are cut, times standard deviations of sources.
+    source_variance_ : ndarray of shape (n_components_,)
+        Variances of intensities; of proportions with LDA moments.
+    source_skewness_ : ndarray of shape (n_components_,)
+        Third cumulants of intensities over their standard deviations to the third power.
+    negative_mass_ : ndarray of shape (n_components_,)
+        Share of the absolute values in ``mixing_raw_`` that was negative: near 0 where the model
+        fits, one half for noise.
+    off_diagonality_ : float
+        Share of the squares of the projections that stays beside the diagonals.
+    bounds_ : ndarray of shape (n_passes,)
+        Evidence bound of the training documents in each pass of the refinement.
+    n_iter_ : int
+        Sweeps of the joint diagonalization, or iterations of the power method.
+    n_documents_used_ : int
+        Documents that count: of weight above zero, with LDA moments of three tokens at least.
+    n_components_ : int
+        Number of topics.
+    n_features_in_ : int
+        Number of words.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of columns, where X had text as names.
+
+    Warns
+    -----
+    UserWarning
+        When the model does not fit: lengths of documents that hardly vary, topics with much
+        negative mass, documents too short for LDA moments. The message says what to choose then.
+
+    See Also
+    --------
+    sklearn.decomposition.LatentDirichletAllocation : Variational, from a random start.
+    sklearn_fw.datasets.make_gp_corpus : Corpora of the model.
+
+    Notes
+    -----
+    A fit costs O(nnz K) for the whitened rows, O(N K^3 + M K^3) for the third moment, and some ten
+    products of the counts with a vector for each eigenvalue; memory is O(batch_size K + M K + K^3),
+    and counts stay sparse. The refinement keeps N K numbers more.
+
+    All projections come from one K x K x K tensor; projections on single words, which the paper
+    calls JD(f), are left out: they cost M / K times as much and change no result.
+
+    A prior of the estimate "mean_variance" is the squared mean of a source over its variance. The
+    centred formulas are equal to those of the paper and do not cancel for long documents; its
+    compact formula of the third cumulant (appendix) has a wrong bracket.
+
+    References
+    ----------
+    .. [1] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Rethinking LDA: moment matching for
+       discrete ICA", NIPS 2015: Algorithm 1.
+    .. [2] A. Podosinnikova, F. Bach, S. Lacoste-Julien, "Beyond CCA: moment matching for multi-view
+       models", ICML 2016: generalized covariances.
+
+    Examples
+    --------
+    >>> from sklearn_fw.datasets import make_gp_corpus
+    >>> from sklearn_fw.decomposition import DiscreteICA
+    >>> from sklearn_fw.metrics import topic_l1_error
+    >>> data = make_gp_corpus(2000, 50, 3, random_state=0)
+    >>> model = DiscreteICA(3).fit(data.X)
+    >>> topic_l1_error(data.topics, model.components_) < 0.05
+    True
+    """
+
+    def __init__(
+        self, n_components=10, *, moments="auto", algorithm="jd", projections="canonical", c0=None,
+        prior_estimator="auto", refine=None, max_iter=100, tol=1e-4, smoothing=0.01,
+        batch_size=4096, random_state=None,
+    ):  # fmt: skip
+        self.n_components = n_components
+        self.moments = moments
+        self.algorithm = algorithm
+        self.projections = projections
+        self.c0 = c0
+        self.prior_estimator = prior_estimator
+        self.refine = refine
+        self.max_iter = max_iter
+        self.tol = tol
+        self.smoothing = smoothing
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True  # whole numbers
+        return tags
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn topics.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of such batches
+            Counts of words in documents, whole numbers that are not negative. A list of sparse
+            matrices or arrays is a corpus in batches; a Dask array with one block of columns, or a
+            list of delayed batches, is summed where Dask runs it.
+        y : None
+            Unused.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each document counts; not with batches.
+
+        Returns
+        -------
+        self : DiscreteICA
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            When X holds no counts, there are fewer than three documents or words than topics, or
+            fewer eigenvalues above zero than topics.
+        """
+        rng = self._check_parameters()
+        rows = rows_of(self, X, sample_weight, self.batch_size, whole=True)
+        solution = solve(self, rows, rng)
+        moments, found, cube, W = solution[:4]
+        self.components_ = found.topics.T
+        self.eigenvalues_, self.whitening_ = solution.values, W
+        self.unmixing_, self.mixing_raw_ = found.basis.T @ W, found.raw
+        self.source_variance_, self.negative_mass_ = found.variance, found.negative_mass
+        self.source_skewness_ = np.einsum("abc,ak,bk,ck->k", cube, *[found.basis] * 3)
+        self.off_diagonality_, self.n_iter_ = solution.off_diagonality, solution.n_iter
+        self.n_documents_used_, self.n_components_ = moments.n_rows, len(W)
+        self.mean_doc_length_ = float(moments.mean_length)
+        self.c0_ = getattr(moments, "c0", None)
+        counts = moments.mean * moments.n + 1.0
+        self._unigram = counts / counts.sum()
+        self._warn_of_misfit(moments)
+        self._find_prior(rows, solution)
+        return self
+
+    def _check_parameters(self):
+        if self.n_components != "auto" or not isinstance(self.n_components, str):
+            check_integer(self.n_components, "n_components", 1)
+        check_choice(self.moments, "moments", ("auto", "gp", "dica", "lda", "generalized"))
+        check_choice(self.algorithm, "algorithm", ("jd", "spectral", "tpm"))
+        if not (isinstance(self.projections, str) and self.projections == "canonical"):
+            check_integer(self.projections, "projections", 1)
+        if self.c0 is not None:
+            c0 = check_positive(self.c0, "c0")
+            if not 1e-6 <= c0 <= 1e6:
+                raise ValueError(f"c0 must be from 1e-06 to 1e+06, got {c0:g}")
+        check_choice(
+            self.prior_estimator, "prior_estimator",
+            ("auto", "average", "likelihood", "mean_variance", "tensor"),
+        )  # fmt: skip
+        if self.moments == "lda" and self.prior_estimator == "mean_variance":
+            raise ValueError(
+                'prior_estimator="mean_variance" needs cumulants: take "tensor" with moments="lda"'
+            )
+        if self.moments == "generalized" and self.algorithm == "tpm":
+            raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
+        if self.refine is not None:
+            check_choice(self.refine, "refine", ("vi",))
+        check_integer(self.max_iter, "max_iter", 1)
+        check_not_negative(self.tol, "tol")
+        if check_not_negative(self.smoothing, "smoothing") >= 1.0:
+            raise ValueError(f"smoothing must be below 1, got {self.smoothing}")
+        check_integer(self.batch_size, "batch_size", 1)
+        return check_random_state(self.random_state)
+
+    def _warn_of_misfit(self, moments):
+        if self.c0_ is not None:
+            if moments.n_short:
+                warn(
+                    f"{moments.n_short} documents with fewer than three tokens do not count for "
+                    'moments="lda"; moments="gp" uses them'
+                )
+        elif length_ratio(moments) < FIXED_LENGTHS:
+            warn(
+                f"lengths of documents hardly vary (variance {moments.length_variance:.3g}, mean "
+                f'{moments.mean_length:.3g}), which biases cumulants: take moments="lda", or '
+                'refine="vi"'
+            )
+        many = self.negative_mass_ > MUCH_NEGATIVE_MASS
+        if np.any(many):
+            warn(
+                f"{np.sum(many)} of {len(many)} topics have a negative mass above "
+                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many topics. Take fewer "
+                'n_components (or "auto"), more documents, or refine="vi"'
+            )
+
+    def _find_prior(self, rows, solution):
+        moments, found, cube, W = solution[:4]
+        kind, is_lda = self.prior_estimator, self.c0_ is not None
+        if kind in ("auto", "likelihood") or (kind == "mean_variance" and is_lda):
+            kind = "tensor" if is_lda else "mean_variance"
+        prior = estimate_prior(kind, found, cube, W, moments.mean, self.c0_)
+        self.bounds_ = np.empty(0)
+        if self.refine is not None or self.prior_estimator == "likelihood":
+            learn = self.refine is not None
+            topics, prior, self.bounds_, _ = refine_topics(
+                rows, self._smoothed(), prior, tol=float(self.tol), max_iter=int(self.max_iter),
+                learn_topics=learn,
+            )  # fmt: skip
+            if learn:
+                self.components_ = np.ascontiguousarray(topics.T)
+        self.doc_topic_prior_, self.concentration_ = prior, float(prior.sum())
+        self.rate_ = self.concentration_ / self.mean_doc_length_
+
+    def _smoothed(self):
+        """Topics as columns, without zeros."""
+        share = float(self.smoothing)
+        topics = (1.0 - share) * self.components_ + share * self._unigram
+        return np.ascontiguousarray(topics.T)
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def _infer(self, X):
+        check_is_fitted(self)
+        X = check_counts(self, X)
+        topics = self._smoothed()
+        return X, topics, infer(X, topics, self.doc_topic_prior_)
+
+    def transform(self, X):
+        """Expected proportions of topics in documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts.
+
+        Returns
+        -------
+        proportions : ndarray of shape (n_samples, n_components_)
+            Rows that sum to one; a document without words gets the prior's.
+        """
+        gamma = self._infer(X)[2]
+        return gamma / gamma.sum(axis=1)[:, None]
+
+    def transform_intensities(self, X):
+        """Expected intensities of topics in documents, in tokens.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts.
+
+        Returns
+        -------
+        intensities : ndarray of shape (n_samples, n_components_)
+            Means of gamma laws.
+        """
+        return self._infer(X)[2] / (self.rate_ + 1.0)
+
+    def inverse_transform(self, X):
+        """Expected counts, or shares of words, for given intensities or proportions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Intensities, or proportions, of topics.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_samples, n_features_in_)
+            Their product with the topics.
+        """
+        check_is_fitted(self)
+        X = check_array_of_numbers(X, "X")
+        if X.ndim != 2 or X.shape[1] != self.n_components_:
+            raise ValueError(f"X must have shape (n_samples, {self.n_components_}), got {X.shape}")
+        return X @ self.components_
+
+    def score_samples(self, X):
+        """Lower bounds on the log probability of the tokens of each document.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_samples,)
+            In nats, for sequences of tokens of known length.
+        """
+        X, topics, gamma = self._infer(X)
+        return bounds(X, topics, self.doc_topic_prior_, gamma)
+
+    def score(self, X, y=None):
+        """Sum of `score_samples`; larger is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        float
+            In nats.
+        """
+        return float(np.sum(self.score_samples(X)))
+
+    def perplexity(self, X):
+        """Geometric mean of one over the probability of a token; smaller is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts.
+
+        Returns
+        -------
+        float
+            From the bounds of `score_samples`, so an upper bound.
+        """
+        return float(np.exp(-np.log(2.0) * self.bits_per_token(X)))
+
+    def bits_per_token(self, X):
+        """Mean of the bounds of `score_samples` for each token; larger is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts.
+
+        Returns
+        -------
+        float
+            In bits, below zero.
+        """
+        score = self.score(X)
+        n_tokens = float(np.sum(check_counts(self, X).data))
+        if n_tokens == 0.0:
+            raise ValueError("X has no words: all counts are zero")
+        return score / (n_tokens * np.log(2.0))

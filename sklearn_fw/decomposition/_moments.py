@@ -1,0 +1,298 @@
+"""Moments of counts that are diagonal in the topics, whitened, as sums over batches of rows.
+
+A kind of moments says two things: a matrix S, by its product with a vector, of which the largest
+eigenvectors whiten; and targets of shape (K, K, P), which are diagonal in one orthonormal basis.
+Rows come in batches, so memory is O(batch K + M K + K^3).
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ._diagonalization import jacobi
+from ._rows import times
+
+__all__ = ["GPMoments", "LDAMoments", "generalized_targets", "largest_eigenpairs"]
+
+DENSE_UP_TO = 200  # features: S is formed and decomposed at once
+FORMED_UP_TO = 4096  # the same where rows come in batches from elsewhere, and a pass is dear
+LANCZOS_TOL = 1e-6
+EXTRA_COLUMNS, N_POWERS = 10, 6  # of the subspace iteration for batches of more features
+RANGE_OF_C0 = 0.02, 50.0
+CACHED = 100_000  # numbers of a piece of products
+
+
+class GPMoments:
+    """Cumulants of the gamma-Poisson model, or of discrete ICA with any law of intensities.
+
+    Parameters
+    ----------
+    rows : Rows
+        Counts.
+    """
+
+    def __init__(self, rows):
+        self.rows, self.n_features = rows, rows.n_features
+        sums = rows.sum(_first_sums)
+        self.n, self.n_rows, total, lengths, squares = sums
+        self.n_short = 0
+        if self.n > 0.0:
+            self.mean, self.mean_length = total / self.n, lengths / self.n
+        if self.n > 1.0:
+            self.length_variance = (squares - lengths**2 / self.n) / (self.n - 1.0)
+
+    def matrix(self):
+        """S itself, one pass over the rows."""
+        (out,) = self.rows.sum(lambda X, weight: (_gram(X, weight),))
+        out -= self.n * np.outer(self.mean, self.mean)
+        return out / (self.n - 1.0) - np.diag(self.mean)
+
+    def apply(self, V):
+        """S @ V, one pass over the rows."""
+        out = self.rows.product(_row_weights, V)
+        out = out - self.n * np.multiply.outer(self.mean, self.mean @ V)
+        return out / (self.n - 1.0) - times(self.mean, V)
+
+    def third(self, W):
+        """Whitened third cumulant of shape (K, K, K), one pass."""
+        center = W @ self.mean
+
+        def sums(X, weight):
+            H = X @ W.T - center
+            weighted = weight[:, None] * H
+            return triple_sum(H, weighted), X.T @ weighted
+
+        cubes, Y = self.rows.sum(sums)
+        cubes = cubes * self.n / ((self.n - 1.0) * (self.n - 2.0))
+        diagonal = (2.0 / 3.0) * self.mean[:, None] * W.T
+        return cubes - placements(W, Y / (self.n - 1.0) - diagonal)
+
+
+def _first_sums(X, weight):
+    length = np.asarray(X.sum(axis=1)).ravel()
+    return (
+        weight.sum(), int(np.count_nonzero(weight)), X.T @ weight, weight @ length,
+        weight @ length**2,
+    )  # fmt: skip
+
+
+def _row_weights(X, weight):
+    return weight
+
+
+def _pair_weights(X, weight):
+    return _tuple_weights(X, weight)[2]
+
+
+class LDAMoments:
+    """Moments of latent Dirichlet allocation: U-statistics of distinct tokens of a document.
+
+    Documents of fewer than three tokens do not count.
+
+    Parameters
+    ----------
+    rows : Rows
+        Counts.
+    c0 : float or None
+        Sum of the concentrations of topics; None waits for `find_c0`.
+    """
+
+    def __init__(self, rows, c0=None):
+        self.rows, self.n_features, self.c0 = rows, rows.n_features, c0
+
+        def sums(X, weight):
+            used, d1, d2, d3 = _tuple_weights(X, weight)
+            return (
+                used.sum(), int(np.count_nonzero(used)), np.count_nonzero(weight), X.T @ used,
+                X.T @ d1, X.T @ d2, X.T @ d3,
+            )  # fmt: skip
+
+        self.n, self.n_rows, n_all, mean, first, *diagonals = rows.sum(sums)
+        self.second_diagonal, self.third_diagonal = diagonals
+        self.n_short = n_all - self.n_rows
+        if self.n > 0.0:
+            self.mean, self.first = mean / self.n, first / self.n
+            self.mean_length = self.mean.sum()
+
+    def matrix(self):
+        """S itself, one pass over the rows."""
+        (out,) = self.rows.sum(lambda X, weight: (_gram(X, _tuple_weights(X, weight)[2]),))
+        second = (out - np.diag(self.second_diagonal)) / self.n
+        return second - self.c0 / (self.c0 + 1.0) * np.outer(self.first, self.first)
+
+    def _second(self, V):
+        out = self.rows.product(_pair_weights, V)
+        return (out - times(self.second_diagonal, V)) / self.n
+
+    def apply(self, V):
+        """S @ V, one pass over the rows."""
+        share = self.c0 / (self.c0 + 1.0)
+        return self._second(V) - share * np.multiply.outer(self.first, self.first @ V)
+
+    def third(self, W):
+        """Whitened third moment of shape (K, K, K), one pass."""
+        return self.combine(*self.parts(W))
+
+    def combine(self, raw, second, first):
+        """The third moment from its parts, for the present ``c0``."""
+        c0 = self.c0
+        pairs = np.multiply.outer(second, first)
+        mixed = pairs + pairs.transpose(0, 2, 1) + pairs.transpose(2, 1, 0)
+        cube = np.multiply.outer(np.multiply.outer(first, first), first)
+        return raw - c0 / (c0 + 2.0) * mixed + 2.0 * c0**2 / ((c0 + 1.0) * (c0 + 2.0)) * cube
+
+    def parts(self, W):
+        """Whitened moments of three, two and one tokens, one pass."""
+
+        def sums(X, weight):
+            _, _, d2, d3 = _tuple_weights(X, weight)
+            H = X @ W.T
+            weighted = d3[:, None] * H
+            return triple_sum(H, weighted), X.T @ weighted, H.T @ (d2[:, None] * H)
+
+        cubes, Y, second = self.rows.sum(sums)
+        second = (second - (W * self.second_diagonal) @ W.T) / self.n
+        diagonal = (2.0 / 3.0) * self.third_diagonal[:, None] * W.T
+        raw = (cubes - placements(W, Y - diagonal)) / self.n
+        return raw, second, W @ self.first
+
+    def find_c0(self, n_components):
+        """Set the ``c0`` under which the third moment is most nearly diagonal.
+
+        All that depends on it are K x K x K numbers, in coordinates that whiten pairs of tokens.
+        """
+        self.c0 = 0.0
+        values, vectors = largest_eigenpairs(self, n_components)
+        used = values > 1e-10 * abs(values[0])
+        if not np.any(used):
+            self.c0 = 1.0
+            return
+        raw, second, first = self.parts((vectors[:, used] / np.sqrt(values[used])).T)
+
+        def off_diagonality(log_c0):
+            self.c0 = np.exp(log_c0)
+            S = second - self.c0 / (self.c0 + 1.0) * np.outer(first, first)
+            spread, basis = np.linalg.eigh((S + S.T) / 2.0)
+            if spread[0] <= 1e-10 * spread[-1]:
+                return 1.0
+            A = (basis / np.sqrt(spread)).T
+            cube = np.einsum("abc,ia,jb,kc->ijk", self.combine(raw, second, first), A, A, A,
+                             optimize=True)  # fmt: skip
+            return jacobi((cube + cube.transpose(1, 0, 2)) / 2.0, "orthogonal", 1e-3, None)[2]
+
+        limits = np.log(RANGE_OF_C0)
+        # The function falls and rises again; far out it may be flat, so begin with a few points.
+        grid = np.linspace(*limits, 6)
+        best = int(np.argmin([off_diagonality(x) for x in grid]))
+        inner = grid[max(best - 1, 0)], grid[min(best + 1, 5)]
+        found = minimize_scalar(
+            off_diagonality, bounds=inner, method="bounded", options={"xatol": 0.05}
+        )
+        self.c0 = float(np.exp(found.x))
+
+
+def _tuple_weights(X, weight):
+    """Weights of rows with 3 tokens, and these over the numbers of tokens, pairs and triples."""
+    length = np.asarray(X.sum(axis=1)).ravel()
+    used = np.where(length >= 3.0, weight, 0.0)
+    length = np.maximum(length, 3.0)
+    d1 = used / length
+    d2 = d1 / (length - 1.0)
+    return used, d1, d2, d2 / (length - 2.0)
+
+
+def triple_sum(H, weighted):
+    """Sum over rows of h (x) h (x) weighted h, which is the same for all orders of the modes."""
+    first, second = np.triu_indices(H.shape[1])
+    total = 0.0
+    for part in _slices(len(H), len(first)):
+        total = total + (H[part][:, first] * H[part][:, second]).T @ weighted[part]
+    return _unfold(total, first, second)
+
+
+def placements(W, Y):
+    """Sum of sum_m w_m (x) w_m (x) y_m over the three places that y can take."""
+    first, second = np.triu_indices(len(W))
+    total = 0.0
+    for part in _slices(len(Y), len(first)):
+        total = total + (W[:, part][first] * W[:, part][second]) @ Y[part]
+    part = _unfold(total, first, second)
+    return part + part.transpose(0, 2, 1) + part.transpose(2, 1, 0)
+
+
+def _slices(size, width):
+    """Slices of rows, so that ``width`` columns of them stay in the cache."""
+    step = max(64, CACHED // width)
+    return [slice(a, a + step) for a in range(0, size, step)]
+
+
+def _unfold(values, first, second):
+    size = values.shape[1]
+    cube = np.empty((size, size, size))
+    cube[first, second] = values
+    cube[second, first] = values
+    return cube
+
+
+def largest_eigenpairs(moments, n_components):
+    """The K algebraically largest eigenvalues of S, descending, and eigenvectors as columns.
+
+    Rows in memory are multiplied with one vector at a time (Lanczos); for batches that have to be
+    loaded S is formed in one pass, or with many features found from a few passes.
+    """
+    size, streams = moments.n_features, moments.rows.load is not None
+    if size <= (FORMED_UP_TO if streams else DENSE_UP_TO) or 2 * n_components >= size:
+        values, vectors = np.linalg.eigh(moments.matrix())
+    elif streams:
+        width = min(size, n_components + EXTRA_COLUMNS)
+        basis = np.random.RandomState(0).normal(size=(size, width))
+        for _ in range(N_POWERS):
+            basis = np.linalg.qr(moments.apply(np.linalg.qr(basis)[0]))[0]
+        small = basis.T @ moments.apply(basis)
+        values, turn = np.linalg.eigh((small + small.T) / 2.0)
+        vectors = basis @ turn
+    else:
+        operator = LinearOperator((size, size), matvec=moments.apply, dtype=np.float64)
+        start = np.full(size, size**-0.5)
+        values, vectors = eigsh(operator, n_components, which="LA", v0=start, tol=LANCZOS_TOL)
+    order = np.argsort(-values, kind="stable")[:n_components]
+    return values[order], vectors[:, order]
+
+
+def _gram(X, weight):
+    """Sum over rows of weight x x^T, by the products of nonzero entries."""
+    root = np.sqrt(weight)
+    scaled = X.copy()
+    scaled.data = X.data * np.repeat(root, np.diff(X.indptr))
+    return (scaled.T @ scaled).toarray()
+
+
+def generalized_targets(moments, W, directions, scale):
+    """Covariances under exponential weights, whitened: one target for each column u of directions.
+
+    The weight of a row x is ``exp(t @ x)`` for ``t = tau W.T u``, with tau such that ``t @ x`` has
+    a standard deviation of ``scale``. One pass for the deviations, then one for each target.
+    """
+    steps = W.T @ directions
+    centers = moments.mean @ steps
+    (squares,) = moments.rows.sum(lambda X, weight: (weight @ (X @ steps - centers) ** 2,))
+    targets = []
+    for t, square in zip(steps.T, squares):
+        t = t * (scale / np.sqrt(square / moments.n)) if square > 0.0 else t
+        targets.append(_generalized_target(moments, W * np.exp(-t), t))
+    return np.array(targets)
+
+
+def _generalized_target(moments, whitening, t):
+    center, shift = whitening @ moments.mean, t @ moments.mean
+
+    def sums(X, weight):
+        chance = weight * np.exp(X @ t - shift)
+        H = X @ whitening.T - center
+        return chance.sum(), X.T @ chance, chance @ H, H.T @ (chance[:, None] * H)
+
+    total, first, projected, second = moments.rows.sum(sums)
+    projected = projected / total
+    diagonal = (whitening * (first / total)) @ whitening.T
+    target = second / total - np.outer(projected, projected) - diagonal - np.eye(len(whitening))
+    return (target + target.T) / 2.0

@@ -1,0 +1,194 @@
+"""Rows of counts in batches, and sums over them, which is all that moments need."""
+
+import sys
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._validation import check_data, check_sample_weight, check_table
+
+__all__ = ["Rows", "as_counts", "check_counts", "is_batches", "rows_of", "times"]
+
+
+class Rows:
+    """Batches of rows with weights.
+
+    Parameters
+    ----------
+    batches : list
+        CSR arrays of float64, or ``load`` makes them of the items.
+    weights : list of ndarray
+        Weights of the rows of each batch; None for ones.
+    n_features : int
+        Number of columns.
+    load : callable, default=None
+        ``load(batch, number)`` returns a checked CSR array.
+    """
+
+    def __init__(self, batches, weights, n_features, load=None):
+        self.batches, self.weights, self.load = batches, weights, load
+        self.n_features = n_features
+        self._kept = {}
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __iter__(self):
+        for i, batch in enumerate(self.batches):
+            X = _compute(batch)
+            X = X if self.load is None else self.load(X, i)
+            yield X, self._weight(X, i)
+
+    def _weight(self, X, i):
+        return np.ones(X.shape[0]) if self.weights is None else self.weights[i]
+
+    def product(self, weigh, V):
+        """Sum over batches of ``X.T @ (weigh(X, weight) * (X @ V))``, for rows asked many times.
+
+        Rows in memory keep a copy of their transpose, whose product is three times as fast.
+        """
+        if self.load is not None:
+            return self.sum(lambda X, weight: (X.T @ times(weigh(X, weight), X @ V),))[0]
+        total = 0.0
+        for i, X in enumerate(self.batches):
+            if i not in self._kept:
+                self._kept[i] = X.T.tocsr()
+            if (weigh, i) not in self._kept:
+                self._kept[weigh, i] = weigh(X, self._weight(X, i))
+            total = total + self._kept[i] @ times(self._kept[weigh, i], X @ V)
+        return total
+
+    def sum(self, function):
+        """Sums over batches of the numbers and arrays that ``function(X, weight)`` returns.
+
+        Delayed batches of Dask are loaded and summed where Dask runs them.
+        """
+        if len(self) and _is_delayed(self.batches[0]):
+            import dask
+
+            term = dask.delayed(self._term, pure=False)
+            parts = [term(batch, i, function) for i, batch in enumerate(self.batches)]
+            while len(parts) > 1:  # a tree, so that no worker holds all parts
+                pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+                parts = [dask.delayed(_add)(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+            return dask.compute(parts[0])[0]
+        totals = None
+        for X, weight in self:
+            terms = function(X, weight)
+            totals = terms if totals is None else _add(totals, terms)
+        return totals
+
+    def _term(self, batch, i, function):
+        X = batch if self.load is None else self.load(batch, i)
+        return function(X, self._weight(X, i))
+
+    def shuffled(self, seed):
+        """The same with the entries of each column in random rows of their batch."""
+
+        def load(batch, i):
+            X = batch if self.load is None else self.load(batch, i)
+            rng = np.random.RandomState((seed + i) % 2**32)
+            rows = rng.randint(X.shape[0], size=X.nnz)
+            return sp.csr_array((X.data, (rows, X.indices)), shape=X.shape)
+
+        return Rows(self.batches, self.weights, self.n_features, load)
+
+
+def times(weight, V):
+    """Rows of V, a vector or a matrix, times a weight each."""
+    return weight * V if V.ndim == 1 else weight[:, None] * V
+
+
+def _add(totals, terms):
+    return tuple(total + term for total, term in zip(totals, terms))
+
+
+def _is_delayed(batch):
+    module = sys.modules.get("dask.base")
+    return module is not None and module.is_dask_collection(batch)
+
+
+def _compute(batch):
+    return batch.compute() if _is_delayed(batch) else batch
+
+
+def is_batches(X):
+    """Whether X is a list of matrices, or a collection of Dask, and no matrix."""
+    if _is_delayed(X):
+        return True
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and all(sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
+    )
+
+
+def rows_of(estimator, X, sample_weight, batch_size, whole):
+    """`Rows` of a matrix, or of batches; sets what scikit-learn wants to know of X."""
+    if is_batches(X):
+        return _rows_of_batches(estimator, X, sample_weight, whole)
+    X = check_counts(estimator, X, whole=whole, reset=True)
+    weight = check_sample_weight(sample_weight, X.shape[0])
+    starts = range(0, X.shape[0], batch_size)
+    if X.shape[0] <= batch_size:
+        return Rows([X], [weight], X.shape[1])
+    batches = [X[a : a + batch_size] for a in starts]
+    weights = [weight[a : a + batch_size] for a in starts]
+    return Rows(batches, weights, X.shape[1])
+
+
+def _rows_of_batches(estimator, X, sample_weight, whole):
+    if sample_weight is not None:
+        raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
+    if _is_delayed(X):
+        if not hasattr(X, "to_delayed"):
+            raise TypeError("X must be a Dask array, or a list of delayed blocks of rows")
+        delayed = X.to_delayed()
+        if getattr(delayed, "ndim", 1) == 2 and delayed.shape[1] > 1:
+            raise ValueError("X must have one block of columns: X.rechunk({1: -1})")
+        X = list(np.ravel(delayed))
+    else:
+        X = list(X)
+    first = check_counts(estimator, _compute(X[0]), whole=whole, reset=True)
+    n_features = first.shape[1]
+
+    def load(batch, i):
+        batch = as_counts(batch, f"X[{i}]", whole)
+        if batch.shape[1] != n_features:
+            raise ValueError(
+                f"X[{i}] has {batch.shape[1]} columns, X[0] has {n_features}: all batches need the "
+                "same vocabulary"
+            )
+        return batch
+
+    return Rows(X, None, n_features, load)
+
+
+def check_counts(estimator, X, *, whole=False, reset=False):
+    """A CSR array of float64 with numbers of words of each document."""
+    X = check_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+    return as_counts(X, "X", whole, checked=True)
+
+
+def as_counts(X, name, whole, checked=False):
+    """A CSR array in canonical form of numbers that are not negative, ``whole`` if need be."""
+    if not checked:
+        X = check_table(X, input_name=name, accept_sparse="csr", dtype=np.float64)
+    X = sp.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.nnz and X.data.min() < 0.0:
+        raise ValueError(
+            f"Negative values in data passed to DiscreteICA: {name} must hold counts, got "
+            f"{X.data.min():g}"
+        )
+    if X.nnz and X.data.max() > 1e12:
+        raise ValueError(f"{name} must hold counts up to 1e12, got {X.data.max():g}")
+    if whole and np.any(X.data != np.floor(X.data)):
+        raise ValueError(
+            f"{name} must hold whole numbers, got {X.data[X.data != np.floor(X.data)][0]:g}: "
+            "moments of counts need the counts themselves, so leave out weights such as tf-idf and "
+            "shares"
+        )
+    return X

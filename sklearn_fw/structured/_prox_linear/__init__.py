@@ -1,0 +1,1 @@
+"""Scores that are not linear in the weights: models, their linearisation, and the outer loop."""

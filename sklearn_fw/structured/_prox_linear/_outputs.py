@@ -1,0 +1,222 @@
+"""Outputs as vectors: with scores s and costs c of parts, z has the score <s, z>, loss <c, z>."""
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, resolve_oracle
+from ...inference._oracles._checked import checked, name_of
+from ...inference._oracles._natural import natural_oracle
+from ...task_losses import HammingLoss, Truth
+from ...task_losses._costs import costs_of
+from .._blocks._checked_model import ask_for_output
+from .._items import collect
+from .._models import EnumeratedModel
+from .._models._base import loss_of_nodes
+from .._models._enumerated import Largest
+from .._models._ragged import encode_labels, find_classes, stack_labels
+
+__all__ = ["Candidates", "Labellings", "outputs_for"]
+
+NODE_LOSSES = ("auto", "hamming", "hamming_sum")
+
+
+def outputs_for(layouts, y, task_loss, oracle):
+    """The kind of outputs that scores of such layouts have."""
+    kinds = {layout.is_list for layout in layouts}
+    if len(kinds) > 1:
+        raise ValueError(
+            "value must give scores of candidates for all samples or of nodes for all samples, "
+            "got both"
+        )
+    kind = Candidates if kinds.pop() else Labellings
+    return kind(layouts, y, task_loss, oracle)
+
+
+class Candidates:
+    """One candidate out of a list, by number or by the costs of all."""
+
+    def __init__(self, layouts, y, task_loss, oracle):
+        is_auto = isinstance(task_loss, str) and task_loss == "auto"
+        self.task_loss_ = "zero_one" if is_auto else task_loss
+        self.oracle = resolve_oracle(oracle, default=Largest())
+        self._model = EnumeratedModel(self.task_loss_)
+        self.exact = bool(getattr(self.oracle, "exact", False))
+        self.truths, self.costs = [], []
+        for i, (layout, truth) in enumerate(zip(layouts, y, strict=True)):
+            try:
+                cost = self._model.augment(np.zeros(layout.n_nodes), truth)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"y[{i}]: {error}") from None
+            self.costs.append(np.asarray(cost, dtype=np.float64))
+            self.truths.append(self.vector(self._model.output_key(truth), layout))
+
+    def forget(self):
+        """Keep nothing of the training set."""
+        self.truths = self.costs = None
+
+    def check(self, layout, i):
+        """Refuse scores of sample i that are not those of candidates."""
+        if not layout.is_list:
+            raise ValueError(f"value for sample {i} must have shape (n_candidates,) as in fit")
+
+    def vector(self, output, layout):
+        """The vector of an output."""
+        z = np.zeros(layout.n_nodes)
+        z[output] = 1.0
+        return z
+
+    def best(self, flat, layout):
+        """The best output for some scores, and what its score may lack."""
+        output, slack = ask_for_output(self.oracle, flat.copy())
+        if not isinstance(output, int | np.integer) or not 0 <= output < len(flat):
+            raise ValueError(
+                f"argmax of the oracle {name_of(self.oracle)} must return the number of one of "
+                f"{len(flat)} candidates, got {output!r}"
+            )
+        return int(output), slack
+
+    def mean(self, flat, layout, temperature):
+        """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
+        scaled = flat / temperature
+        return softmax(scaled), float(logsumexp(scaled))
+
+    def collect(self, outputs):
+        """The container of predictions."""
+        return collect(outputs)
+
+    def losses(self, y_true, y):
+        """Loss of every prediction."""
+        return np.array([self._model.loss(a, int(b)) for a, b in zip(y_true, y, strict=True)])
+
+
+class Labellings:
+    """A label for every node of a chain or graph."""
+
+    def __init__(self, layouts, y, task_loss, oracle):
+        is_auto = isinstance(task_loss, str) and task_loss == "auto"
+        self.task_loss_ = "hamming_sum" if is_auto else task_loss
+        loss = loss_of_nodes(self, self.task_loss_, NODE_LOSSES)
+        if not loss.decomposes:
+            raise ValueError(
+                f"task_loss={task_loss!r} is no sum over nodes: use 'hamming', 'hamming_sum', a "
+                f"matrix of costs or a TaskLoss with node_costs"
+            )
+        self._judge = HammingLoss() if is_auto else loss
+        starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])
+        flat, _ = stack_labels(y, starts)
+        if np.ma.is_masked(flat):
+            raise ValueError("y has masked entries: every node needs a label")
+        self.classes_ = _classes(np.asarray(flat), layouts)
+        states = encode_labels(np.asarray(flat), self.classes_)
+        truth = Truth(states, starts, (self.classes_,))
+        costs = costs_of(loss, truth)
+        if costs.whole:
+            raise ValueError(f"task_loss={task_loss!r} must be a sum over nodes alone")
+        costs, self.truths, self.costs = costs.dense(), [], []
+        for i, layout in enumerate(layouts):
+            here = slice(starts[i], starts[i + 1])
+            self.truths.append(self.vector(states[here], layout))
+            cost = np.zeros(len(self.truths[-1]))
+            cost[: costs[here].size] = costs[here].ravel()
+            self.costs.append(cost)
+        self.oracle = checked(resolve_oracle(oracle, default=_default_oracle(layouts)))
+        self.exact = bool(getattr(self.oracle, "exact", False))
+
+    def _scores(self, flat, layout):
+        unary, *tables = layout.split(flat)
+        n_states = unary.shape[1]
+        edges = np.empty((0, 2), np.int64) if layout.edges is None else layout.edges
+        table = tables[0] if tables else np.empty((0, n_states, n_states))
+        if table.ndim == 2:
+            table = np.broadcast_to(table, (len(edges), n_states, n_states))
+        return PairwiseScores._view(unary, table, edges)
+
+    def forget(self):
+        """Keep nothing of the training set."""
+        self.truths = self.costs = None
+
+    def check(self, layout, i):
+        """Refuse scores of sample i that are not those of nodes with as many states."""
+        if layout.is_list or layout.shapes[0][1] != len(self.classes_):
+            raise ValueError(
+                f"value for sample {i} must give scores of {len(self.classes_)} states of nodes as "
+                f"in fit, got {layout.shapes[0]}"
+            )
+
+    def vector(self, output, layout):
+        """The vector of the states of all nodes."""
+        z = np.zeros(sum(layout.sizes))
+        unary, *tables = layout.split(z)
+        unary[np.arange(len(output)), output] = 1.0
+        if tables:
+            first, second = output[layout.edges].T
+            if tables[0].ndim == 2:
+                np.add.at(tables[0], (first, second), 1.0)
+            else:
+                tables[0][np.arange(len(first)), first, second] = 1.0
+        return z
+
+    def best(self, flat, layout):
+        """The best states for some scores, and what their score may lack."""
+        if not layout.n_nodes:
+            return np.empty(0, np.int32), 0.0
+        states, value, bound = self.oracle.argmax(self._scores(flat, layout))
+        return states, max(float(bound - value), 0.0)
+
+    def mean(self, flat, layout, temperature):
+        """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
+        if not callable(getattr(self.oracle, "marginals", None)):
+            raise TypeError(
+                f"smoothed answers need an oracle with marginals, which {name_of(self.oracle)} "
+                f"lacks: use 'viterbi', 'tree' or 'elimination'"
+            )
+        node, edge, log_sum = self.oracle.marginals(self._scores(flat / temperature, layout))
+        if len(layout.shapes) == 1:
+            return node.ravel(), log_sum
+        edge = edge.sum(axis=0) if len(layout.shapes[1]) == 2 else edge
+        return np.concatenate([node.ravel(), edge.ravel()]), log_sum
+
+    def collect(self, outputs):
+        """The container of predictions, object arrays of labels."""
+        out = np.empty(len(outputs), dtype=object)
+        for i, states in enumerate(outputs):
+            out[i] = self.classes_[states]
+        return out
+
+    def losses(self, y_true, y):
+        """Loss of every prediction."""
+        stack_labels(y_true, np.cumsum([0] + [len(labels) for labels in y]))  # lengths agree
+        return self._judge.losses(y_true, y)
+
+
+def _default_oracle(layouts):
+    largest = max(layouts, key=lambda layout: layout.n_nodes)
+    if len(largest.shapes) == 1:
+        return TreeMaxProduct()
+    if all(_is_chain(layout) for layout in layouts):
+        return Viterbi()
+    n_states = largest.shapes[0][1]
+    tables = np.zeros((len(largest.edges), n_states, n_states))
+    return natural_oracle(PairwiseScores(np.zeros(largest.shapes[0]), tables, largest.edges))
+
+
+def _is_chain(layout):
+    chain = np.arange(layout.n_nodes - 1)[:, None] + np.arange(2) if layout.n_nodes else None
+    return chain is None or np.array_equal(layout.edges, chain)
+
+
+def _classes(flat, layouts):
+    """Labels of the states; numbers of states where those in y are some of these."""
+    n_states = {layout.shapes[0][1] for layout in layouts}
+    if len(n_states) > 1:
+        raise ValueError(f"value must give every node as many states, got {sorted(n_states)}")
+    n_states, classes = n_states.pop(), find_classes(flat)
+    if len(classes) == n_states:
+        return classes
+    if classes.dtype.kind in "iu" and classes[0] >= 0 and classes[-1] < n_states:
+        return np.arange(n_states)
+    raise ValueError(
+        f"value gives {n_states} states to each node, but y holds {len(classes)} labels: there "
+        f"must be one state for each label, in their sorted order, or labels must be numbers of "
+        f"states"
+    )

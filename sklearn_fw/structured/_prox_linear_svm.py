@@ -1,0 +1,370 @@
+"""The structured support vector machine for scores that are not linear in the weights."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from .._budget import time_budget
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._loop import drive
+from .._result import Status
+from .._validation import check_positive, check_random_state
+from .._warnings import warn
+from ._advice import warn_of_oracle
+from ._items import length_of, weighted_samples
+from ._parameters import check_parameters, is_auto
+from ._predictions import Predictions
+from ._prox_linear._outputs import outputs_for
+from ._prox_linear._score_model import CheckedScores
+from ._prox_linear._torch_scores import TorchScores, as_score_model
+from ._solvers import resolve_solver
+
+__all__ = ["ProxLinearStructuredSVM"]
+
+LOOSEST = 0.1  # share of the objective: a larger gap is never called convergence
+TOL, MAX_ITER, USUAL_C = 0.05, 30, 1.0  # what "auto" stands for
+
+
+class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
+    """Structured SVM whose scores are any smooth function of the weights, such as a network.
+
+    With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by
+    default), decreases::
+
+        F(w) = lam / 2 |w|^2
+               + sum_i s_i max_y [L(y_i, y) + s(x_i, y; w) - s(x_i, y_i; w)] / sum_i s_i
+
+    which is not convex. Choose it where a linear model of good features is not good enough, and an
+    output still needs an oracle: sequences, graphs, lists of candidates.
+
+    Parameters
+    ----------
+    score_model : ScoreModel or torch.nn.Module
+        Scores as a function of input and weights: an object with the methods ``init``, ``value``,
+        ``jvp`` and ``vjp`` of `ScoreModel`, or a module of PyTorch that returns scores in one of
+        the forms listed there, called with one input at a time.
+    task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
+            default="auto"
+        Loss of outputs. For candidates as `EnumeratedModel` takes it, 0 or 1 by default; for nodes
+        "hamming", "hamming_sum", a matrix of costs or an object with costs of nodes. "auto" trains
+        by the number of wrong labels and judges by their share.
+    oracle : str, object or callable, default="auto"
+        Inference, see `sklearn_fw.inference`. "auto" takes Viterbi's algorithm for chains, and what
+        suits the graph for others.
+    solver : str or solver object, default="auto"
+        What solves the convex models, any one of `StructuredSVM` with a certificate. "auto" is
+        "cached", or "bcfw" for a module that takes many samples at once.
+    C : float or "auto", default="auto"
+        Weight of the sum of losses against the regulariser. "auto" is 1.
+    eta : float or "auto", default="auto"
+        Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
+        finds it, larger while scores are as good as linear along the steps, smaller where a step
+        does not lower the objective as its model promised.
+    tol : float or "auto", default="auto"
+        ``dual_gap_ <= tol * objective_`` ends the fit. "auto" is 0.05.
+    max_iter : int or "auto", default="auto"
+        Most convex models. "auto" is 30.
+    time_limit : float or None, default=None
+        Seconds after which no new pass over a model starts.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, with its step size.
+    random_state : int, RandomState instance or None, default=None
+        First weights, unless a module has them, and visiting order. Runs with the same value are
+        identical.
+    verbose : int, default=0
+        Log one line per convex model to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    module_ : torch.nn.Module
+        For a module: a copy with these weights, of its own precision.
+    model_ : object
+        The score model used.
+    oracle_, solver_ : object
+        Oracle and solver used.
+    classes_ : ndarray
+        Labels of the states of nodes, where outputs are labels of nodes.
+    task_loss_ : str, array-like, callable or TaskLoss
+        The loss of the training.
+    C_, eta_, tol_ : float
+        The values that were used; of eta the last one.
+    lam_ : float
+        1 / (C n).
+    objective_ : float
+        F at ``coef_``.
+    dual_objective_ : float
+        Lower bound on the convex model at ``coef_``, not on F.
+    dual_gap_ : float
+        What the convex model at ``coef_`` may gain at most; zero where ``coef_`` is stationary.
+        inf where the oracle is not exact and gives no bounds.
+    prox_gradient_norm_ : float
+        Bound on the norm of ``(coef_ - argmin of the model) / eta_``, the measure of stationarity
+        of [1]_, with the error of the inner solution added.
+    n_iter_ : int
+        Convex models made.
+    n_oracle_calls_ : int
+        Oracle calls.
+    converged_ : bool
+        Whether ``dual_gap_ <= min(tol_, 0.1) * objective_``.
+    status_ : str
+        How the fit ended.
+    history_ : dict of str to ndarray
+        One entry per convex model: "n_iter", "time", "n_oracle_calls", "objective" (after it; never
+        rises), "prox_gradient_norm" (where the model was made), "eta", "n_passes" (over it),
+        "is_accepted" (whether its minimiser was taken), and where it was not "dual_objective" and
+        "dual_gap".
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, inputs that do not fit, scores that are not finite or change
+        their shape, or derivatives that contradict the values.
+    TypeError
+        When the score model lacks a method.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends first.
+
+    See Also
+    --------
+    StructuredSVM : Scores that are linear in the weights: faster, and with a global certificate.
+    ScoreModel : What a score model has to say.
+
+    Notes
+    -----
+    The prox-linear method [1]_ replaces the scores by their linear part at the present weights w_k,
+    which makes a structured SVM with the rows of the Jacobian as features and a regulariser
+    ``lam / 2 |w|^2 + |w - w_k|^2 / (2 eta)``. Its solution is taken if it lowers F, so that F never
+    rises. The model is solved by block-coordinate Frank-Wolfe steps, one product with the Jacobian
+    and one with its transpose per step; the dual variables of one model are where the next one
+    starts. A model is solved until its certified gap is at most half of the decrease that it
+    promises, in place of the fixed sequence of tolerances of [1]_, which needs a constant. Samples
+    whose inputs have one shape take steps of eight at a time where a module can be mapped over its
+    inputs (``torch.func.vmap``). Local minima, first weights and
+    the architecture matter, as in all training of networks; scale the inputs.
+
+    Modules are copied, computed in double precision on the device where they are, and in
+    evaluation mode: dropout is off, and statistics of batch normalisation stay as they are.
+    Frozen parameters stay frozen. Numbers of arrays become tensors of double precision, whole
+    numbers keep their type; other inputs reach the module as they are. Memory holds a vector of the
+    size of the scores per sample, and none of the size of the weights.
+
+    References
+    ----------
+    .. [1] K. Pillutla, V. Roulet, S. Kakade, Z. Harchaoui, "A smoother way to train structured
+       prediction models", NeurIPS 2018: Algorithm 5 and Proposition 37 of the long version.
+    .. [2] D. Drusvyatskiy, C. Paquette, "Efficiency of minimizing compositions of convex functions
+       and smooth maps", Mathematical Programming 178, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.structured import ProxLinearStructuredSVM, ScoreModel
+    >>> class Network(ScoreModel):
+    ...     "Two labels of the nodes of a chain, by three hidden units each."
+    ...     def init(self, rng):
+    ...         return rng.normal(size=2 * 3 + 3 * 2 + 2 * 2)
+    ...     def parts(self, x, w):
+    ...         return np.tanh(x @ w[:6].reshape(2, 3)), w[6:12].reshape(3, 2), w[12:].reshape(2, 2)
+    ...     def value(self, x, w):
+    ...         hidden, out, transitions = self.parts(x, w)
+    ...         return hidden @ out, transitions
+    ...     def jvp(self, x, w, d):
+    ...         hidden, out, _ = self.parts(x, w)
+    ...         change = (1 - hidden**2) * (x @ d[:6].reshape(2, 3))
+    ...         return change @ out + hidden @ d[6:12].reshape(3, 2), d[12:].reshape(2, 2)
+    ...     def vjp(self, x, w, v):
+    ...         hidden, out, _ = self.parts(x, w)
+    ...         inner = x.T @ ((1 - hidden**2) * (v[0] @ out.T))
+    ...         return np.concatenate([inner.ravel(), (hidden.T @ v[0]).ravel(), v[1].ravel()])
+    >>> X = [np.array([[1.0, 1], [1, -1], [-1, 1]]), np.array([[-1.0, -1], [-1, 1]])]
+    >>> y = [["same", "other", "other"], ["same", "other"]]
+    >>> svm = ProxLinearStructuredSVM(Network(), C=10.0, random_state=0).fit(X, y)
+    >>> [labels.tolist() for labels in svm.predict(X)]
+    [['same', 'other', 'other'], ['same', 'other']]
+    """
+
+    surrogate = "hinge"  # what its models are made of
+
+    def __init__(
+        self,
+        score_model,
+        *,
+        task_loss="auto",
+        oracle="auto",
+        solver="auto",
+        C="auto",
+        eta="auto",
+        tol="auto",
+        max_iter="auto",
+        time_limit=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.score_model = score_model
+        self.task_loss = task_loss
+        self.oracle = oracle
+        self.solver = solver
+        self.C = C
+        self.eta = eta
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Train until the weights are stationary or the budget ends.
+
+        Parameters
+        ----------
+        X : array-like, list, object array or Packed of n_samples inputs
+            Inputs, as the score model takes them.
+        y : array-like, list, object array or Packed of n_samples outputs
+            Outputs: numbers of candidates or costs of all of them, as `EnumeratedModel` takes them,
+            or sequences of the labels of nodes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses; samples of weight zero are left out.
+
+        Returns
+        -------
+        self : ProxLinearStructuredSVM
+            The fitted estimator.
+        """
+        check_parameters(self)
+        eta = None if is_auto(self.eta) else check_positive(self.eta, "eta")
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight, eta)
+
+    def _fit(self, X, y, sample_weight, eta):
+        given, rng = (X, y), check_random_state(self.random_state)
+        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
+        first_eta = None if start is None else self.eta_
+        X, y, weight = weighted_samples(X, y, sample_weight, sequences=False)
+        blocks, w = self._blocks(list(X), list(y), weight, start, rng)
+        self.C_ = USUAL_C if is_auto(self.C) else check_positive(self.C, "C")
+        self.tol_ = TOL if is_auto(self.tol) else float(self.tol)
+        self.lam_ = 1.0 / (self.C_ * weight.sum())
+        max_iter = MAX_ITER if is_auto(self.max_iter) else self.max_iter
+        from ._prox_linear._run import ProxLinear
+
+        run = ProxLinear(
+            blocks, self.solver_, w, lam=self.lam_, tol=self.tol_, eta=eta, rng=rng,
+            first_eta=first_eta,
+        )  # fmt: skip
+        tasks = FitTasks(self, *given, max_subtasks=max_iter, sample_weight=sample_weight)
+        outcome = drive(
+            run, tol=self.tol_, max_iter=max_iter, relative_to="objective", verbose=self.verbose,
+            **tasks.hooks(lambda: self._snapshot(run)),
+        )  # fmt: skip
+        self._store(run, blocks, outcome)
+        tasks.finish()
+        return self
+
+    def _blocks(self, X, y, weight, start, rng):
+        """Resolve score model, oracle and solver, and check the data: the samples, and a start."""
+        from ._prox_linear._score_blocks import ScoreBlocks
+
+        self.solver_ = resolve_solver(self.solver)
+        if not self.solver_.certified:
+            raise ValueError(
+                f"solver={self.solver!r} has no certificate, which tells when a model is solved: "
+                f"use 'bcfw' or 'fw'"
+            )
+        self.model_ = as_score_model(self.score_model)
+        scores = CheckedScores(self.model_)
+        if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):
+            self.model_ = scores.model = clone(self.model_)  # what it learns stays in the fit
+        getattr(self.model_, "initialize", lambda *_: None)(X, y)
+        w = scores.init(rng)
+        if start is not None:
+            if start.shape != w.shape:
+                raise ValueError(
+                    f"warm_start=True needs the score model of the previous fit, which had "
+                    f"{len(start)} weights and not {len(w)}: fit a clone, or set warm_start=False"
+                )
+            w = np.array(start)
+        layouts = [scores.value(i, x, w)[1] for i, x in enumerate(X)]
+        self._outputs = outputs_for(layouts, y, self.task_loss, self.oracle)
+        self.oracle_, self.task_loss_ = self._outputs.oracle, self._outputs.task_loss_
+        vars(self).pop("classes_", None)
+        if hasattr(self._outputs, "classes_"):
+            self.classes_ = self._outputs.classes_
+        scores.check_derivatives(X[0], w, np.random.RandomState(0))
+        groups = scores.groups(X, layouts, w)
+        if is_auto(self.solver):
+            # Outputs of many samples together are seldom met again.
+            self.solver_ = resolve_solver("bcfw" if len(groups) < len(X) else "cached")
+        return ScoreBlocks(scores, groups, self._outputs, weight / weight.sum(), len(w)), w
+
+    def _snapshot(self, run):
+        """Fitted attributes in the middle of a fit, for callbacks."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
+            "coef_": run.weights().copy(), "_outputs": self._outputs,
+        }  # fmt: skip
+
+    def _store(self, run, blocks, outcome):
+        certified, status, last = blocks.certified, outcome.status, outcome.history
+        self.coef_, self.eta_ = run.w.copy(), float(last["eta"][-1])
+        self.objective_, self.dual_objective_ = run.objective, float(last["dual_objective"][-1])
+        self.dual_gap_ = float(last["dual_gap"][-1]) if certified else np.inf
+        self.prox_gradient_norm_ = float(last["prox_gradient_norm"][-1]) if certified else np.inf
+        self.n_oracle_calls_ = run.n_oracle_calls
+        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
+            status = Status.FINISHED
+        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * self.objective_:
+            status = Status.LOOSE
+        vars(self).update(outcome._replace(status=status).attributes())
+        vars(self).pop("module_", None)
+        if isinstance(self.model_, TorchScores):
+            self.module_ = self.model_.module_at(self.coef_)
+        self._outputs.forget()
+        warn_of_oracle(blocks)
+        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol_ > 0:
+            self._warn_of_budget(status)
+
+    def _warn_of_budget(self, status):
+        is_time = status is Status.TIME_LIMIT
+        ended = "time_limit ended the fit after" if is_time else "max_iter ended the fit after"
+        helps = "a larger time_limit" if is_time else f"max_iter above {self.n_iter_}"
+        warn(
+            f"{ended} {self.n_iter_} convex models, and the last one may still lower the objective "
+            f"by {self.dual_gap_:.3g} of {self.objective_:.3g}, more than tol={self.tol_:.3g}. "
+            f"What helps: {helps}; a smaller C; inputs on one scale; or a larger tol",
+            ConvergenceWarning,
+        )
+
+    # ---- answers ---------------------------------------------------------------------------------
+
+    def _predict(self, X):
+        check_is_fitted(self)
+        scores, outputs, best = CheckedScores(self.model_), [], np.empty(length_of(X, "X"))
+        for i, x in enumerate(X):
+            flat, layout = scores.value(i, x, self.coef_)
+            self._outputs.check(layout, i)
+            output, _ = self._outputs.best(flat, layout)
+            best[i] = flat @ self._outputs.vector(output, layout)
+            outputs.append(output)
+        return self._outputs.collect(outputs), best
+
+    def loss(self, X, y):
+        predicted = self.predict(X)
+        if len(predicted) != length_of(y, "y"):
+            raise ValueError(
+                f"X and y must have the same length, got {len(predicted)} and {length_of(y, 'y')}"
+            )
+        return self._outputs.losses(y, predicted)
+
+    def __sklearn_tags__(self):
+        tags = super(Predictions, self).__sklearn_tags__()  # which looks for a model
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = tags.target_tags.single_output = False
+        return tags

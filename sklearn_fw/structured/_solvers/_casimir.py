@@ -1,0 +1,464 @@
+"""Casimir: accelerated variance-reduced steps on smoothed maxima; with kappa = 0 SVRG."""
+
+import numpy as np
+
+from ..._loop import IterativeMethod
+from ..._validation import check_choice, check_integer, check_not_negative, check_positive
+from ._base import Solution, Solver, check_bounds
+from ._casimir_schedules import SCHEDULES, Schedule, is_strong
+from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
+
+__all__ = ["SVRG", "Casimir"]
+
+SMOOTHERS = ("entropy", "l2")
+STARTS = ("extrapolation", "previous", "prox_center")
+# First smoothing, in units of the largest loss of one part: what falls may begin high.
+FALLING, FIXED = 2.0, 0.1
+# A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
+PIECES, LATER = 4, 2
+LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
+STEEPEST = 4.0  # what noise drives it up to, in units of its bound
+FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
+PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
+MOST_OUTPUTS = 64
+# What smoothing adds to the objective does not fall below this share of the gap, or of so much of
+# the objective where the gap is loose: smaller mu make it no better, and steps shorter.
+ADDED, LOOSE = 0.1, 0.1
+
+
+class Casimir(Solver):
+    """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
+
+    A method on weights: each maximum over outputs is smoothed, by a quadratic over the best few
+    outputs or by the entropy over all of them, and the smooth objective with a proximal term is
+    decreased by n steps of SVRG per pass, from a point with momentum. Memory is that of the weights
+    and of one distribution per sample. Choose it where lam = 1 / (C n) is so small that
+    block-coordinate Frank-Wolfe is slow; elsewhere that one needs fewer calls of the oracle.
+
+    Parameters
+    ----------
+    schedule : {"adapt", "const", "adapt_nonstrong", "const_nonstrong"}, default="adapt"
+        "const" keeps the smoothing ``mu``, and its gap ends at about mu / 2 per sample; "adapt"
+        lowers it in every pass, as far as what it adds to the objective is not small against the
+        gap. The other two are for lam = 0, where the former are not defined:
+        ``mu`` and ``kappa`` stay, or become ``mu / k`` and ``kappa k`` in pass k.
+    smoother : {"l2", "entropy"} or None, default="l2"
+        "l2" mixes the best few outputs and needs an oracle with ``top_k`` or ``max_marginals``;
+        "entropy" mixes all of them and needs ``marginals``; None does not smooth, which no theory
+        covers and which needs ``argmax`` alone.
+    n_best : int or "adaptive", default=5
+        Outputs that "l2" mixes at most; "adaptive" doubles 5 where the last one counts.
+    mu : float or "auto", default="auto"
+        First smoothing, in units of the task loss. "auto" is 2 times the largest loss of one part
+        of an output, and 0.1 times for schedules that keep it.
+    kappa : float or "auto", default="auto"
+        Weight of the proximal term; 0 takes acceleration away. "auto" balances it with the
+        Lipschitz constant L of gradients: ``max(lam, L / (2 n))``, ``L / n - lam`` for "const"
+        where that is above 3 lam, and ``L / (n + 1)`` for lam = 0.
+    lipschitz : float or "auto", default="auto"
+        Steps have length ``1 / (lipschitz + lam + kappa)``. "auto" measures it on the way: a short
+        walk first, then the curvature that steps meet and whether they raise the objective.
+    inner_start : {"prox_center", "extrapolation", "previous"}, default="prox_center"
+        Where the steps of a pass begin: at the point with momentum, that point with the momentum of
+        the centres, too, or where the last pass ended.
+    inner_budget : int or None, default=None
+        Steps per pass; None is the number of samples.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    SVRG : The same without acceleration.
+    BlockFrankWolfe : A method on the distributions of samples, better where lam is not small.
+
+    Notes
+    -----
+    A pass costs 2 n calls of the oracle: n for the full gradient, whose answers are kept as the
+    distributions of samples, and n steps. The full gradient gives the certificate: these are
+    dual variables, and the best point on the line between the best dual point so far and theirs
+    is kept, as is the best primal point; these two are reported. The returned weights are those
+    at which a full gradient was taken. History has the columns "mu", "lipschitz" and "saturated",
+    the share of samples whose ``n_best`` outputs all count: there "l2" is not smooth.
+
+    Passes over forests are compiled, and a step costs one call of the oracle and what its sample
+    touches: other weights are brought up to date when they are read. Where the best output
+    is better than the second by mu, it counts alone and no third one is looked for.
+
+    With ``StructuredSVM(surrogate="crf")`` or "softmax_margin" the loss is smooth as it is: then
+    ``smoother``, ``n_best`` and ``mu`` are not used, and the method is Catalyst.
+
+    References
+    ----------
+    .. [1] K. Pillutla, V. Roulet, S. Kakade, Z. Harchaoui, "A smoother way to train structured
+       prediction models", NeurIPS 2018: Algorithm 4, and propositions 29 to 32 for the schedules.
+    .. [2] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance
+       reduction", NIPS 2013.
+    .. [3] H. Lin, J. Mairal, Z. Harchaoui, "A universal catalyst for first-order optimization",
+       NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw.structured import Casimir, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> solver = Casimir(smoother="entropy")
+    >>> svm = StructuredSVM(solver=solver, C=1.0, tol=0.05, random_state=0).fit(X, y)
+    >>> svm.converged_
+    True
+    """
+
+    trains = ("hinge", "crf", "softmax_margin")
+
+    def __init__(
+        self,
+        schedule="adapt",
+        *,
+        smoother="l2",
+        n_best=5,
+        mu="auto",
+        kappa="auto",
+        lipschitz="auto",
+        inner_start="prox_center",
+        inner_budget=None,
+        lower_bounds=None,
+        upper_bounds=None,
+    ):
+        self.schedule = schedule
+        self.smoother = smoother
+        self.n_best = n_best
+        self.mu = mu
+        self.kappa = kappa
+        self.lipschitz = lipschitz
+        self.inner_start = inner_start
+        self.inner_budget = inner_budget
+        self.lower_bounds = lower_bounds
+        self.upper_bounds = upper_bounds
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        self._check()
+        if lam == 0.0 and is_strong(self.schedule):
+            raise ValueError(
+                f"schedule={self.schedule!r} needs lam > 0: for lam = 0 take 'const_nonstrong' or "
+                f"'adapt_nonstrong'"
+            )
+        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
+        blocks.reset(lam if lam > 0.0 else 1.0, bounds=bounds)
+        return _CasimirMethod(self, blocks, lam, rng, warm)
+
+    def _check(self):
+        check_choice(self.schedule, "schedule", SCHEDULES)
+        check_choice(self.inner_start, "inner_start", STARTS)
+        if self.smoother is not None:
+            check_choice(self.smoother, "smoother", SMOOTHERS)
+        if not _is(self.n_best, "adaptive"):
+            check_integer(self.n_best, "n_best", 1)
+        for name, check in (
+            ("mu", check_positive), ("kappa", check_not_negative), ("lipschitz", check_positive),
+        ):  # fmt: skip
+            if not _is(getattr(self, name), "auto"):
+                check(getattr(self, name), name)
+        if self.inner_budget is not None:
+            check_integer(self.inner_budget, "inner_budget", 1)
+
+
+class SVRG(Solver):
+    """Stochastic variance-reduced gradient steps on smoothed maxima.
+
+    `Casimir` with kappa = 0 and smoothing that stays: n steps per pass from where the last one
+    ended.
+
+    Parameters
+    ----------
+    smoother : {"l2", "entropy"} or None, default="l2"
+        See `Casimir`.
+    n_best : int or "adaptive", default=5
+        Outputs that "l2" mixes at most.
+    mu : float or "auto", default="auto"
+        Smoothing, in units of the task loss; "auto" is 0.1 times the largest loss of one part of an
+        output. The gap ends at about mu / 2 per sample.
+    lipschitz : float or "auto", default="auto"
+        Steps have length ``1 / (lipschitz + lam)``.
+    inner_budget : int or None, default=None
+        Steps per pass; None is the number of samples.
+    lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
+        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+
+    See Also
+    --------
+    Casimir : With acceleration, and smoothing that falls.
+
+    References
+    ----------
+    .. [1] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance
+       reduction", NIPS 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw.structured import SVRG, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svm = StructuredSVM(solver=SVRG(), surrogate="crf", C=1.0, tol=1e-3, random_state=0)
+    >>> svm.fit(X, y).converged_
+    True
+    """
+
+    trains = Casimir.trains
+
+    def __init__(
+        self,
+        *,
+        smoother="l2",
+        n_best=5,
+        mu="auto",
+        lipschitz="auto",
+        inner_budget=None,
+        lower_bounds=None,
+        upper_bounds=None,
+    ):
+        self.smoother = smoother
+        self.n_best = n_best
+        self.mu = mu
+        self.lipschitz = lipschitz
+        self.inner_budget = inner_budget
+        self.lower_bounds = lower_bounds
+        self.upper_bounds = upper_bounds
+
+    def start(self, blocks, *, lam, tol, rng, warm=None):
+        schedule = "const" if lam > 0.0 else "const_nonstrong"
+        casimir = Casimir(schedule, kappa=0.0, inner_start="previous", **self.get_params())
+        return casimir.start(blocks, lam=lam, tol=tol, rng=rng, warm=warm)
+
+
+class _CasimirMethod(IterativeMethod):
+    """The state of one run."""
+
+    def __init__(self, settings, blocks, lam, rng, warm):
+        self.settings, self.blocks, self.lam, self.rng = settings, blocks, lam, rng
+        self.chances = np.cumsum(blocks.weight)
+        self.k, self.best, self.dual = 1, None, None
+        w = self._warm_start(warm)
+        self._first_smoothing()
+        self._look(w)
+        self.measures = _is(settings.lipschitz, "auto")
+        if self.measures:
+            self.lipschitz = self._probed()
+        else:
+            self.lipschitz = float(settings.lipschitz)
+        own = _is(settings.kappa, "auto")
+        kappa = self._own_kappa() if own else float(settings.kappa)
+        self.schedule = Schedule(settings.schedule, self.mu, kappa, lam)
+        self.w = self.center = w
+
+    def _warm_start(self, warm):
+        blocks = self.blocks
+        if warm is None:
+            return blocks.w.copy()
+        blocks.restore(warm)
+        if self.lam > 0.0 and not blocks.surrogate.smooth:
+            self.dual = float(blocks.loss.sum()), blocks.v.copy()
+        return warm["w"].copy() if "w" in warm else blocks.w.copy()
+
+    def _unit(self):
+        """The largest loss of one part of an output; one where nothing costs anything."""
+        return self.blocks.unit_loss or 1.0
+
+    def _first_smoothing(self):
+        settings, blocks = self.settings, self.blocks
+        if blocks.surrogate.smooth:
+            self.mu = blocks.surrogate.temperature
+            self.smoothing = Smoothing("loss", self.mu)
+            return
+        self.mu = settings.mu
+        if _is(self.mu, "auto"):
+            falls = settings.schedule.startswith("adapt")
+            self.mu = (FALLING if falls else FIXED) * self._unit()
+        few = _is(settings.n_best, "adaptive")
+        n_best, limit = (5, MOST_OUTPUTS) if few else (settings.n_best, settings.n_best)
+        if settings.smoother is None:
+            self.smoothing = Smoothing(None)
+        else:
+            self.smoothing = Smoothing(settings.smoother, float(self.mu), n_best, limit)
+
+    def _own_kappa(self):
+        lam, n = self.lam, self.blocks.n_blocks
+        share = self.lipschitz / n
+        if not is_strong(self.settings.schedule):
+            return self.lipschitz / (n + 1)
+        if self.settings.schedule == "const" or self.smoothing.kind == "loss":
+            return share - lam if share > 4.0 * lam else lam
+        return max(lam, 0.5 * share)
+
+    # ---- certificates ----------------------------------------------------------------------------
+
+    def _look(self, x):
+        """A full pass at x: its gradient, and what it proves."""
+        from .._blocks._base import Sweep
+
+        blocks, lam = self.blocks, self.lam
+        self.x = blocks.clip(x)
+        self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
+        before, blocks.n_unbounded = blocks.n_unbounded, 0
+        last = np.inf if self.best is None else self.best[0]
+        primal = blocks.mean_hinge(Sweep(found.hinge, None, None, found.slack))
+        primal += 0.5 * lam * float(self.x @ self.x)
+        if self.best is None or primal < self.best[0]:
+            self.best = primal, self.x
+        else:
+            blocks.n_unbounded = before
+        blocks.objective = self.best[0]
+        self.improved = self.best[0] < last
+        self.gradient = -blocks.lam * blocks.v  # of the smoothed losses
+        if lam > 0.0:
+            tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
+            loss = rho * blocks.loss.sum() + tau * (blocks.weight @ found.entropy)
+            self._take_dual(float(loss), blocks.v.copy())
+
+    def _take_dual(self, loss, v):
+        """Keep the best of the line from the best dual point to a new one."""
+        if self.dual is None:
+            self.dual = loss, v
+            return
+        own_loss, own = self.dual
+        if self.blocks.bounded:  # not a parabola
+            if self.blocks.dual_value(v, loss) > self.blocks.dual_value(own, own_loss):
+                self.dual = loss, v
+            return
+        way = v - own
+        slope, square = loss - own_loss - self.lam * float(own @ way), self.lam * float(way @ way)
+        if slope <= 0.0:
+            return
+        t = min(slope / square, 1.0) if square > 0.0 else 1.0
+        self.dual = own_loss + t * (loss - own_loss), own + t * way
+
+    def certify(self):
+        """The best points seen; they were certified when they were seen."""
+        from ..._kernels.structured.block_rules import CALLS
+
+        best = self.solution()
+        return {
+            "n_oracle_calls": int(self.blocks.counts[CALLS]),
+            "objective": best.primal,
+            "dual_objective": best.dual,
+            "dual_gap": best.gap,
+            "mu": self.smoothing.mu,
+            "lipschitz": self.lipschitz,
+            "saturated": float(np.mean(self.snapshot.cut)),
+        }
+
+    def weights(self):
+        """The best point seen."""
+        return self.best[1]
+
+    def solution(self):
+        """The same, with the best dual value; None where lam = 0."""
+        primal, w = self.best
+        if self.dual is None:
+            return Solution(w.copy(), primal, None, None, None)
+        loss, v = self.dual
+        dual = self.blocks.dual_value(v, loss)
+        return Solution(w.copy(), primal, dual, primal - dual, None)
+
+    def export(self):
+        """The distributions of the last full pass, and the best point."""
+        return self.blocks.export() | {"w": self.best[1].copy()}
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    def step(self):
+        """Steps from the last full pass, then a full pass where the next ones begin."""
+        k, schedule, start = self.k, self.schedule, self.settings.inner_start
+        kappa = schedule.kappa_of(k)
+        budget = self.settings.inner_budget or self.blocks.n_blocks
+        w = self._walk(int(budget), kappa)
+        center = w + schedule.momentum_of(k) * (w - self.w)
+        x = w if start == "previous" else center
+        if start == "extrapolation":
+            x = w + kappa / (kappa + self.lam) * (center - self.center) if kappa > 0.0 else w
+        self.w, self.center, self.k = w, center, k + 1
+        if self.smoothing.kind in SMOOTHERS:
+            self.smoothing = self.smoothing._replace(mu=self._next_mu(schedule.mu_of(k + 1)))
+        self._look(x)
+        return self.certify()
+
+    def _next_mu(self, scheduled):
+        """The smoothing of the schedule, unless what smoothing adds is far below the gap."""
+        best, now = self.solution(), self.smoothing.mu
+        if best.gap is None or not self.schedule.adapts:
+            return scheduled
+        added = self.blocks.weight @ (self.snapshot.values - self.snapshot.hinge) / now
+        enough = ADDED * min(best.gap, LOOSE * abs(best.primal))
+        return min(now, max(scheduled, enough / added)) if added > 0.0 else now
+
+    def _draw(self, n_steps):
+        uniforms = self.rng.uniform(size=n_steps) * self.chances[-1]
+        places = np.searchsorted(self.chances, uniforms, side="right")
+        return np.minimum(places, len(self.chances) - 1)
+
+    def _walk(self, n_steps, kappa):
+        """Mean of the later iterates of a walk, which begins anew where its step is rejected."""
+        pieces = np.array_split(self._draw(n_steps), min(PIECES, n_steps))
+        while True:
+            x, total, n_counted = self.x, np.zeros_like(self.x), 0
+            for place, order in enumerate(pieces):
+                x, sums, report = self._piece(order, x, kappa)
+                if self.measures and not self._accepts(len(order), sums, report, kappa):
+                    break
+                if place >= len(pieces) - LATER:
+                    total += sums
+                    n_counted += len(order)
+            else:
+                return total / n_counted
+
+    def _piece(self, order, x, kappa):
+        """Steps on the samples of an order: their end, the sum of iterates, and what they met."""
+        shrinks = self.lam + kappa
+        step = 1.0 / (self.lipschitz + shrinks)
+        drift = step * (kappa * self.center - self.gradient)
+        return svrg_walk(
+            self.blocks, order, x, self.x, drift, step, 1.0 - step * shrinks,
+            self.snapshot.values, self.smoothing,
+        )  # fmt: skip
+
+    def _accepts(self, n_steps, total, report, kappa):
+        """Judge the step by what a walk met; False where it has to be walked again."""
+        change, change_square, square, slope = report
+        mean = total / n_steps
+        with np.errstate(over="ignore", invalid="ignore"):
+            rise = change / n_steps + 0.5 * self.lam * (mean @ mean - self.x @ self.x)
+            to, before = mean - self.center, self.x - self.center
+            rise += 0.5 * kappa * (to @ to - before @ before)
+        noise = np.sqrt(change_square) / n_steps
+        # No smooth loss is steeper; where none is smooth, steps shrink like 1 / k.
+        mu = max(self.smoothing.mu, self._unit() / self.k)
+        steepest = STEEPEST * self.blocks.mean_square / mu
+        is_wild = rise > 2.0 * abs(self.best[0]) and self.lipschitz < steepest
+        if is_wild or not np.isfinite(rise):
+            self.lipschitz *= REJECTED
+            return False
+        met = square / slope if slope > 0.0 else 0.0
+        if rise > noise:
+            self.lipschitz = max(self.lipschitz, min(SHORTER * self.lipschitz, steepest))
+        elif met > 0.0 and self.improved:
+            factor = FASTER if self.lipschitz > FAR * met else LONGER
+            self.lipschitz = max(factor * self.lipschitz, 0.5 * met)
+        return True
+
+    def _probed(self):
+        """A first Lipschitz constant, from the curvature that a few steps meet."""
+        blocks = self.blocks
+        self.lipschitz = (blocks.mean_square or 1.0) / (self.smoothing.mu or self._unit())
+        n_steps = max(1, min(self.blocks.n_blocks, int(PROBED * self.blocks.n_blocks) + 10))
+        for _ in range(PROBES):
+            step = 1.0 / (self.lipschitz + self.lam)
+            *_, report = svrg_walk(
+                self.blocks, self._draw(n_steps), self.x, self.x, -step * self.gradient, step,
+                1.0 - step * self.lam, self.snapshot.values, self.smoothing,
+            )  # fmt: skip
+            if not report[3] > 0.0:
+                break
+            self.lipschitz = min(self.lipschitz, 2.0 * report[2] / report[3])
+        return self.lipschitz
+
+
+def _is(value, name):
+    return isinstance(value, str) and value == name

@@ -1,0 +1,125 @@
+"""The two passes of variance-reduced methods, on the primitives of `Blocks`."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._accelerators import accelerated
+
+__all__ = ["Smoothing", "Snapshot", "smooth_pass", "svrg_walk"]
+
+
+class Smoothing(NamedTuple):
+    """How maxima over outputs are smoothed."""
+
+    kind: str | None  # "l2", "entropy", "loss" (the loss is smooth itself) or None
+    mu: float = 0.0
+    n_best: int = 1
+    limit: int = 1  # n_best is doubled up to it where outputs that are left out might count
+
+
+class Snapshot(NamedTuple):
+    """All samples at one point."""
+
+    values: np.ndarray  # (n,) smoothed maxima
+    hinge: np.ndarray  # (n,) maxima, or the values where the loss is smooth itself
+    slack: np.ndarray  # (n,) what these may lack
+    cut: np.ndarray  # (n,) whether outputs that were left out might count
+    entropy: np.ndarray  # (n,) of the distributions, where the loss has an entropy
+
+
+@accelerated
+def smooth_pass(blocks, w, smoothing):
+    """Make the smoothed answers at w the distributions of all blocks; v and l follow.
+
+    Returns
+    -------
+    snapshot : Snapshot
+        What was found: n calls of the oracle, twice as many where the entropy smooths the hinge.
+    """
+    found = Snapshot(*np.zeros((5, blocks.n_blocks)))
+    for i in range(blocks.n_blocks):
+        mixture, *numbers = _answer(blocks, i, w, smoothing, exact=True)
+        blocks.move(i, blocks.direction(i, mixture), 1.0)
+        for array, number in zip(found, numbers, strict=True):
+            array[i] = number
+    blocks.refresh()
+    return found
+
+
+@accelerated
+def svrg_walk(blocks, order, x, origin, drift, step, rho, values, smoothing):
+    """Steps ``x <- rho x + drift - step (F_i' (mu_i(x) - mu_i(origin)))``, clipped.
+
+    Samples are drawn by their weights, so that all steps have one length.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The training set, with the distributions of the snapshot.
+    order : ndarray of int
+        Samples.
+    x, origin, drift : ndarray of shape (n_weights,)
+        The start, the point of the snapshot, and what every step adds; left as they are.
+    step, rho : float
+        Length of steps, and what they shrink x by.
+    values : ndarray of shape (n_blocks,)
+        Smoothed maxima at the origin.
+    smoothing : Smoothing
+        The same as at the snapshot.
+
+    Returns
+    -------
+    x, total : ndarray of shape (n_weights,)
+        The end, and the sum of all iterates but the start.
+    report : ndarray of shape (4,)
+        Sums over the steps: how much the smoothed maximum is above that at the origin, its square,
+        and, with g the difference of the gradients, ``|g|^2`` and ``<x - origin, g>``.
+    """
+    x, total, report = x.copy(), np.zeros_like(x), np.zeros(4)
+    for i in order:
+        mixture, value, *_ = _answer(blocks, i, x, smoothing)
+        g = np.zeros_like(x)
+        blocks.add_to(i, None, 1.0, g)
+        blocks.add_to(i, mixture, -1.0, g)
+        report += _reported(value - values[i], g, x - origin)
+        x = blocks.clip(rho * x + drift - step * g)
+        total += x
+    return x, total, report
+
+
+def _reported(change, g, way):
+    return change, change * change, g @ g, g @ way
+
+
+def _answer(blocks, i, w, smoothing, exact=False):
+    """`Mixture` of one block, its smoothed maximum, and the rest of a `Snapshot`.
+
+    The maximum itself costs a call of its own with the entropy: only if ``exact``.
+    """
+    kind, mu, n_best, limit = smoothing
+    if kind == "loss":
+        loss = blocks.surrogate
+        mixture = blocks.smoothed_answer(i, w, loss.temperature, loss.loss_weight)
+        return mixture, mixture.value, mixture.value, 0.0, 0.0, mixture.entropy
+    if kind == "entropy":
+        mixture = blocks.smoothed_answer(i, w, mu)
+        best = blocks.answer(i, w) if exact else None
+        hinge, slack = (best.value, best.slack) if exact else (mixture.value, 0.0)
+        return mixture, mixture.value, hinge, slack, 0.0, 0.0
+    if kind is None or n_best == 1:
+        best = blocks.answer(i, w)
+        return blocks.mix(i, [best], [1.0]), best.value, best.value, best.slack, 0.0, 0.0
+    from ...smoothing import smoothed_max
+
+    while True:
+        answers = blocks.top_answers(i, w, n_best)
+        value, weights = smoothed_max([answer.value for answer in answers], mu)
+        n_positive = np.count_nonzero(weights)
+        cut = n_positive == n_best
+        if not cut or 2 * n_best > limit:
+            break
+        n_best *= 2
+    kept = answers[:n_positive]
+    mixture = blocks.mix(i, kept, weights[:n_positive])
+    return mixture, value, answers[0].value, 0.0, float(cut), 0.0

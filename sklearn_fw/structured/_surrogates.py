@@ -1,0 +1,58 @@
+"""The losses that are minimised: maxima of loss-augmented scores, as they are or smoothed.
+
+With a temperature tau and a weight rho of the task loss,
+``H_i(y; w) = rho L_i(y) - <w, psi_i(y)>``, each sample counts
+``tau log sum_y exp(H_i(y; w) / tau)``, which for tau -> 0 is the maximum of H_i.
+"""
+
+from typing import NamedTuple
+
+from .._validation import check_choice
+
+__all__ = ["HINGE", "Surrogate", "check_trains", "refuse_path", "resolve_surrogate"]
+
+
+class Surrogate(NamedTuple):
+    """A loss of a sample that is a function of its H_i."""
+
+    name: str
+    temperature: float  # tau
+    loss_weight: float  # rho
+
+    @property
+    def smooth(self):
+        """Whether it is a sum over outputs, which needs marginals in place of best outputs."""
+        return self.temperature > 0.0
+
+
+HINGE = Surrogate("hinge", 0.0, 1.0)
+SURROGATES = {
+    loss.name: loss
+    for loss in (HINGE, Surrogate("crf", 1.0, 0.0), Surrogate("softmax_margin", 1.0, 1.0))
+}
+
+
+def resolve_surrogate(surrogate):
+    """The `Surrogate` of a name."""
+    check_choice(surrogate, "surrogate", SURROGATES)
+    return SURROGATES[surrogate]
+
+
+def refuse_path(surrogate):
+    """Refuse surrogates whose solution is no simple function of C between breakpoints."""
+    if surrogate.smooth:
+        raise ValueError(
+            f"a path needs surrogate='hinge', got {surrogate.name!r}: fit with warm_start=True for "
+            f"one C after the other, from small to large"
+        )
+
+
+def check_trains(solver, surrogate):
+    """Refuse a solver that minimises something else."""
+    trains = getattr(solver, "trains", (HINGE.name,))
+    if surrogate.name not in trains:
+        helps = "solver='auto' or 'dual_ascent'" if surrogate.smooth else "solver='auto' or 'bcfw'"
+        raise ValueError(
+            f"solver {type(solver).__name__} trains surrogate={' or '.join(map(repr, trains))}, "
+            f"not surrogate={surrogate.name!r}: take {helps}"
+        )

@@ -1,0 +1,236 @@
+"""DiscreteICA: published errors, invariances, probabilities by enumeration, refusals."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import gammaln
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
+from sklearn_fw.decomposition import DiscreteICA, chib_log_likelihood
+from sklearn_fw.metrics import topic_l1_error
+
+SEEDS = range(3)
+
+
+def mean_error(make, **parameters):
+    errors = []
+    for seed in SEEDS:
+        data = make(seed)
+        model = DiscreteICA(len(data.topics), random_state=seed, **parameters).fit(data.X)
+        errors.append(topic_l1_error(data.topics, model.components_))
+    return np.mean(errors)
+
+
+@pytest.mark.filterwarnings("ignore:.*three tokens:UserWarning")
+@pytest.mark.parametrize(
+    ("parameters", "n_samples", "expected"),
+    [
+        ({}, 1000, 0.090),
+        ({}, 5000, 0.042),
+        ({"algorithm": "tpm"}, 1000, 0.102),
+        ({"moments": "lda", "c0": 1.0}, 1000, 0.133),
+        ({"moments": "lda", "c0": 1.0}, 5000, 0.061),
+        ({"moments": "generalized"}, 1000, 0.090),
+    ],
+)
+def test_errors_are_those_of_a_prototype(parameters, n_samples, expected):
+    """Topics from Dirichlet(.1) over 500 words, ten topics, c_k = .1, 200 tokens; 35 %."""
+    error = mean_error(lambda seed: make_gp_corpus(n_samples, random_state=seed), **parameters)
+    assert error == pytest.approx(expected, rel=0.35)
+
+
+def test_fixed_lengths_are_noticed():
+    def make(seed):
+        return make_lda_corpus(2000, 300, 5, random_state=seed)
+
+    with (
+        pytest.warns(UserWarning, match="lengths of documents hardly vary"),
+        pytest.warns(UserWarning, match="negative mass"),
+    ):
+        wrong = mean_error(make, moments="gp")
+    assert mean_error(make) < 0.5 * wrong
+    assert mean_error(make) < 1.3 * mean_error(make, moments="lda", c0=0.5)
+
+
+def test_refinement_improves_topics_and_never_lowers_the_bound():
+    data = make_gp_corpus(1000, 300, 5, random_state=0)
+    plain = DiscreteICA(5).fit(data.X)
+    refined = DiscreteICA(5, refine="vi", tol=1e-5).fit(data.X)
+    assert np.all(np.diff(refined.bounds_) >= -1e-9 * abs(refined.bounds_[0]))
+    assert refined.score(data.X) > plain.score(data.X)
+    assert topic_l1_error(data.topics, refined.components_) < topic_l1_error(
+        data.topics, plain.components_
+    )
+
+
+@pytest.mark.parametrize("kind", ["tensor", "average", "mean_variance", "likelihood"])
+def test_priors(kind):
+    data = make_gp_corpus(8000, 200, 3, prior=[0.2, 0.5, 0.8], random_state=0)
+    model = DiscreteICA(3, prior_estimator=kind).fit(data.X)
+    overlap = model.components_ @ data.topics.T
+    found = model.doc_topic_prior_[overlap.argmax(axis=0)]
+    np.testing.assert_allclose(found, data.doc_topic_prior, rtol=0.35)
+    assert model.rate_ == pytest.approx(model.concentration_ / model.mean_doc_length_)
+
+
+def test_whitening_and_mixing():
+    model = DiscreteICA(4).fit(make_gp_corpus(500, 40, 4, random_state=0).X)
+    np.testing.assert_allclose(model.unmixing_ @ model.mixing_raw_, np.eye(4), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.all(np.diff(model.source_variance_) <= 0)
+
+
+def test_invariances(rng):
+    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    model = DiscreteICA(3).fit(X)
+    order, words = rng.permutation(300), rng.permutation(30)
+    same = DiscreteICA(3, batch_size=70).fit(X[order].toarray())
+    np.testing.assert_allclose(same.components_, model.components_, rtol=1e-6, atol=1e-9)
+    moved = DiscreteICA(3).fit(X[:, words])
+    np.testing.assert_allclose(moved.components_, model.components_[:, words], rtol=1e-6, atol=1e-9)
+    assert moved.score(X[:, words]) == pytest.approx(model.score(X), rel=1e-8)
+    weight = rng.integers(0, 3, 300)
+    weighted = DiscreteICA(3, refine="vi").fit(X, sample_weight=weight)
+    repeated = DiscreteICA(3, refine="vi").fit(sp.csr_array(np.repeat(X.toarray(), weight, axis=0)))
+    np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-5, atol=1e-8)
+
+
+def test_batches_equal_one_matrix():
+    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    model, parts = DiscreteICA(3).fit(X), DiscreteICA(3).fit([X[:100], X[100:]])
+    np.testing.assert_allclose(parts.components_, model.components_, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match=r"X\[1\] has 29 columns, X\[0\] has 30"):
+        DiscreteICA(3).fit([X[:100], X[100:, :29]])
+    with pytest.raises(ValueError, match="sample_weight cannot be given with batches"):
+        DiscreteICA(3).fit([X[:100], X[100:]], sample_weight=np.ones(300))
+
+
+def test_empty_documents(rng):
+    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    more = sp.vstack([X, sp.csr_array((20, 30), dtype=X.dtype)]).tocsr()
+    model = DiscreteICA(3).fit(more)
+    assert model.n_documents_used_ == 320
+    proportions = model.transform(np.zeros((2, 30)))
+    np.testing.assert_allclose(
+        proportions, [model.doc_topic_prior_ / model.concentration_] * 2, rtol=1e-9
+    )
+    np.testing.assert_allclose(model.transform(X).sum(axis=1), 1.0, rtol=1e-12)
+    lda = DiscreteICA(3, moments="lda", c0=0.3)
+    long = X[np.asarray(X.sum(axis=1)).ravel() >= 3]
+    with pytest.warns(UserWarning, match="fewer than three tokens"):
+        found = lda.fit(more).components_
+    np.testing.assert_allclose(found, lda.fit(long).components_, rtol=1e-7, atol=1e-10)
+
+
+def test_number_of_topics_is_found():
+    for size in (3, 8):
+        data = make_gp_corpus(2000, 200, size, random_state=1)
+        assert DiscreteICA("auto", random_state=0).fit(data.X).n_components_ == size
+    X = np.random.RandomState(0).poisson(3.0, size=(200, 10))
+    with pytest.raises(ValueError, match="finds nothing above the noise"):
+        DiscreteICA("auto", moments="gp", random_state=0).fit(X)
+
+
+def exact_log_probability(tokens, topics, prior):
+    total = 0.0
+    for states in product(range(len(prior)), repeat=len(tokens)):
+        counts = np.bincount(states, minlength=len(prior))
+        log_prior = (
+            gammaln(prior.sum()) - gammaln(prior.sum() + len(tokens))
+            + np.sum(gammaln(prior + counts) - gammaln(prior))
+        )  # fmt: skip
+        total += np.exp(log_prior) * np.prod(topics[list(states), tokens])
+    return np.log(total)
+
+
+def test_bounds_and_chib_against_enumeration(rng):
+    model = DiscreteICA(3).fit(make_gp_corpus(300, 6, 3, mean_length=20, random_state=0).X)
+    X = np.array([[1, 0, 2, 1, 0, 1], [0, 3, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
+    topics = model._smoothed().T
+    exact = [
+        exact_log_probability(np.repeat(np.arange(6), x), topics, model.doc_topic_prior_) for x in X
+    ]
+    assert np.all(model.score_samples(X) <= np.array(exact) + 1e-12)
+    assert np.all(model.score_samples(X) > np.array(exact) - 1.0)
+    estimates = np.exp([
+        chib_log_likelihood(X, topics, model.doc_topic_prior_, n_samples=2000, random_state=seed)
+        for seed in range(8)
+    ])  # fmt: skip
+    error = estimates.std(axis=0) / np.sqrt(8)
+    assert np.all(np.abs(estimates.mean(axis=0) - np.exp(exact)) < 4 * error + 1e-3 * np.exp(exact))
+
+
+def test_proportions_are_those_of_scikit_learn():
+    data = make_gp_corpus(200, 20, 3, mean_length=30, random_state=0)
+    model = DiscreteICA(3, smoothing=0.0).fit(data.X)
+    model.doc_topic_prior_ = np.full(3, 0.3)
+    model.components_ = model.components_ + 1e-3
+    model.components_ /= model.components_.sum(axis=1, keepdims=True)
+    other = LatentDirichletAllocation(
+        3, doc_topic_prior=0.3, max_doc_update_iter=5000, mean_change_tol=1e-12, max_iter=1
+    ).fit(data.X)
+    other.components_ = other.exp_dirichlet_component_ = model.components_
+    X = data.X[:20]
+    np.testing.assert_allclose(model.transform(X), other.transform(X), rtol=0, atol=2e-3)
+
+
+def test_in_a_pipeline():
+    texts = ["cat dog cat dog cat", "dog cat dog", "star moon star sun", "moon sun moon"] * 5
+    texts += ["cat cat cat cat dog dog dog cat cat", "star star star moon moon sun sun"]
+    pipeline = make_pipeline(CountVectorizer(), DiscreteICA(2))
+    proportions = pipeline.fit_transform(texts)
+    assert proportions.shape == (22, 2)
+    assert proportions[0].argmax() != proportions[2].argmax()
+    assert list(pipeline.get_feature_names_out()) == ["discreteica0", "discreteica1"]
+    frame = pytest.importorskip("pandas")
+    named = (
+        DiscreteICA(2)
+        .set_output(transform="pandas")
+        .fit_transform(make_gp_corpus(50, 6, 2, random_state=0).X.toarray())
+    )
+    assert isinstance(named, frame.DataFrame)
+    search = GridSearchCV(DiscreteICA(random_state=0), {"n_components": [1, 2]}, cv=2)
+    search.fit(make_gp_corpus(200, 20, 2, random_state=0).X)
+    assert search.best_params_ == {"n_components": 2}
+
+
+def test_dask(cluster, extra):
+    dask = extra("distributed", "dask")
+    X = make_gp_corpus(300, 30, 3, random_state=0).X
+    model = DiscreteICA(3).fit(X)
+    delayed = [dask.delayed(part) for part in (X[:100], X[100:180], X[180:])]
+    np.testing.assert_allclose(
+        DiscreteICA(3).fit(delayed).components_, model.components_, rtol=1e-9, atol=1e-12
+    )
+
+
+def test_refusals(rng):
+    X = make_gp_corpus(50, 6, 2, random_state=0).X.toarray()
+    for moments in ("gp", "lda"):
+        with pytest.raises(ValueError, match="n_components=7 must be at most the number of feat"):
+            DiscreteICA(7, moments=moments).fit(X)
+    with pytest.raises(ValueError, match=r"eigenvalue \d of the second moment is -?\d"):
+        DiscreteICA(6, moments="gp").fit(rng.poisson(3.0, size=(50, 6)))
+    with pytest.raises(ValueError, match="X must hold whole numbers"):
+        DiscreteICA(2).fit(X + 0.5)
+    with pytest.raises(ValueError, match="X must hold counts"):
+        DiscreteICA(2).fit(X - 1.0)
+    for strange in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="X contains"):
+            DiscreteICA(2).fit(np.where(X > 5, strange, X))
+    with pytest.raises(ValueError, match="X has no words"):
+        DiscreteICA(2).fit(np.zeros((5, 3)))
+    with pytest.raises(ValueError, match="n_samples=2 documents"):
+        DiscreteICA(2).fit(X[:2])
+    with pytest.raises(ValueError, match='algorithm="tpm" needs a tensor'):
+        DiscreteICA(2, moments="generalized", algorithm="tpm").fit(X)
+    with pytest.raises(ValueError, match="topics must not be negative, and rows must sum to one"):
+        chib_log_likelihood(X, np.ones((2, 6)), [1.0, 1.0])
+    with pytest.raises(ValueError, match="prior must hold 2 numbers"):
+        chib_log_likelihood(X, np.full((2, 6), 1 / 6), [1.0])

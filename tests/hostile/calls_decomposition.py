@@ -1,0 +1,146 @@
+"""Valid calls of decompositions, of their generators and of their metrics."""
+
+import numpy as np
+
+from sklearn_fw import datasets, metrics
+from sklearn_fw.decomposition import (
+    DiscreteICA,
+    chib_log_likelihood,
+    joint_diagonalize,
+    joint_diagonalize_similarity,
+    tensor_power_method,
+)
+
+from .calls import fitting, function, generator, methods
+
+
+def similar(symmetric=False):
+    rng = generator(5)
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    if not symmetric:
+        basis = basis + 0.2 * rng.normal(size=(3, 3))
+    made = [basis @ np.diag(d) @ np.linalg.inv(basis) for d in rng.normal(size=(2, 3))]
+    return np.array([(m + m.T) / 2.0 for m in made] if symmetric else made)
+
+
+def cube():
+    basis = np.linalg.qr(generator(6).normal(size=(3, 3)))[0]
+    return np.einsum("k,ak,bk,ck->abc", np.array([3.0, 2.0, 1.0]), basis, basis, basis)
+
+
+def topics(k=2):
+    return generator(7).dirichlet(np.ones(5), size=k)
+
+
+def views(k=2):
+    rng = generator(8)
+    return rng.normal(size=(4, k)), rng.normal(size=(3, k))
+
+
+def corpus(n=30):
+    rng = generator(9)
+    return rng.poisson(rng.gamma(0.5, 20.0, size=(n, 2)) @ topics()).astype(float)
+
+
+def topic_params():
+    return {
+        "n_components": 2, "moments": "gp", "algorithm": "jd", "projections": "canonical",
+        "c0": 1.0, "prior_estimator": "tensor", "refine": "vi", "max_iter": 20, "tol": 1e-3,
+        "smoothing": 0.01, "batch_size": 8, "random_state": 0,
+    }  # fmt: skip
+
+
+def topic_models():
+    why = "another batch"
+    few = {"X": corpus(4)}
+    return [
+        *fitting(
+            DiscreteICA, topic_params,
+            lambda: {"X": corpus(), "sample_weight": generator(4).uniform(0.5, 2.0, 30)},
+            variants={
+                "moments": ["auto", "generalized", "lda", "dica"], "projections": [3],
+                "algorithm": ["spectral", "tpm"], "refine": [None], "sample_weight": [None],
+                "prior_estimator": ["auto", "average", "likelihood", "mean_variance"],
+                "c0": [None], "n_components": ["auto", 1],
+            },
+            allows={("X", "as_a_list"): why},
+        ),
+        *methods(
+            DiscreteICA, lambda: DiscreteICA(2).fit(corpus()),
+            {
+                **dict.fromkeys(
+                    ("transform", "transform_intensities", "score_samples", "score", "perplexity",
+                     "bits_per_token"), few,
+                ),
+                "inverse_transform": {"X": np.ones((3, 2))},
+                "fit_transform": {"X": corpus()},
+                "get_feature_names_out": {},
+            },
+        ),
+        *function(
+            chib_log_likelihood,
+            lambda: {
+                "X": corpus(3), "topics": topics(), "prior": np.array([0.5, 0.2]),
+                "n_samples": 20, "random_state": 0,
+            },
+        ),
+    ]  # fmt: skip
+
+
+def generators():
+    corpus = {
+        "n_samples": 5, "n_features": 6, "n_components": 2, "prior": 0.5, "topic_prior": 0.5,
+        "topics": None, "random_state": 0,
+    }  # fmt: skip
+    two = {
+        "n_samples": 5, "n_features": 4, "n_components": 2, "n_private": 2, "shape": 0.3,
+        "private_shape": 0.2, "random_state": 0,
+    }  # fmt: skip
+    lengths = {"mean_length": 10.0, "private_length": 10.0}
+    why = "one for each topic"
+    return [
+        *function(
+            datasets.make_gp_corpus, lambda: {**corpus, "mean_length": 10.0},
+            variants={"topics": [topics()], "prior": [np.array([0.5, 0.2])]},
+            allows={("prior", "pair"): why},
+        ),
+        *function(
+            datasets.make_lda_corpus, lambda: {**corpus, "length": 10},
+            variants={"topics": [topics()], "length": [np.arange(5)]},
+            allows={("prior", "pair"): why},
+        ),
+        *function(datasets.make_discrete_cca, lambda: {**two, **lengths}),
+        *function(datasets.make_mixed_cca, lambda: {**two, **lengths}),
+        *function(
+            datasets.make_nongaussian_cca, lambda: {**two, "scale": 10.0, "private_scale": 10.0}
+        ),
+    ]  # fmt: skip
+
+
+def entries():
+    settings = {"tol": 1e-8, "max_iter": 50}
+    return [
+        *generators(),
+        *topic_models(),
+        *function(joint_diagonalize, lambda: {"matrices": similar(symmetric=True), **settings}),
+        *function(
+            joint_diagonalize_similarity,
+            lambda: {"matrices": similar(), "shear": "normality", **settings},
+            variants={"shear": ["jdtm", "just", "shrt"]},
+        ),
+        *function(
+            tensor_power_method,
+            lambda: {"tensor": cube(), "n_restarts": 3, **settings, "random_state": 0},
+        ),
+        *function(
+            metrics.topic_l1_error,
+            lambda: {"topics_true": topics(), "topics_pred": topics(3)},
+        ),
+        *function(
+            metrics.multiview_l1_error,
+            lambda: {
+                "x_loadings_true": views()[0], "y_loadings_true": views()[1],
+                "x_loadings_pred": views(3)[0], "y_loadings_pred": views(3)[1], "signed": True,
+            },
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,156 @@
+"""The k best labellings and marginals of forests where ordinary numbers could lose something."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from _random_scores import CHAIN_KINDS, FOREST_KINDS, random_scores, size_of
+from sklearn_fw._kernels.common.exponential import FLOOR, exponentials
+from sklearn_fw.inference import (
+    BoxScores,
+    Elimination,
+    Enumeration,
+    GraphCut,
+    PairwiseScores,
+    SubwindowSearch,
+    TreeMaxProduct,
+    Viterbi,
+)
+
+FORESTS = [(Viterbi(), "chain", CHAIN_KINDS), (TreeMaxProduct(), "forest", FOREST_KINDS)]
+both = pytest.mark.parametrize(("oracle", "graph", "kinds"), FORESTS, ids=["chain", "forest"])
+
+
+@both
+def test_top_k_of_200_problems(oracle, graph, kinds, rng):
+    """All labellings, and more than there are; the first is that of `argmax` for every k."""
+    for draw in range(200):
+        scores = random_scores(rng, kinds[draw % len(kinds)], graph)
+        k = int(rng.choice([1, 2, 3, 5, 10_000]))
+        values, labels = oracle.top_k(scores, k)
+        expected, _ = Enumeration().top_k(scores, k)
+        atol = 1e-12 * max(1.0, size_of(scores))
+        np.testing.assert_allclose(values, expected, rtol=0, atol=atol)
+        assert np.all(np.diff(values) <= 0)
+        assert len({tuple(row) for row in labels}) == len(labels)
+        found = [scores.value(row) for row in labels]
+        np.testing.assert_allclose(found, values, rtol=0, atol=atol)
+        if len(labels):
+            np.testing.assert_array_equal(labels[0], oracle.argmax(scores)[0])
+
+
+@both
+def test_marginals_at_a_low_temperature(oracle, graph, kinds, rng):
+    """Scores a thousand times as large: everything is finite, and what is best has all mass."""
+    for _ in range(40):
+        scores = random_scores(rng, "normal", graph)
+        cold = PairwiseScores.from_arrays(1e3 * scores.unary, 1e3 * scores.pairwise, scores.edges)
+        node, edge, log_partition = oracle.marginals(cold)
+        values, _ = oracle.top_k(scores, 2)
+        assert np.all(np.isfinite(node))
+        np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+        for e, (a, b) in enumerate(scores.edges):
+            np.testing.assert_allclose(edge[e].sum(axis=1), node[a], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(edge[e].sum(axis=0), node[b], rtol=0, atol=1e-12)
+        expected, _, log_sum = Enumeration().marginals(cold)
+        np.testing.assert_allclose(node, expected, rtol=1e-8, atol=1e-10)
+        assert log_partition == pytest.approx(log_sum, rel=1e-13)
+        if values[0] - values[-1] > 0.05:
+            np.testing.assert_array_equal(node.argmax(axis=1), oracle.argmax(cold)[0])
+
+
+def log_partition_of(unary, tables):
+    """Forward recursion in logarithms, slowly."""
+    alpha = unary[0]
+    for t in range(1, len(unary)):
+        with np.errstate(invalid="ignore"):
+            alpha = unary[t] + logsumexp(alpha[:, None] + tables[t - 1], axis=0)
+    return logsumexp(alpha)
+
+
+@pytest.mark.parametrize("penalty", [-150.0, -400.0, -900.0, -5e4, -1e300, -np.inf])
+@pytest.mark.parametrize("head_start", [50.0, 650.0, 800.0, 3000.0])
+def test_what_seems_lost_at_first_wins_in_the_end(penalty, head_start, rng):
+    """Two groups of states that hardly meet: one is ahead by far, and the other gains for long."""
+    n_nodes, n_states = 400, 4
+    unary = rng.normal(size=(n_nodes, n_states))
+    unary[0, 2:] -= head_start
+    unary[1:, 2:] += 5.0
+    table = rng.normal(size=(n_states, n_states))
+    table[:2, 2:] += penalty
+    table[2:, :2] += penalty
+    edges = np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+    scores = PairwiseScores.from_arrays(unary, table, edges)
+    expected = log_partition_of(unary, [table] * (n_nodes - 1))
+    for oracle in (Viterbi(), TreeMaxProduct()):
+        node, edge, value = oracle.marginals(scores)
+        assert value == pytest.approx(expected, rel=1e-11)
+        assert oracle.log_partition(scores) == pytest.approx(expected, rel=1e-11)
+        np.testing.assert_allclose(node.sum(axis=1), 1.0, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(edge.sum(axis=2), node[:-1], rtol=0, atol=1e-9)
+        late = node[:, 2:].sum(axis=1)
+        if penalty < -head_start and head_start < 1000:
+            assert late.min() > 0.999
+        elif head_start > 2500 and penalty < -2500:
+            assert late.max() < 0.001
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+def test_exponentials(size, rng):
+    numbers = -rng.exponential(size=size) * rng.choice([1e-3, 1.0, 100.0, 1000.0], size=size)
+    numbers[rng.random(size) < 0.1] = -np.inf
+    numbers[0] = 0.0
+    found = numbers.copy()
+    faint = getattr(exponentials, "py_func", exponentials)(found)
+    expected = np.where(numbers < FLOOR, 0.0, np.exp(numbers))
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=0)
+    below = -numbers[numbers < -200]
+    assert faint == below.min(initial=np.inf)
+
+
+# ---- searches on larger problems ---------------------------------------------------------------
+
+
+def test_cuts_of_8_x_8_grids(rng):
+    """The best labellings of a ferromagnet, by cuts and by elimination."""
+    number = np.arange(64).reshape(8, 8)
+    edges = np.concatenate([
+        np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
+        np.column_stack([number[:-1].ravel(), number[1:].ravel()]),
+    ])  # fmt: skip
+    for draw in range(3):
+        unary = rng.normal(size=(64, 2))
+        tables = rng.uniform(size=(len(edges), 1, 1)) * np.eye(2)
+        if draw == 2:
+            unary = np.round(unary)
+        scores = PairwiseScores.from_arrays(unary, tables, edges)
+        values, labels = GraphCut().top_k(scores, 6)
+        expected, _ = Elimination().top_k(scores, 6)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10)
+        assert len({tuple(row) for row in labels}) == 6
+        np.testing.assert_allclose(
+            GraphCut().max_marginals(scores), Elimination().max_marginals(scores),
+            rtol=0, atol=1e-10,
+        )  # fmt: skip
+
+
+def test_boxes_of_32_x_32_pixels(rng):
+    """All 278,784 boxes, by sums over a table of corners."""
+    for truth in (None, (4, 5, 20, 17)):
+        weights = rng.normal(size=(32, 32))
+        scores = BoxScores(weights, truth, cost=9.0)
+        table = np.zeros((33, 33))
+        table[1:, 1:] = weights.cumsum(axis=0).cumsum(axis=1)
+        low, high = np.triu_indices(33, 1)
+        a, b = (part[:, None] for part in (low, high))
+        sums = table[b, high] - table[a, high] - table[b, low] + table[a, low]
+        if truth is not None:
+            rows = np.clip(np.minimum(b, truth[2]) - np.maximum(a, truth[0]), 0, None)
+            columns = np.clip(np.minimum(high, truth[3]) - np.maximum(low, truth[1]), 0, None)
+            common = rows * columns
+            area = (b - a) * (high - low) + (truth[2] - truth[0]) * (truth[3] - truth[1])
+            sums = sums + 9.0 * (1 - common / (area - common))
+        values, boxes = SubwindowSearch().top_k(scores, 10)
+        np.testing.assert_allclose(values, -np.sort(-sums.ravel())[:10], rtol=0, atol=1e-9)
+        assert len({tuple(box) for box in boxes}) == 10
+        np.testing.assert_allclose([scores.value(box) for box in boxes], values, rtol=0, atol=1e-9)

@@ -1,0 +1,150 @@
+"""Rates of the papers, with constants in closed form.
+
+GL: S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe optimization
+variants", NIPS 2015. AI: the same, "An affine invariant linear convergence analysis for Frank-Wolfe
+algorithms", 2013.
+"""
+
+import numpy as np
+import pytest
+
+from sklearn_fw.optim import (
+    curvature_constant,
+    domains,
+    minimize_frank_wolfe,
+    objectives,
+    pyramidal_width,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def to_point(center):
+    return objectives.LeastSquares(np.eye(len(center)), center)
+
+
+def errors_of(objective, domain, least, **options):
+    run = minimize_frank_wolfe(objective, domain, step_size="exact", tol=0.0, **options)
+    return run.history["objective"] - least, run
+
+
+@pytest.mark.parametrize("theta", [np.pi / 10, np.pi / 20])
+def test_triangle(theta, rng):
+    """GL, figure 5: away and pairwise steps are linear, about ten times faster than is proven.
+
+    An exact step leaves two vertices with equal slopes, so that rounding decides which comes next:
+    the factor of pairwise steps is 8, 11 or 16.
+    """
+    corner = [np.cos(theta), np.sin(theta)]
+    triangle = domains.ConvexHull([[0.0, 0.0], [-1.0, 0.0], corner])
+    objective, rates = to_point([-0.5, 0.0]), {"away": [], "pairwise": []}
+    for _ in range(30):
+        weights = rng.random(3)
+        start = list(triangle.points), weights / weights.sum()
+        for variant, found in rates.items():
+            errors, run = errors_of(
+                objective, triangle, 0.0, variant=variant, start=start, max_iter=2000
+            )
+            used = np.flatnonzero(errors > 1e-11)
+            if run.n_drop + run.n_swap == 0 and len(used) > 15:
+                found.append(-np.polyfit(used[10:], np.log(errors[used[10:]]), 1)[0])
+    proven = np.tan(0.5 * theta) ** 2 / 4
+    assert min(map(len, rates.values())) >= 3
+    assert 7.5 < np.median(rates["pairwise"]) / proven < 17.0
+    assert 25 < 4 * np.median(rates["away"]) / proven < 55
+
+
+def test_plain_steps_need_one_over_t_where_the_optimum_is_on_an_edge():
+    triangle = domains.ConvexHull([[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    objective = to_point([0.2, 0.0])
+    errors, _ = errors_of(
+        objective, triangle, 0.0, variant="fw", start=np.array([0.0, 1.0]), max_iter=4000
+    )
+    slope = np.polyfit(np.log(np.arange(100, 4000)), np.log(errors[100:4000]), 1)[0]
+    assert -1.4 < slope < -0.8
+    for variant in ("away", "pairwise", "fully_corrective", "min_norm_point"):
+        errors, run = errors_of(
+            objective, triangle, 0.0, variant=variant, start=np.array([0.0, 1.0]), max_iter=400
+        )
+        assert run.fun < 1e-15 < 1e-6 < errors[0], variant
+
+
+@pytest.mark.parametrize("variant", ["fw", "away", "pairwise", "fully_corrective"])
+@pytest.mark.parametrize("kind", ["simplex", "l1", "box"])
+def test_gaps_are_not_far_above_errors(kind, variant, rng):
+    """GL, theorem 2: for any method."""
+    domain = {
+        "simplex": domains.Simplex(8), "l1": domains.L1Ball(8, 2.0),
+        "box": domains.Box(-1.0, 0.5, size=8),
+    }[kind]  # fmt: skip
+    A = rng.normal(size=(6, 8))
+    objective = objectives.LeastSquares(A, 3.0 * rng.normal(size=6))
+    best = minimize_frank_wolfe(objective, domain, variant="fully_corrective", tol=1e-12)
+    errors, run = errors_of(objective, domain, best.fun, variant=variant, max_iter=100)
+    errors, gaps = np.maximum(errors, 0.0), run.history["dual_gap"]
+    far = objective.lipschitz * domain.diameter**2 / 2
+    bound = np.where(
+        errors > far,
+        errors + far,
+        domain.diameter * np.sqrt(2 * errors * (far * 2 / domain.diameter**2)),
+    )
+    assert np.all(gaps <= bound * (1 + 1e-9) + 1e-6)
+    assert np.all(gaps >= errors - 1e-9)
+
+
+@pytest.mark.parametrize("step_size", ["exact", "curvature"])
+def test_plain_steps_are_linear_where_the_optimum_is_inside(step_size, rng):
+    """AI, theorem 3: the error shrinks by 1 - min(1/2, mu distance^2 / (L diameter^2))."""
+    domain = domains.Box(-1.0, 1.0, size=4)
+    for _ in range(5):
+        center = rng.uniform(-0.5, 0.5, size=4)
+        run = minimize_frank_wolfe(
+            to_point(center), domain, variant="fw", step_size=step_size, tol=0.0, max_iter=300,
+        )  # fmt: skip
+        distance = 1.0 - np.abs(center).max()
+        kept = 1.0 - min(0.5, (distance / domain.diameter) ** 2)
+        errors = run.history["objective"]
+        assert np.all(errors[1:] <= kept * errors[:-1] + 1e-14)
+
+
+@pytest.mark.parametrize(
+    "domain", [domains.Simplex(9), domains.L1Ball(5, 0.7), domains.Box(0.0, 1.0, size=5)], ids=repr
+)
+@pytest.mark.parametrize("variant", ["away", "pairwise", "fully_corrective", "min_norm_point"])
+def test_linear_rate_of_the_pyramidal_width(domain, variant, rng):
+    """GL, theorem 8: each step that drops no vertex; twice as many of these as of those that do."""
+    share = (pyramidal_width(domain) / domain.diameter) ** 2
+    rate = min(0.5, share) if variant in ("pairwise", "min_norm_point") else share / 4
+    for _ in range(4):
+        center = rng.normal(size=domain.size) * 0.8
+        objective = to_point(center)
+        least = objective(domain.project(center))[0]
+        errors, run = errors_of(objective, domain, least, variant=variant, max_iter=120)
+        if variant in ("away", "pairwise"):
+            drops = np.diff(run.history["n_drop"]) > 0
+            swaps = run.n_swap > 0
+            n_good = int(np.sum(~drops))
+            if not swaps:
+                limit = errors[0] * (1 - rate) ** n_good
+                assert run.fun - least <= limit + 1e-12
+            uncut = ~drops
+            if variant == "away":
+                assert np.all(errors[1:][uncut] <= (1 - rate) * errors[:-1][uncut] + 1e-12)
+        else:
+            assert np.all(errors[1:] <= (1 - rate) * errors[:-1] + 1e-12)
+
+
+@pytest.mark.parametrize("variant", ["away", "pairwise", "fully_corrective", "min_norm_point"])
+def test_rate_without_strong_convexity(variant, rng):
+    """GL, theorem 8, its last part: one over the number of steps that drop no vertex."""
+    for _ in range(5):
+        A = rng.normal(size=(3, 9))
+        objective = objectives.LeastSquares(A, 4.0 * rng.normal(size=3))
+        domain = domains.Simplex(9)
+        best = minimize_frank_wolfe(objective, domain, variant="fully_corrective", tol=1e-12)
+        errors, run = errors_of(objective, domain, best.fun, variant=variant, max_iter=60)
+        n_good = run.history.get("n_good", np.arange(len(errors)))
+        # On the simplex directions between vertices are those of plain steps, up to a factor 4.
+        largest = 4.0 * curvature_constant(objective, domain)
+        share = 2.0 * (2.0 * largest + errors[0]) / (n_good + 2.0)
+        assert np.all(errors <= share + 1e-9)

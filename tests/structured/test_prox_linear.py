@@ -1,0 +1,424 @@
+"""The prox-linear method: its figures, its certificate, and what score models may do."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from _networks import BoxNetwork, LinearCandidates, TagNetwork, boxes
+from sklearn_fw.inference import Viterbi
+from sklearn_fw.structured import (
+    ChainModel,
+    EnumeratedModel,
+    ProxLinearStructuredSVM,
+    ScoreModel,
+    StructuredSVM,
+)
+from sklearn_fw.structured._prox_linear._score_model import CheckedScores
+
+FORMS = ("none", "shared", "own", "edges")
+ignore_budget = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def sequences(seed=0, n_samples=12, length=5):
+    rng = np.random.RandomState(seed)
+    y = [rng.randint(3, size=rng.randint(1, length + 1)) for _ in range(n_samples)]
+    return [np.eye(3)[t] + 0.3 * rng.normal(size=(len(t), 3)) for t in y], y
+
+
+def objective(svm, X, y, w):
+    """F at w by enumeration of candidates with costs."""
+    hinge = [np.max(c + (s := svm.model_.value(x, w)) - s[0]) for x, c in zip(X, y)]
+    return 0.5 * svm.lam_ * (w @ w) + np.mean(hinge)
+
+
+# ---- figures of the reference experiment ---------------------------------------------------------
+
+
+@ignore_budget
+@pytest.mark.parametrize(("eta", "after_3", "after_15"), [(1.0, 0.03, 0.008), (10.0, 0.03, 0.006)])
+def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
+    X, y = boxes()
+    svm = ProxLinearStructuredSVM(BoxNetwork(), eta=eta, max_iter=15, tol=1e-4, random_state=0)
+    values = svm.fit(X, y).history_["objective"]
+    assert values[2] <= after_3
+    assert values[14] <= after_15
+    assert np.all(np.diff(values) <= 0.0)
+    assert svm.score(X, y) > 0.98
+
+
+@ignore_budget
+def test_boxes_by_default():
+    X, y = boxes()
+    svm = ProxLinearStructuredSVM(BoxNetwork(), tol=1e-3, max_iter=15, random_state=0).fit(X, y)
+    values = svm.history_["objective"]
+    assert values[2] <= 0.018
+    assert values[-1] <= 0.0055
+    assert np.all(np.diff(values) <= 0.0)
+    assert svm.objective_ == pytest.approx(objective(svm, X, y, svm.coef_), rel=1e-9, abs=0)
+
+
+# ---- limits and certificates ---------------------------------------------------------------------
+
+
+def test_linear_scores_reach_the_convex_optimum(rng):
+    X = [rng.normal(size=(5, 4)) for _ in range(20)]
+    y = rng.integers(5, size=20)
+    convex = StructuredSVM(EnumeratedModel(), solver="bcpfw", C=2.0, tol=1e-8, max_iter=5000)
+    convex.fit(X, y)
+    svm = ProxLinearStructuredSVM(
+        LinearCandidates(4), C=2.0, eta=1e12, tol=1e-7, random_state=0, max_iter=50
+    ).fit(X, y)
+    assert svm.converged_
+    assert svm.objective_ == pytest.approx(convex.objective_, rel=1e-6, abs=0)
+    assert svm.dual_objective_ <= convex.objective_ * (1 + 1e-9)
+
+
+@ignore_budget
+def test_step_size_of_linear_scores_grows(rng):
+    X = [rng.normal(size=(5, 4)) for _ in range(20)]
+    y = rng.integers(5, size=20)
+    svm = ProxLinearStructuredSVM(LinearCandidates(4), C=2.0, tol=1e-3, random_state=0).fit(X, y)
+    convex = StructuredSVM(EnumeratedModel(), C=2.0, tol=1e-6, solver="bcpfw", max_iter=2000)
+    convex.fit(X, y)
+    assert svm.eta_ >= svm.history_["eta"][0]
+    assert svm.objective_ == pytest.approx(convex.objective_, rel=2e-3, abs=0)
+
+
+def test_the_certificate_bounds_the_model_and_its_gradient():
+    """Against a much more exact solution of the model at the point that was returned."""
+    X, y = boxes(n_samples=20, n_boxes=12)
+    svm = ProxLinearStructuredSVM(BoxNetwork(), eta=1.0, tol=0.1, max_iter=60, random_state=0)
+    svm.fit(X, y)
+    w, eta, lam = svm.coef_, svm.eta_, svm.lam_
+    rows = [np.stack([svm.model_.jvp(x, w, e) for e in np.eye(len(w))], axis=1) for x in X]
+    values = [svm.model_.value(x, w) for x in X]
+
+    def model(v):
+        hinge = [np.max(c + s - s[0] + (J - J[0]) @ (v - w)) for c, s, J in zip(y, values, rows)]
+        return 0.5 * lam * (v @ v) + (v - w) @ (v - w) / (2 * eta) + np.mean(hinge)
+
+    # Subgradient steps with averaging from the solution: no dual method involved.
+    sigma, v, best, best_v = lam + 1 / eta, w.copy(), model(w), w
+    for k in range(1, 4001):
+        places = [np.argmax(c + s + J @ (v - w)) for c, s, J in zip(y, values, rows)]
+        g = lam * v + (v - w) / eta
+        g = g + np.mean([J[m] - J[0] for J, m in zip(rows, places)], axis=0)
+        v = v - 2.0 / (sigma * (k + 1)) * g
+        if model(v) < best:
+            best, best_v = model(v), v
+    assert svm.dual_objective_ <= best + 1e-12
+    assert svm.objective_ - best <= svm.dual_gap_ + 1e-12
+    assert best < svm.objective_  # so that the following says something
+    error = np.sqrt(2 * max(best - svm.dual_objective_, 0.0) / sigma) / eta
+    assert svm.prox_gradient_norm_ >= np.linalg.norm(w - best_v) / eta - error
+    assert svm.converged_
+    assert svm.dual_gap_ <= 0.1 * svm.objective_
+
+
+def test_the_error_of_linearised_scores_is_quadratic(rng):
+    """|s(w) - s(w') - J (w - w')| <= L / 2 |w - w'|^2, with an L known for tanh networks."""
+    model = TagNetwork(form="none")
+    x = rng.normal(size=(4, 3))
+    for _ in range(50):
+        w, d = rng.normal(size=(2, model.init(np.random.RandomState(0)).size))
+        ratios = []
+        for t in (1e-1, 1e-2, 1e-3):
+            error = model.value(x, w + t * d) - model.value(x, w) - t * model.jvp(x, w, d)
+            ratios.append(np.abs(error).max() / t**2)
+        # |tanh''| <= 0.77, |tanh'| <= 1: second derivative along d, of each of the products.
+        d1, d2, _ = model.unpack(d)
+        _, second, _ = model.unpack(w)
+        bound = 0.77 * np.abs((x @ d1) ** 2 @ (np.abs(second) + 0.1 * np.abs(d2))).max()
+        bound += 2 * np.abs(np.abs(x @ d1) @ np.abs(d2)).max()
+        assert max(ratios) <= 0.5 * bound + 1e-6
+
+
+# ---- kinds of scores -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_chains_in_all_forms_learn_and_predict(form):
+    X, y = sequences()
+    svm = ProxLinearStructuredSVM(TagNetwork(form=form), C=10.0, random_state=0).fit(X, y)
+    assert svm.score(X, y) >= 0.95
+    assert all(len(a) == len(b) for a, b in zip(svm.predict(X), y))
+    value = svm.model_.value(X[0], svm.coef_)
+    if form == "none":
+        assert svm.score_samples(X)[0] == pytest.approx(value.max(axis=1).sum(), rel=1e-12, abs=0)
+    assert svm.predict([np.empty((0, 3))])[0].shape == (0,)
+
+
+def test_forms_of_a_chain_have_the_same_objective():
+    X, y = sequences()
+    options = {"C": 1.0, "eta": 1e-9, "tol": 0, "max_iter": 1, "random_state": 0}
+    fits = [
+        ProxLinearStructuredSVM(TagNetwork(form=form), oracle=oracle, **options).fit(X, y)
+        for form, oracle in (("shared", "auto"), ("own", Viterbi()), ("edges", "tree"))
+    ]
+    for other in fits[1:]:
+        assert other.objective_ == pytest.approx(fits[0].objective_, rel=1e-6, abs=0)
+
+
+def test_labels_may_be_words_or_some_numbers_of_states():
+    X, y = sequences()
+    words = [np.array(["a", "b", "c"])[t] for t in y]
+    svm = ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(X, words)
+    assert svm.classes_.tolist() == ["a", "b", "c"]
+    assert set(np.concatenate(svm.predict(X))) <= {"a", "b", "c"}
+    some = [np.minimum(t, 1) for t in y]
+    svm = ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(X, some)
+    assert svm.classes_.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="3 states to each node, but y holds 2 labels"):
+        ProxLinearStructuredSVM(TagNetwork()).fit(X, [np.array(["a", "b"])[t] for t in some])
+
+
+def test_a_matrix_of_costs_is_the_loss_of_training():
+    X, y = sequences()
+    costs = np.array([[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    svm = ProxLinearStructuredSVM(
+        TagNetwork(), task_loss=costs, C=1.0, max_iter=1, tol=0, eta=1e-12, random_state=0
+    ).fit(X, y)
+    w, hinge = svm.coef_, []
+    for x, truth in zip(X, y):
+        unary, table = svm.model_.value(x, w)
+        _states, value, _ = Viterbi().argmax(_scores(unary + costs[truth], table))
+        hinge.append(value - _scores(unary, table).value(truth))
+    expected = 0.5 * svm.lam_ * (w @ w) + np.mean(hinge)
+    assert svm.objective_ == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+def _scores(unary, table):
+    from sklearn_fw.inference import PairwiseScores
+
+    return PairwiseScores.from_arrays(unary, table, np.arange(len(unary) - 1)[:, None] + [0, 1])
+
+
+# ---- solvers, determinism, life of an estimator --------------------------------------------------
+
+
+@ignore_budget
+@pytest.mark.parametrize(
+    "solver", ["bcfw", "fw", "bcpfw", "bcafw", "cached", "sdm", "minibatch", "n_slack", "one_slack"]
+)
+def test_solvers_agree_on_the_first_models(solver):
+    X, y = boxes(n_samples=20, n_boxes=12)
+    options = {"eta": 1.0, "max_iter": 30, "tol": 0.02, "random_state": 0}
+    svm = ProxLinearStructuredSVM(BoxNetwork(), solver=solver, **options).fit(X, y)
+    assert svm.objective_ <= 0.05
+    assert np.all(np.diff(svm.history_["objective"]) <= 0.0)
+
+
+def test_solvers_without_certificate_are_refused():
+    X, y = boxes(n_samples=5, n_boxes=12)
+    with pytest.raises(ValueError, match=r"has no certificate.*use 'bcfw' or 'fw'"):
+        ProxLinearStructuredSVM(BoxNetwork(), solver="subgradient").fit(X, y)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    X, y = sequences()
+    fits = [ProxLinearStructuredSVM(TagNetwork(), random_state=3).fit(X, y) for _ in range(2)]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_weights_of_samples_are_repetitions():
+    X, y = sequences(n_samples=6)
+    options = {"C": 1.0, "tol": 1e-3, "eta": 1.0, "random_state": 0, "max_iter": 300}
+    weighted = ProxLinearStructuredSVM(TagNetwork(), **options)
+    weighted.fit(X, y, sample_weight=[2, 1, 0, 1, 1, 3])
+    index = [0, 0, 1, 3, 4, 5, 5, 5]
+    repeated = ProxLinearStructuredSVM(TagNetwork(), **options)
+    repeated.fit([X[i] for i in index], [y[i] for i in index])
+    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-12, abs=0)
+    w = repeated.coef_
+    one, other = (
+        s.set_params(max_iter=1, eta=1e-12, tol=0, warm_start=True) for s in (weighted, repeated)
+    )
+    one.coef_, other.coef_ = w, w
+    one.fit(X, y, sample_weight=[2, 1, 0, 1, 1, 3])
+    other.fit([X[i] for i in index], [y[i] for i in index])
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-9, abs=0)
+
+
+def test_pickle_clone_and_grid_search():
+    X, y = sequences()
+    svm = ProxLinearStructuredSVM(TagNetwork(), C=10.0, random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(svm))
+    assert all(map(np.array_equal, again.predict(X), svm.predict(X)))
+    assert not hasattr(clone(svm), "coef_")
+    grid = GridSearchCV(svm, {"C": [1e-3, 10.0], "score_model__n_hidden": [2, 4]}, cv=2)
+    assert grid.fit(X, y).best_params_["C"] == 10.0
+
+
+def test_warm_start_goes_on():
+    X, y = sequences()
+    svm = ProxLinearStructuredSVM(TagNetwork(), C=10.0, warm_start=True, tol=1e-2, random_state=0)
+    first = svm.fit(X, y).objective_
+    assert svm.fit(X, y).objective_ <= first * (1 + 1e-12)
+    with pytest.raises(ValueError, match="previous fit, which had 33 weights and not 27"):
+        svm.set_params(score_model=TagNetwork(n_hidden=3)).fit(X, y)
+
+
+def test_budgets_end_a_fit_with_a_certificate():
+    X, y = boxes(n_samples=20, n_boxes=12)
+    with pytest.warns(ConvergenceWarning, match="max_iter ended the fit after 1 convex models"):
+        svm = ProxLinearStructuredSVM(BoxNetwork(), max_iter=1, tol=1e-3).fit(X, y)
+    assert svm.dual_gap_ == pytest.approx(svm.objective_ - svm.dual_objective_, rel=1e-9, abs=0)
+    assert svm.status_ == "max_iter"
+    assert not svm.converged_
+    with pytest.warns(ConvergenceWarning, match="time_limit ended the fit"):
+        ProxLinearStructuredSVM(BoxNetwork(), time_limit=1e-9, tol=1e-3).fit(X, y)
+
+
+def test_a_start_at_zero_does_not_fail():
+    X, y = sequences()
+
+    class Zero(TagNetwork):
+        def init(self, rng):
+            return np.zeros_like(super().init(rng))
+
+    svm = ProxLinearStructuredSVM(Zero(), random_state=0).fit(X, y)
+    assert np.isfinite(svm.objective_)
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+
+class Broken(TagNetwork):
+    """One method that answers something else."""
+
+    def __init__(self, method="vjp", change=None):
+        super().__init__()
+        self.method, self.change = method, change
+
+    def _changed(self, method, answer):
+        return self.change(answer) if method == self.method else answer
+
+    def init(self, rng):
+        return self._changed("init", super().init(rng))
+
+    def value(self, x, w):
+        return self._changed("value", super().value(x, w))
+
+    def jvp(self, x, w, d):
+        return self._changed("jvp", super().jvp(x, w, d))
+
+    def vjp(self, x, w, v):
+        return self._changed("vjp", super().vjp(x, w, v))
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "message"),
+    [
+        ("vjp", lambda g: 1.01 * g, "vjp of Broken does not match its jvp for sample 0: <v, jvp"),
+        ("vjp", lambda g: g[:-1], r"vjp of Broken for sample 0 must have shape \(33,\), got \(32,"),
+        ("jvp", lambda a: a[0], "jvp of Broken for sample 0 must have the shapes of value"),
+        ("value", lambda a: (a[0], a[1], a[1], a[1]), "got a tuple of 4"),
+        (
+            "value",
+            lambda a: (a[0] * np.nan, a[1]),
+            "value of Broken for sample 0 must be finite, got NaN",
+        ),
+        ("value", lambda a: (a[0], a[1][:2]), "pairwise in value of Broken for sample 0 must have"),
+        ("value", lambda a: a[0][None], r"must have shape \(n_candidates,\) or \(n_nodes"),
+        ("value", lambda a: (2 * a[0], a[1]), "jvp of Broken does not match differences"),
+        ("init", lambda w: w[None], r"init of Broken must return an array of shape \(n_weights,\)"),
+    ],
+)
+def test_broken_score_models_are_refused_with_numbers(method, change, message):
+    X, y = sequences()
+    with pytest.raises(ValueError, match=message):
+        ProxLinearStructuredSVM(Broken(method, change), random_state=0).fit(X, y)
+
+
+def test_errors_of_user_code_name_the_sample():
+    class Fails(TagNetwork):
+        def value(self, x, w):
+            raise KeyError("no such word")
+
+    X, y = sequences()
+    with pytest.raises(KeyError) as error:
+        ProxLinearStructuredSVM(Fails()).fit(X, y)
+    assert error.value.__notes__ == ["raised by value of Fails for sample 0"]
+
+
+@pytest.mark.parametrize("model", [object(), None, "chain", TagNetwork, ChainModel()])
+def test_what_is_no_score_model(model):
+    with pytest.raises(TypeError, match=r"torch.nn.Module or an object with the methods init"):
+        ProxLinearStructuredSVM(model).fit(*sequences())
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 0.0}, "C == 0"),
+        ({"eta": 0.0}, "eta == 0"),
+        ({"eta": "large"}, "eta"),
+        ({"tol": -1.0}, "tol must"),
+        ({"max_iter": 0}, "max_iter == 0"),
+        ({"task_loss": "zero_one"}, "zero_one"),
+        ({"oracle": "nothing"}, "nothing"),
+        ({"solver": "nothing"}, "nothing"),
+    ],
+)
+def test_parameters_out_of_range(params, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ProxLinearStructuredSVM(TagNetwork(), **params).fit(*sequences())
+
+
+def test_outputs_that_do_not_fit():
+    X, y = sequences()
+    with pytest.raises(ValueError, match="same length"):
+        ProxLinearStructuredSVM(TagNetwork()).fit(X, y[:-1])
+    with pytest.raises(ValueError, match="one label per node"):
+        ProxLinearStructuredSVM(TagNetwork()).fit(X, [t[:-1] for t in y])
+    X, y = boxes(n_samples=3, n_boxes=12)
+    with pytest.raises(ValueError, match=r"y\[1\]: y_true must name one of 12 candidates, got 12"):
+        ProxLinearStructuredSVM(BoxNetwork()).fit(X, [0, 12, 1])
+    with pytest.raises(ValueError, match=r"y\[0\]: .*has 5 costs, but there are 12"):
+        ProxLinearStructuredSVM(BoxNetwork()).fit(X, [np.arange(5.0)] * 3)
+
+
+def test_a_random_model_has_no_derivative():
+    class Random(TagNetwork):
+        def value(self, x, w):
+            unary, table = super().value(x, w)
+            return unary + np.random.default_rng().normal(size=unary.shape), table
+
+    with pytest.raises(ValueError, match="draws random numbers has no derivative"):
+        ProxLinearStructuredSVM(Random(), random_state=0).fit(*sequences())
+
+
+def test_derivatives_at_a_kink_are_forgiven():
+    class Kink(LinearCandidates):
+        def value(self, x, w):
+            return np.abs(x @ w)
+
+        def jvp(self, x, w, d):
+            return np.sign(x @ w) * (x @ d)
+
+        def vjp(self, x, w, v):
+            return x.T @ (np.sign(x @ w) * v)
+
+    scores, rng = CheckedScores(Kink(2)), np.random.RandomState(0)
+    scores.check_derivatives(np.eye(2), np.array([1.0, -3e-6]), rng)
+    with pytest.raises(ValueError, match="differences of its value"):
+        scores.check_derivatives(np.eye(2)[1:], np.array([1.0, -1e-9]), rng)
+
+
+def test_weights_are_read_only_for_user_code():
+    class Writes(LinearCandidates):
+        def value(self, x, w):
+            w[:] = 0.0
+            return x @ w
+
+    with pytest.raises(ValueError, match="read-only"):
+        ProxLinearStructuredSVM(Writes(2)).fit([np.eye(2)], [0])
+
+
+def test_score_model_is_abstract():
+    with pytest.raises(TypeError, match="abstract"):
+        ScoreModel()
