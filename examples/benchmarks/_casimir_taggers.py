@@ -59,8 +59,9 @@ def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True)
     svm = StructuredSVM(**settings)
     with Clock() as clock:
         svm.fit(X, y_train)
+    share = clock.cpu / clock.wall  # certificates know the time, CRFsuite logs that of the CPU
     history = {
-        "seconds": svm.history_["time"].tolist(),
+        "seconds": (share * svm.history_["time"]).tolist(),
         "objective": svm.history_["objective"].tolist(),
     }
     row = {

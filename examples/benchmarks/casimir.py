@@ -218,8 +218,6 @@ def chunking(report, options):
          ours["objective"] / lbfgs["objective"] - 1, 1e-4, "<="),
         ("phrase F1 above lbfgs", ours["f1"] - lbfgs["f1"], 0.0, ">="),
     )  # fmt: skip
-    _as_they_come(report, limit)
-    _tuned(report, limit)
 
 
 def _tagger_table(report, found):
@@ -254,12 +252,15 @@ def _curves(report, found, limit):
         [float(p["cpu"]) for p in points],
         [max(float(p["objective"]) / best - 1, 1e-7) for p in points],
     )
-    report.lines("CRF on CoNLL-2000", "seconds", "objective above the best, relative", curves,
+    report.lines("CRF on CoNLL-2000", "CPU seconds", "objective above the best, relative", curves,
                  log="xy")  # fmt: skip
 
 
-def _as_they_come(report, limit):
-    report.section("Nothing said")
+def chunking_defaults(report, options):
+    """CoNLL-2000 when nothing is said."""
+    limit = 100 if options.quick else None
+    in_child(taggers.chunks, 1)
+    report.section("CoNLL-2000, nothing said")
     report.text(
         '``StructuredSVM("chain", surrogate=...)`` with no other parameter, and CRFsuite with '
         "its default penalty. For the hinge the calibration error is that after ``calibrate``, on "
@@ -281,8 +282,11 @@ def _as_they_come(report, limit):
     )
 
 
-def _tuned(report, limit):
-    report.section("Both tuned")
+def chunking_tuned(report, options):
+    """CoNLL-2000 with penalties chosen by one grid."""
+    limit = 100 if options.quick else None
+    in_child(taggers.chunks, 1)
+    report.section("CoNLL-2000, both tuned")
     report.text(
         f"c2 of {', '.join(f'{c2:g}' for c2 in C2_GRID)}, chosen by phrase F1 on the last fifth of "
         "the training sentences; then a fit to all of them."
@@ -362,7 +366,8 @@ def classes(report, options):
 if __name__ == "__main__":
     parts = {
         "digits": digits, "chains": chains, "boxes": boxes, "oracles": oracles,
-        "chunking": chunking, "letters": letters, "classes": classes,
+        "chunking": chunking, "chunking-defaults": chunking_defaults,
+        "chunking-tuned": chunking_tuned, "letters": letters, "classes": classes,
     }  # fmt: skip
     raise SystemExit(
         main("casimir", "Smoothed and probabilistic training", ABOUT, parts,
