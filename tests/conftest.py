@@ -112,7 +112,7 @@ def cluster(extra):
             processes=False,
             host="127.0.0.1",
             protocol="tcp://",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # by default one port for all test processes
         ) as local,
         distributed.Client(local) as client,
     ):
