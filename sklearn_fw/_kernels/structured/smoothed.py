@@ -277,18 +277,26 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
 
 
 @inner
-def _direction(parts, marginals, i, sums, scratch):
-    """``delta`` from the marginals of block i to those in ``sums``."""
-    start, n_states = parts.node_start[i], parts.cost.shape[1]
-    for t in range(parts.node_start[i + 1] - start):
-        delta, new, old = scratch.delta[t], sums.node[t], marginals.nodes[start + t]
+def direction_to(parts, marginals, i, point, scratch):
+    """``delta`` from the marginals of block i to a point with others; whether they differ."""
+    n_states = parts.cost.shape[1]
+    nodes_per_row = parts.n_columns // n_states
+    start, stop = parts.node_start[i], parts.node_start[i + 1]
+    for r in range(parts.row_start[i + 1] - parts.row_start[i]):
+        scratch.active[r] = False
+    differs = False
+    for t in range(stop - start):
+        delta, old, new = scratch.delta[t], marginals.nodes[start + t], point.node[t]
         for k in range(n_states):
             delta[k] = new[k] - old[k]
-    for r in range(parts.row_start[i + 1] - parts.row_start[i]):
-        scratch.active[r] = True
-    delta, old = scratch.delta_tables, marginals.tables[i]
+            if delta[k] != 0.0:
+                scratch.active[t // nodes_per_row] = True
+                differs = True
+    delta, old, new = scratch.delta_tables, marginals.tables[i], point.table
     for a in range(delta.size):
-        delta[a] = sums.table[a] - old[a]
+        delta[a] = new[a] - old[a]
+        differs = differs or delta[a] != 0.0
+    return differs
 
 
 @njit
@@ -313,7 +321,7 @@ def ascend(
         set_gap(gaps, i, gap, rules.gap_degree)
         if gap <= 0.0:
             continue
-        _direction(parts, dual.marginals, i, sums, scratch.step)
+        direction_to(parts, dual.marginals, i, sums, scratch.step)
         curvature = p * p / rules.lam * apply_adjoint(parts, i, scratch.step)
         gamma = 2.0 * gap / (2.0 * gap + curvature)
         entropy[i] += gamma * ((value - expected) / temperature - entropy[i])

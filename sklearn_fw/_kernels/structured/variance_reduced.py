@@ -16,7 +16,7 @@ import numpy as np
 from .._jit import inner, njit
 from ..common.smoothing import L2, smoothed_max
 from ..common.vectors import dot
-from ..graphs.tree import tree_argmax, tree_departures, tree_runner_up
+from ..graphs.tree import tree_argmax, tree_departures
 from .parts import (
     Weights,
     add_pairs,
@@ -26,7 +26,7 @@ from .parts import (
     labels_value,
     tables_of,
 )
-from .smoothed import fill_tables, gibbs
+from .smoothed import direction_to, fill_tables, gibbs
 
 # Places in a report: sums over steps
 CHANGE, CHANGE_SQUARE, SQUARE, SLOPE, CALLS = 0, 1, 2, 3, 4
@@ -40,6 +40,7 @@ class Smoother(NamedTuple):
     n_best: int  # outputs that count at most; doubled up to the limit until the last counts nothing
     limit: int
     loss_weight: float  # of the task loss in H_i; 1 but for other losses than the hinge
+    exact: bool  # whether the maximum is asked for besides the smoothed one
 
 
 class Point(NamedTuple):
@@ -92,12 +93,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     top = tree_argmax(scores, edges, edge_table, tables, labels, oracle.messages)
     point.node[: stop - start] = 0.0
     point.table[:] = 0.0
-    alone = mu == 0.0 or n_best == 1
-    if not alone:  # the second best tells whether the best one counts alone
-        other = scratch.away_labels[: stop - start]
-        other[:] = labels
-        alone = tree_runner_up(scores, edges, edge_table, tables, other, oracle.messages) >= mu
-    if alone:
+    if mu == 0.0 or n_best == 1:
         loss = _put_labels(parts, i, labels, 1.0, point)
         return top - true_value, top - true_value, loss, False, 1
     while True:  # those that lack mu have no weight
@@ -120,10 +116,12 @@ def _mix_best(parts, w, i, smoother, scratch, point):
 
 @inner
 def _mixed(sums, parts, w, i, smoother, scratch, point):
-    """The same with the entropy, by `Sums` that share their memory with the point, unless None."""
+    """The same with the entropy, by `Sums` that share their memory with the point, unless None.
+
+    Sums want `fill_tables` at w before.
+    """
     if sums is None:
         return _mix_best(parts, w, i, smoother, scratch, point)
-    fill_tables(w.tables, smoother.mu, sums)
     value, _, loss = gibbs(parts, w, i, smoother.mu, smoother.loss_weight, scratch.oracle, sums)
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
     value -= labels_value(parts, w, i, truth, scratch.oracle)
@@ -148,10 +146,12 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
     ``out`` (5, n) receives smoothed and plain maxima, whether the last output counts, expected H_i
     and calls.
     """
+    if sums is not None:
+        fill_tables(w.tables, smoother.mu, sums)
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         smoothed, top, loss, cut, n_calls = _mixed(sums, parts, w, i, smoother, scratch, point)
-        if sums is not None:
+        if sums is not None and smoother.exact:
             top = _largest(parts, w, i, scratch.oracle)
         marginals.nodes[start:stop] = point.node[: stop - start]
         marginals.tables[i] = point.table
@@ -200,29 +200,6 @@ def make_up_all(walk, n_steps):
 
 
 @inner
-def _difference(parts, marginals, i, point, scratch):
-    """Direction from the marginals of sample i to a point; whether they differ."""
-    n_states = parts.cost.shape[1]
-    nodes_per_row = parts.n_columns // n_states
-    start, stop = parts.node_start[i], parts.node_start[i + 1]
-    for r in range(parts.row_start[i + 1] - parts.row_start[i]):
-        scratch.active[r] = False
-    differs = False
-    for t in range(stop - start):
-        delta, old, new = scratch.delta[t], marginals.nodes[start + t], point.node[t]
-        for k in range(n_states):
-            delta[k] = new[k] - old[k]
-            if delta[k] != 0.0:
-                scratch.active[t // nodes_per_row] = True
-                differs = True
-    delta, old, new = scratch.delta_tables, marginals.tables[i], point.table
-    for a in range(delta.size):
-        delta[a] = new[a] - old[a]
-        differs = differs or delta[a] != 0.0
-    return differs
-
-
-@inner
 def _slope(parts, walk, i, scratch):
     """``<x - origin, F_i' delta>``."""
     slope = dot(walk.x.flat_tables, scratch.delta_tables)
@@ -246,12 +223,14 @@ def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, s
     for k in range(order.size):
         i = order[k]
         _make_up_sample(parts, walk, i, k)
+        if sums is not None:
+            fill_tables(walk.x.tables, smoother.mu, sums)
         smoothed, _, _, _, n_calls = _mixed(sums, parts, walk.x, i, smoother, scratch, point)
         report[CALLS] += n_calls
         change = smoothed - values[i]
         report[CHANGE] += change
         report[CHANGE_SQUARE] += change * change
-        if _difference(parts, marginals, i, point, scratch.step):
+        if direction_to(parts, marginals, i, point, scratch.step):
             report[SQUARE] += apply_adjoint(parts, i, scratch.step)
             report[SLOPE] += _slope(parts, walk, i, scratch.step)
             # The walk multiplies it by rho before it counts.

@@ -206,7 +206,9 @@ def _smoother(blocks, smoothing):
     mu, loss_weight = float(smoothing.mu), 1.0
     if smoothing.kind == "loss":
         mu, loss_weight = blocks.surrogate.temperature, blocks.surrogate.loss_weight
-    return Smoother(mu, int(smoothing.n_best), int(smoothing.limit), loss_weight)
+    return Smoother(
+        mu, int(smoothing.n_best), int(smoothing.limit), loss_weight, smoothing.kind == "entropy"
+    )
 
 
 def _room(blocks, smoothing):
