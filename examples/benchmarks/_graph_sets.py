@@ -101,8 +101,11 @@ def citations(n_train=2, n_test=4, seed=0):
     words = rng.dirichlet(np.full(200, 0.1), size=4)
     X, y = [], []
     for _ in range(n_train + n_test):
-        edges = random_edges(rng, 800, 900)
-        labels = gibbs_labels(rng, edges, 800, 4, 1.2)
+        labels = rng.integers(4, size=800)
+        pairs = rng.integers(800, size=(6000, 2))
+        own = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+        cited = pairs[rng.random(len(pairs)) < np.where(own, 0.8, 0.08)]
+        edges = np.unique(np.sort(cited[cited[:, 0] != cited[:, 1]], axis=1), axis=0)
         counts = np.stack(
             [rng.multinomial(4, 0.5 * words[k] + 0.5 * words.mean(0)) for k in labels]
         )

@@ -173,7 +173,9 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
 
     def seconds_of_pass(self):
         """About the time of a pass with an oracle that is called from Python; inf if unknown."""
-        return seconds_of_pass(self.oracle, self._graph, self._parts, self._n_states)
+        return seconds_of_pass(
+            self.oracle, self._graph, self._parts, self._n_states, self.surrogate.smooth
+        )
 
     def first_labels(self):
         """State of the first node of every sample in the truth."""
