@@ -82,7 +82,9 @@ def _inequality(svm, blocks):
     if not has_parts(svm.model_):
         return 1.0
     parts = blocks._parts
-    if np.all(parts.data == 1.0):  # indicators are rare or frequent, not large or small
+    indicator = 1.0 / svm.model_.feature_scale_
+    # Indicators are rare or frequent, not large or small.
+    if np.all((parts.data == 1.0) | (parts.data == indicator)):
         return 1.0
     counts = np.diff(parts.attribute_start)
     rows = np.repeat(np.arange(len(counts)), np.diff(parts.indptr[parts.row_start]))

@@ -18,7 +18,7 @@ from ..inference import resolve_oracle
 from ..inference._oracles._checked import checked
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._choice_of_c import cautious_C, choose_C, most_passes
+from ._choice_of_c import cautious_C, choose_C, most_passes, natural_scale, warn_of_scale
 from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._hidden_states import labelled
@@ -122,6 +122,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
+    feature_scale_ : float
+        What features are divided by in the joint feature: 1, or where ``C="auto"`` found them far
+        from the ones of tables and constants a power of two. ``C_`` is that of the problem of
+        ``X / feature_scale_``.
     task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, if the model says it.
     lam_ : float
@@ -190,12 +194,16 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     32, of which 8 is the usual one. Where less could be held out, or mostly copies of nodes (or of
     whole graphs), or oracles are slow or unknown, the factor is 1, and 4 for a black box. With more
     than 100,000 nodes it is 1.5. Calls of the oracle for this choice are not counted.
-    Smooth surrogates try 1 to 256 times ``labelled nodes / squared norm`` in steps of 4, as long as
-    they are solved, and are judged by the likelihood of what is held out; 16 is the usual one.
 
-    For "crf" and "softmax_margin" ``C="auto"`` tries 1, 4, 16, 64 and 256 times ``nodes with a
-    label / squared norm of the features``, and judges by minus the logarithm of the probability of
-    the outputs held out. Where that is not possible, or nodes are many, the factor is 16.
+    For "crf" and "softmax_margin" it tries 1, 4, 16, 64 and 256 times ``nodes with a label /
+    squared norm of the features``, as long as these are solved, and judges by minus the logarithm
+    of the probability of the outputs held out. Where that is not possible, or nodes are many, the
+    factor is 16.
+
+    Before, where there are tables of pairs of states, features are divided by the power of two
+    ``feature_scale_`` that brings the root mean square norm of those of a node near to 2, unless
+    it is from 0.8 to 5: in other units tables are hardly learnt, or nothing else. With a C that is
+    given, the problem is that of the features as they come.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -340,6 +348,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _set_up(self, X, y, weight):
         """The dual problem, and lam."""
         total = weight.sum()
+        self._set_scale(X)
         blocks = self._blocks_of(X, y, weight / total)
         if is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
@@ -350,6 +359,15 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
             self.C_ = check_positive(self.C, "C")
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
+
+    def _set_scale(self, X):
+        """Natural units of features go with a natural C; one that is given is for X as it is."""
+        if not (self.warm_start and hasattr(self, "_warm")):
+            self.feature_scale_ = natural_scale(self.model_, X) if is_auto(self.C) else 1.0
+        if not is_auto(self.C):
+            warn_of_scale(self.model_, X)
+        if has_parts(self.model_):
+            self.model_.feature_scale_ = self.feature_scale_
 
     def _resolve_tol(self):
         if not is_auto(self.tol):

@@ -44,6 +44,60 @@ def test_natural_C_of_chains_from_its_definition(rng):
     assert natural(X, y, task_loss="hamming") == pytest.approx(1 / np.mean(squares))
 
 
+def graphs_of(sequences):
+    """The same nodes and edges in the form of graphs."""
+    return [(x, np.stack([np.arange(len(x) - 1), np.arange(1, len(x))], axis=1)) for x in sequences]
+
+
+@pytest.mark.parametrize("form", [list, graphs_of], ids=["chain", "graph"])
+@pytest.mark.parametrize("surrogate", ["hinge", "crf"])
+def test_units_of_features_beside_tables_change_nothing(form, surrogate, rng):
+    X, y = sentences(rng)
+    fits = [
+        StructuredSVM(surrogate=surrogate, random_state=0).fit(form([a * x for x in X]), y)
+        for a in (1.0, 256.0, 1 / 256)
+    ]
+    assert fits[1].feature_scale_ == 2**16 * fits[2].feature_scale_ > 1
+    assert fits[1].C_ == fits[2].C_
+    np.testing.assert_array_equal(fits[1].coef_, fits[2].coef_)
+    named = "features" if form is list else "nodes"
+    weights = [svm.model_.unpack(svm.coef_)[named] for svm in fits[1:]]
+    np.testing.assert_allclose(np.ravel(weights[0]) * 256, np.ravel(weights[1]) / 256)
+
+
+def test_scores_are_those_of_the_joint_feature_in_its_units(rng):
+    X, y = sentences(rng)
+    X = [300 * x for x in X]
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    assert svm.feature_scale_ > 100
+    best = svm.predict(X[:3])
+    scores = [svm.coef_ @ svm.model_.joint_feature(*pair) for pair in zip(X[:3], best)]
+    np.testing.assert_allclose(svm.score_samples(X[:3]), scores, rtol=1e-12)
+    named = svm.model_.unpack(svm.coef_)
+    by_hand = (
+        sum((X[0] @ named["features"])[np.arange(len(best[0])), best[0]])
+        + named["transitions"][best[0][:-1], best[0][1:]].sum()
+    )
+    by_hand += named["start"][best[0][0]] + named["end"][best[0][-1]]
+    assert by_hand == pytest.approx(scores[0])
+
+
+def test_a_given_C_leaves_features_as_they_are_and_warns(rng):
+    X, y = sentences(rng)
+    with pytest.warns(UserWarning, match="norm of .*or leave C='auto'"):
+        svm = StructuredSVM(C=1e-6).fit([300 * x for x in X], y)
+    assert svm.feature_scale_ == 1.0
+
+
+def test_a_warm_start_keeps_the_units(rng):
+    X, y = sentences(rng)
+    svm = StructuredSVM(warm_start=True, random_state=0).fit([300 * x for x in X], y)
+    before = svm.feature_scale_, svm.dual_objective_
+    svm.fit([300 * x for x in X], y)
+    assert svm.feature_scale_ == before[0] > 1
+    assert svm.dual_objective_ >= before[1]
+
+
 @pytest.mark.parametrize(
     "model",
     [MulticlassModel(fit_intercept=False), MultilabelModel("none", fit_intercept=False)],
@@ -83,7 +137,8 @@ def test_copies_are_not_held_out():
     chosen = [rng.integers(40, size=4) for _ in range(60)]
     X, y = [images[i] for i in chosen], [digits[i] for i in chosen]
     svm = StructuredSVM(random_state=0).fit(X, y)
-    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(X, y))
+    scaled = [x / svm.feature_scale_ for x in X]
+    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(scaled, y))
 
 
 def test_few_samples_get_a_cautious_C(rng):

@@ -14,7 +14,7 @@ SHARE_OF_ARGMAX, ASKED = 1 / 3, 20
 def seconds_of_pass(oracle, graph, parts, n_states, marginals):
     """An estimate by sizes alone, so that what is decided by it is the same everywhere.
 
-    ``marginals`` says whether a call asks for them. It is inf for oracles of which nothing is known.
+    ``marginals`` says whether calls ask for them. It is inf for oracles of which nothing is known.
     """
     n_samples, n_edges = len(parts.node_start) - 1, graph.n_edges
     if type(oracle) is Elimination:

@@ -108,6 +108,15 @@ class HiddenStates(PairwiseModel):
 
     # ---- what is that of the model of labels -----------------------------------------------------
 
+    @property
+    def feature_scale_(self):
+        """What features are divided by."""
+        return self.base.feature_scale_
+
+    @feature_scale_.setter
+    def feature_scale_(self, value):
+        self.base.feature_scale_ = value
+
     def _stack(self, X):
         return self.base._stack(X)
 

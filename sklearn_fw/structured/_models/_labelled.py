@@ -1,18 +1,13 @@
 """Parts whose states have names: labels found in fit, class weights, constant features."""
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._packed import starts_of
 from ..._validation import check_flag, check_list
-from ..._warnings import warn
 from ...inference._scores import integers
 from ...task_losses import Truth
 from ._parts import PartModel, Sample
 from ._ragged import class_weights, encode_labels, find_classes, stack_labels, stack_rows
-
-# Norms of rows of features beside which constant features of one are not learnt, or nothing else.
-LARGE, SMALL = 20.0, 0.05
 
 
 class LabelledParts(PartModel):
@@ -57,7 +52,6 @@ class LabelledParts(PartModel):
         classes = [own if len(own) else np.zeros(1, np.int64) for own in classes]
         if max(map(len, classes)) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
-        _judge_sizes([rows for sample in samples for rows in sample.nodes])
         self._classes = classes
         weights = self._weights_by_kind(labels)
         self.classes_ = classes if len(classes) > 1 else classes[0]
@@ -205,23 +199,6 @@ class LabelledParts(PartModel):
             rows = self._views(w)[0][self.n_features_in_ :]
             weights["intercept"] = [row[: len(own)] for row, own in zip(rows, self._classes)]
         return weights
-
-
-def _judge_sizes(arrays):
-    """Warn of features that are far larger, or smaller, than the constant ones."""
-    numbers = [rows for rows in arrays if rows.dtype.kind in "fiub"]
-    n_rows = sum(rows.shape[0] for rows in numbers)
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = [rows.data if sp.issparse(rows) else rows for rows in numbers]
-        squares = sum(float(np.square(own, dtype=np.float64).sum()) for own in values)
-    size = np.sqrt(squares / max(n_rows, 1))
-    if LARGE < size < np.inf or 0.0 < size < SMALL:
-        unlearnt = "constants and tables of edges" if size > LARGE else "features"
-        warn(
-            f"rows of features in X have a norm of {size:.2g}, beside the constants, which are 1: "
-            f"{unlearnt} will hardly be learnt; scale features to about one, images of 8 bits by "
-            f"X / 255"
-        )
 
 
 def _kind_of_nodes(counts):

@@ -22,7 +22,7 @@ from ...task_losses import HammingLoss, Truth
 from ...task_losses._costs import MISSING, costs_of
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import PartScores
-from ._rows import plain, with_markers, writable
+from ._rows import plain, size_of_rows, with_markers, writable
 from ._sparse_weights import dense_part, product
 
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
@@ -33,8 +33,11 @@ class PairwiseModel(StructuredModel):
 
     Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
     outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
-    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``.
+    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Features are
+    divided by ``feature_scale_``, which an estimator sets, before they are multiplied by weights.
     """
+
+    feature_scale_ = 1.0
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
@@ -132,13 +135,17 @@ class PairwiseModel(StructuredModel):
         return w
 
     def _views(self, w):
-        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables."""
+        """The weights as (n_attributes, n_columns) rows and (n_tables, K, K) tables.
+
+        Those of features are for features as they come.
+        """
         w, n_states = check_array_of_numbers(w, "w"), self.n_states_
         w = self._check_weights(w)
-        return (
-            w[: self._cut].reshape(self._n_attributes, self.n_columns_),
-            w[self._cut :].reshape(self.n_tables_, n_states, n_states),
-        )
+        rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
+        if self.feature_scale_ != 1.0:
+            rows = rows.copy()
+            rows[: self.n_features_in_] /= self.feature_scale_
+        return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
 
     def default_oracle(self):
         """The oracle that suits the edges: exact while it costs little.
@@ -163,6 +170,10 @@ class PairwiseModel(StructuredModel):
 
     # ---- many samples --------------------------------------------------------------------------
 
+    def _size_of_features(self, X):
+        """Root mean square norm of the features of a node."""
+        return size_of_rows(self._stack(X).matrix)
+
     def _build_parts(self, X, y, weight):
         """The training set as `_kernels.structured.parts.Parts`; ``weight`` sums to one."""
         from ..._kernels.common.sparse import number_locally
@@ -171,7 +182,7 @@ class PairwiseModel(StructuredModel):
         rows = self._stack(X)
         n_own = self._n_own(rows)
         states, costs = self._targets(y, rows, n_own)
-        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)))
+        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self.feature_scale_)
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
@@ -231,6 +242,8 @@ class PairwiseModel(StructuredModel):
             w = self._check_weights(w)
             scores = safe_sparse_dot(rows.matrix, w[:start].reshape(-1, n_columns))
         scores = np.asarray(scores)
+        if self.feature_scale_ != 1.0:
+            scores = scores / self.feature_scale_
         markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
         for marker, row in zip(rows.markers, markers, strict=True):
             scores[marker] += row
@@ -409,7 +422,7 @@ class PairwiseModel(StructuredModel):
     def joint_feature(self, x, y):
         rows = self._stack(_singleton(x))
         states = self._encode(_singleton(y), rows.node_start)
-        matrix = with_markers(rows)
+        matrix = with_markers(rows, self.feature_scale_)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)

@@ -41,10 +41,20 @@ def plain(matrix):
     return matrix
 
 
-def with_markers(rows):
-    """CSR of features and markers, float32 or float64 as the features are."""
+def size_of_rows(matrix):
+    """Root mean square norm of the rows; NaN or inf where entries are not finite, or too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = matrix.data if sp.issparse(matrix) else matrix
+        squares = float(np.sum(np.square(values, dtype=np.float64)))
+    return np.sqrt(squares / max(matrix.shape[0], 1))
+
+
+def with_markers(rows, scale):
+    """CSR of features divided by ``scale``, and markers; float32 or float64 as the features are."""
     matrix = rows.matrix if sp.issparse(rows.matrix) else _to_csr(rows.matrix)
     matrix = sp.csr_array(matrix)
+    if scale != 1.0:
+        matrix = sp.csr_array((matrix.data / scale, matrix.indices, matrix.indptr), matrix.shape)
     if not rows.markers:
         return matrix
     n_rows, n_features = matrix.shape
