@@ -32,6 +32,7 @@ def listed(p, w, surrogate, temperature=None):
     return np.array(values), np.array(losses), np.array(entropies), mean
 
 
+@pytest.mark.filterwarnings("ignore:features in X have a norm")
 @pytest.mark.parametrize("behind", [100.0, 800.0, 3000.0])
 def test_states_far_behind_may_still_win(behind, rng):
     """Two states begin where ordinary numbers end, and gain at every later node."""
@@ -133,6 +134,7 @@ def test_classes_are_logistic_regression(C):
     np.testing.assert_allclose(crf.predict_marginals(X), other.predict_proba(X), rtol=0, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:features in X have a norm")
 def test_gap_is_never_below_the_true_error(rng):
     """On 1,000 small problems, at every certificate of a run to the end."""
     for _ in range(1000):

@@ -137,8 +137,8 @@ def test_copies_are_not_held_out():
     chosen = [rng.integers(40, size=4) for _ in range(60)]
     X, y = [images[i] for i in chosen], [digits[i] for i in chosen]
     svm = StructuredSVM(random_state=0).fit(X, y)
-    scaled = [x / svm.feature_scale_ for x in X]
-    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(scaled, y))
+    X = [x / svm.feature_scale_ for x in X]
+    np.testing.assert_allclose(svm.C_, OF_PARTS * natural(X, y))
 
 
 def test_few_samples_get_a_cautious_C(rng):

@@ -318,7 +318,7 @@ def test_other_forms_of_graphs(rng):
         svm.predict(X[0])
 
 
-@pytest.mark.parametrize("factor, unlearnt", [(100.0, "constants and tables"), (0.001, "features")])
+@pytest.mark.parametrize("factor, unlearnt", [(100.0, "tables and constants"), (0.001, "features")])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_sizes_beside_constants(rng, factor, unlearnt, make):
     X, y = make_graphs(rng)

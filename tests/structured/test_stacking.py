@@ -63,9 +63,9 @@ def test_empty_items_have_no_say(rng):
 def test_rows_with_markers(form, rng):
     dense = rng.normal(size=(6, 3)).astype(np.float32) * (rng.random((6, 3)) < 0.5)
     rows = Rows(form(dense), np.arange(7), np.arange(7), (np.array([0, 3]), np.array([3, 5])))
-    found = with_markers(rows)
+    found = with_markers(rows, 4.0)
     expected = np.column_stack(
-        [dense, np.isin(np.arange(6), [0, 3]), np.isin(np.arange(6), [3, 5])]
+        [dense / 4, np.isin(np.arange(6), [0, 3]), np.isin(np.arange(6), [3, 5])]
     )
     np.testing.assert_array_equal(found.toarray(), expected)
     assert found.dtype == np.float32
@@ -154,7 +154,7 @@ def test_memory_of_dense_rows(rng):
     rows = Rows(X, np.arange(20_001), np.arange(20_001))
     tracemalloc.start()
     try:
-        found = with_markers(rows)
+        found = with_markers(rows, 1.0)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -426,6 +426,7 @@ def test_not_fitted(method, iris):
         StructuredSVM().feature_weights()
 
 
+@pytest.mark.filterwarnings("ignore:features in X have a norm")
 def test_numbers_that_overflow():
     X, y = [np.full((1, 1), 1e90), np.full((1, 1), -1e90)], [[0], [1]]
     with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="check the scale of X"):
