@@ -27,6 +27,7 @@ from .._warnings import warn
 from ._cross_moments import CrossMoments, Whitening, generalized_points, solve_within
 from ._diagonalization import SHEARS, JointDiagonalization, jacobi
 from ._pairs import check_view, pairs_of
+from ._rows import is_batches
 
 __all__ = ["MultiViewCCA", "find_loadings"]
 
@@ -132,7 +133,7 @@ class MultiViewCCA(
             not whole, or the views share fewer directions than ``n_components``.
         """
         rng = self._check_parameters()
-        self._predict_1d = not sp.issparse(y) and getattr(y, "ndim", 2) == 1
+        self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
         self._y_names = _column_names(y)
         moments = self._checked(
             CrossMoments(pairs_of(self, X, y, sample_weight, self.batch_size), self._counts)
@@ -400,7 +401,8 @@ class MultiViewCCA(
 
 def _clipped(D):
     D = np.maximum(D, 0.0)
-    return D / np.sum(D, axis=0)
+    total = np.sum(D, axis=0)
+    return D / np.where(total > 0.0, total, 1.0)  # zeros where the views disagree in all signs
 
 
 def _column_names(y):

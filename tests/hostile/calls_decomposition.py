@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_fw import datasets, metrics
+from sklearn_fw import datasets, displays, metrics
 from sklearn_fw.decomposition import (
     DiscreteCCA,
     DiscreteICA,
@@ -140,6 +140,15 @@ def view_models():
                 "get_feature_names_out": {},
             },
         )  # fmt: skip
+
+    def loadings():
+        return {"x_loadings": np.ones((4, 2)), "y_loadings": np.ones((3, 2))}
+
+    names = {"x_names": ["a", "b", "c", "d"], "y_names": ["e", "f", "g"]}
+    found += methods(
+        displays.LoadingDisplay, lambda: displays.LoadingDisplay(**loadings(), **names),
+        {"plot": {"components": [1], "n_top": 2}},
+    )  # fmt: skip
     return found
 
 
