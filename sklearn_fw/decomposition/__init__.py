@@ -8,10 +8,14 @@ from ._diagonalization import (
     tensor_power_method,
 )
 from ._discrete_ica import DiscreteICA
+from ._views import DiscreteCCA, MixedCCA, NonGaussianCCA
 
 __all__ = [
+    "DiscreteCCA",
     "DiscreteICA",
     "JointDiagonalization",
+    "MixedCCA",
+    "NonGaussianCCA",
     "chib_log_likelihood",
     "joint_diagonalize",
     "joint_diagonalize_similarity",

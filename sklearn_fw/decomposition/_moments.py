@@ -212,12 +212,17 @@ def triple_sum(H, weighted):
 
 def placements(W, Y):
     """Sum of sum_m w_m (x) w_m (x) y_m over the three places that y can take."""
+    part = pair_sum(W, Y)
+    return part + part.transpose(0, 2, 1) + part.transpose(2, 1, 0)
+
+
+def pair_sum(W, Y):
+    """Sum over columns w_m of W and rows y_m of Y of w_m (x) w_m (x) y_m."""
     first, second = np.triu_indices(len(W))
     total = 0.0
     for part in _slices(len(Y), len(first)):
         total = total + (W[:, part][first] * W[:, part][second]) @ Y[part]
-    part = _unfold(total, first, second)
-    return part + part.transpose(0, 2, 1) + part.transpose(2, 1, 0)
+    return _unfold(total, first, second)
 
 
 def _slices(size, width):

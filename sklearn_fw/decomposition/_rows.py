@@ -7,7 +7,10 @@ import scipy.sparse as sp
 
 from .._validation import check_data, check_sample_weight, check_table
 
-__all__ = ["Rows", "as_counts", "check_counts", "is_batches", "rows_of", "times"]
+__all__ = [
+    "Rows", "as_counts", "check_counts", "computed", "is_batches", "list_of_batches", "rows_of",
+    "times",
+]  # fmt: skip
 
 
 class Rows:
@@ -35,7 +38,7 @@ class Rows:
 
     def __iter__(self):
         for i, batch in enumerate(self.batches):
-            X = _compute(batch)
+            X = computed(batch)
             X = X if self.load is None else self.load(X, i)
             yield X, self._weight(X, i)
 
@@ -108,7 +111,8 @@ def _is_delayed(batch):
     return module is not None and module.is_dask_collection(batch)
 
 
-def _compute(batch):
+def computed(batch):
+    """A batch itself, or what Dask makes of it."""
     return batch.compute() if _is_delayed(batch) else batch
 
 
@@ -121,6 +125,18 @@ def is_batches(X):
         and len(X) > 0
         and all(sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
     )
+
+
+def list_of_batches(X, name):
+    """The items of a list, or the blocks of rows of a Dask array."""
+    if not _is_delayed(X):
+        return list(X)
+    if not hasattr(X, "to_delayed"):
+        raise TypeError(f"{name} must be a Dask array, or a list of delayed blocks of rows")
+    delayed = X.to_delayed()
+    if getattr(delayed, "ndim", 1) == 2 and delayed.shape[1] > 1:
+        raise ValueError(f"{name} must have one block of columns: {name}.rechunk({{1: -1}})")
+    return list(np.ravel(delayed))
 
 
 def rows_of(estimator, X, sample_weight, batch_size, whole):
@@ -140,16 +156,8 @@ def rows_of(estimator, X, sample_weight, batch_size, whole):
 def _rows_of_batches(estimator, X, sample_weight, whole):
     if sample_weight is not None:
         raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
-    if _is_delayed(X):
-        if not hasattr(X, "to_delayed"):
-            raise TypeError("X must be a Dask array, or a list of delayed blocks of rows")
-        delayed = X.to_delayed()
-        if getattr(delayed, "ndim", 1) == 2 and delayed.shape[1] > 1:
-            raise ValueError("X must have one block of columns: X.rechunk({1: -1})")
-        X = list(np.ravel(delayed))
-    else:
-        X = list(X)
-    first = check_counts(estimator, _compute(X[0]), whole=whole, reset=True)
+    X = list_of_batches(X, "X")
+    first = check_counts(estimator, computed(X[0]), whole=whole, reset=True)
     n_features = first.shape[1]
 
     def load(batch, i):
@@ -180,7 +188,7 @@ def as_counts(X, name, whole, checked=False):
         X.sum_duplicates()
     if X.nnz and X.data.min() < 0.0:
         raise ValueError(
-            f"Negative values in data passed to DiscreteICA: {name} must hold counts, got "
+            f"Negative values in data passed to a model of counts: {name} must hold counts, got "
             f"{X.data.min():g}"
         )
     if X.nnz and X.data.max() > 1e12:

@@ -1,5 +1,6 @@
-"""Pictures of how estimators came to their answers."""
+"""Pictures of how estimators came to their answers, and of what they found."""
 
 from ._convergence import ConvergenceDisplay
+from ._loadings import LoadingDisplay
 
-__all__ = ["ConvergenceDisplay"]
+__all__ = ["ConvergenceDisplay", "LoadingDisplay"]

@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from sklearn_fw import datasets, metrics
+from sklearn_fw import datasets, displays, metrics
 from sklearn_fw.decomposition import (
+    DiscreteCCA,
     DiscreteICA,
+    MixedCCA,
+    NonGaussianCCA,
     chib_log_likelihood,
     joint_diagonalize,
     joint_diagonalize_similarity,
@@ -91,6 +94,64 @@ def topic_models():
     ]  # fmt: skip
 
 
+def two_views(n=30, counts=(True, True)):
+    rng = generator(10)
+    sources = rng.gamma(0.5, 20.0, size=(n, 2))
+    made = []
+    for is_count, size in zip(counts, (4, 3)):
+        view = sources @ rng.dirichlet(np.ones(size), size=2)
+        made.append(rng.poisson(view).astype(float) if is_count else view - 3.0)
+    return dict(zip("Xy", made))
+
+
+def view_params():
+    return {
+        "n_components": 2, "moments": "cumulant", "points": "both", "delta": 0.1,
+        "algorithm": "nojd", "shear": "normality", "tol": 1e-8, "max_iter": 50,
+        "transform_method": "unmixing", "ridge": 0.01, "batch_size": 8, "random_state": 0,
+    }  # fmt: skip
+
+
+def view_models():
+    why = "another batch"
+    variants = {
+        "moments": ["auto", "generalized"], "points": ["auto", "one_sided", "symmetric"],
+        "algorithm": ["spectral"], "shear": ["jdtm", "just", "shrt"], "ridge": ["auto"],
+        "transform_method": ["lmmse"], "sample_weight": [None],
+    }  # fmt: skip
+    found = []
+    for cls, counts in (
+        (DiscreteCCA, (True, True)), (MixedCCA, (False, True)), (NonGaussianCCA, (False, False)),
+    ):  # fmt: skip
+        found += fitting(
+            cls, view_params,
+            lambda counts=counts: {
+                **two_views(counts=counts), "sample_weight": generator(4).uniform(0.5, 2.0, 30)
+            },
+            variants=variants, allows={("X", "as_a_list"): why, ("y", "as_a_list"): why},
+        )  # fmt: skip
+        few = two_views(6, counts)
+        found += methods(
+            cls, lambda cls=cls, counts=counts: cls(2).fit(**two_views(counts=counts)),
+            {
+                "transform": few, "score": few, "predict": {"X": few["X"]},
+                "fit_transform": two_views(counts=counts),
+                "inverse_transform": {"X": np.ones((3, 2)), "y": np.ones((3, 2))},
+                "get_feature_names_out": {},
+            },
+        )  # fmt: skip
+
+    def loadings():
+        return {"x_loadings": np.ones((4, 2)), "y_loadings": np.ones((3, 2))}
+
+    names = {"x_names": ["a", "b", "c", "d"], "y_names": ["e", "f", "g"]}
+    found += methods(
+        displays.LoadingDisplay, lambda: displays.LoadingDisplay(**loadings(), **names),
+        {"plot": {"components": [1], "n_top": 2}},
+    )  # fmt: skip
+    return found
+
+
 def generators():
     corpus = {
         "n_samples": 5, "n_features": 6, "n_components": 2, "prior": 0.5, "topic_prior": 0.5,
@@ -126,6 +187,7 @@ def entries():
     return [
         *generators(),
         *topic_models(),
+        *view_models(),
         *function(joint_diagonalize, lambda: {"matrices": similar(symmetric=True), **settings}),
         *function(
             joint_diagonalize_similarity,

@@ -1,0 +1,268 @@
+"""Moments across two views that are diagonal in the loadings, as sums over batches of rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, svds
+
+from .._warnings import warn
+from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, pair_sum, triple_sum
+from ._rows import times
+
+__all__ = ["CrossMoments", "Whitening", "generalized_points", "solve_within"]
+
+LARGEST_EXPONENT = 300.0  # its square is still a number
+CG_TOL, CG_ITERATIONS = 1e-8, 200
+
+
+class Whitening(NamedTuple):
+    """``x @ S12 @ y.T = I``; ``x_back`` and ``y_back`` are the inverses of ``x`` and ``y``."""
+
+    x: np.ndarray
+    y: np.ndarray
+    x_back: np.ndarray
+    y_back: np.ndarray
+
+    @classmethod
+    def of(cls, U, values, V):
+        """From singular vectors as columns."""
+        root = np.sqrt(values)
+        return cls((U / root).T, (V / root).T, U * root, V * root)
+
+
+class CrossMoments:
+    """Means of two views, their cross-covariance, and its relatives of higher order.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Rows of both views.
+    counts : tuple of bool
+        Which views hold counts, whose noise is taken out.
+    """
+
+    def __init__(self, pairs, counts):
+        self.pairs, self.counts, self.sizes = pairs, counts, pairs.n_features
+
+        def sums(pair, weight):
+            squares = [(view.multiply(view) if sp.issparse(view) else view**2) for view in pair]
+            return (
+                weight.sum(), int(np.count_nonzero(weight)), *(view.T @ weight for view in pair),
+                *(square.T @ weight for square in squares),
+            )  # fmt: skip
+
+        self.n, self.n_rows, first, second, *squares = pairs.sum(sums)
+        self.means = first / self.n, second / self.n
+        self.squares = squares
+        if self.n > 1.0:
+            self.variances = [
+                np.maximum(square - self.n * mean**2, 0.0) / (self.n - 1.0)
+                for square, mean in zip(squares, self.means)
+            ]
+
+    def apply(self, V, view=0):
+        """S12 @ V, or its transpose times V for ``view=1``; one pass over the rows."""
+
+        def sums(pair, weight):
+            return (pair[view].T @ times(weight, pair[1 - view] @ V),)
+
+        (out,) = self.pairs.sum(sums)
+        mean, other = self.means[view], self.means[1 - view]
+        return (out - self.n * np.multiply.outer(mean, other @ V)) / (self.n - 1.0)
+
+    def matrix(self):
+        """S12 itself, one pass over the rows."""
+        (out,) = self.pairs.sum(lambda pair, weight: (_product(*pair, weight),))
+        return (out - self.n * np.outer(*self.means)) / (self.n - 1.0)
+
+    def svd(self, n_components):
+        """Largest singular values of S12, descending, and vectors as columns: U, values, V.
+
+        There may be more than ``n_components``, where they came for nothing.
+        """
+        smallest, streams = min(self.sizes), self.pairs.load is not None
+        dense = smallest <= DENSE_UP_TO or 2 * n_components >= smallest
+        if dense or (streams and max(self.sizes) <= FORMED_UP_TO):
+            matrix = self.matrix()
+            if dense:
+                U, values, Vt = np.linalg.svd(matrix, full_matrices=False)
+                return U, values, Vt.T
+            return _largest(matrix, n_components)
+        if streams:
+            return self._subspace(n_components)
+        operator = LinearOperator(
+            self.sizes, matvec=self.apply, rmatvec=lambda v: self.apply(v, 1), dtype=np.float64
+        )
+        return _largest(operator, n_components)
+
+    def _subspace(self, n_components):
+        """Block power iterations: few passes over rows that are dear to load."""
+        width = min(*self.sizes, n_components + EXTRA_COLUMNS)
+        basis = np.random.RandomState(0).normal(size=(self.sizes[1], width))
+        for _ in range(N_POWERS):
+            left = np.linalg.qr(self.apply(np.linalg.qr(basis)[0]))[0]
+            basis = self.apply(left, 1)
+        V, values, turn = np.linalg.svd(basis, full_matrices=False)
+        return left @ turn.T, values, V
+
+    def _whitened(self, pair, whitening):
+        """Rows of both views in K coordinates, centred."""
+        sides = zip(pair, whitening[:2], self.means)
+        return [view @ W.T - W @ mean for view, W, mean in sides]
+
+    def cumulants(self, whitening):
+        """Third cumulants across the views, whitened: 2 K targets, one pass.
+
+        Target p is ``W1 T(v_p) W2.T`` with v_p the p-th row of W1, then of W2.
+        """
+
+        def sums(pair, weight):
+            first, second = self._whitened(pair, whitening)
+            return (
+                triple_sum(first, times(weight, second)), triple_sum(second, times(weight, first)),
+            )  # fmt: skip
+
+        cubes = list(self.pairs.sum(sums))
+        for view, is_count in enumerate(self.counts):
+            cubes[view] = cubes[view] * self.n / ((self.n - 1.0) * (self.n - 2.0))
+            if is_count:
+                W, back = whitening[view], whitening[2 + view]
+                cubes[view] = cubes[view] - pair_sum(W, back)
+        return np.concatenate([cubes[0].transpose(1, 0, 2), cubes[1].transpose(1, 2, 0)])
+
+    def generalized(self, whitening, delta, signs):
+        """Covariances under exponential weights, whitened, less the identity, one pass for a sign.
+
+        Parameters
+        ----------
+        whitening : Whitening
+            Of the cross-covariance.
+        delta : float
+            Standard deviation of the exponents.
+        signs : tuple of int
+            Of points; targets come in this order.
+
+        Returns
+        -------
+        targets : ndarray of shape (len(signs), 2 K, K, K)
+            Those of points of the first view first.
+        """
+        scales = self._scales(whitening, delta)
+        targets, shares = [], []
+        for sign in signs:
+            total, spread, first, second, both = self.pairs.sum(
+                lambda pair, weight, sign=sign: self._weighted(
+                    pair, weight, whitening, scales, sign
+                )
+            )
+            shares.append(np.min(total**2 / spread) / self.n)
+            total = total[:, None, None]
+            outer = first[:, :, None] * second[:, None] / total**2
+            targets.append(both / total - outer - np.eye(len(whitening.x)))
+        if min(shares) < 0.1:
+            warn(
+                f"exponential weights leave {100 * min(shares):.2g} % of the rows with a say: take "
+                f"a smaller delta than {delta:g}, or leave out outlying rows"
+            )
+        return np.array(targets)
+
+    def _scales(self, whitening, delta):
+        """Lengths of points, so that exponents deviate by delta."""
+
+        def squares(pair, weight):
+            return tuple(weight @ H**2 for H in self._whitened(pair, whitening))
+
+        scales = []
+        for square, W, is_count in zip(self.pairs.sum(squares), whitening, self.counts):
+            spread = np.sqrt(square / self.n)
+            scale = np.where(spread > 0.0, delta / np.where(spread > 0.0, spread, 1.0), delta)
+            if is_count:  # weights of counts are divided out again: keep them moderate
+                scale = np.minimum(scale, 1.0 / np.max(np.abs(W), axis=1))
+            scales.append(scale)
+        return scales
+
+    def _weighted(self, pair, weight, whitening, scales, sign):
+        sides = self._whitened(pair, whitening)
+        sums = []
+        for view in range(2):
+            W = whitening[view]
+            for p, scale in enumerate(sign * scales[view]):
+                chance = weight * np.exp(np.minimum(scale * sides[view][:, p], LARGEST_EXPONENT))
+                seen = list(sides)
+                if self.counts[view]:
+                    W_p = W * np.exp(-scale * W[p])
+                    seen[view] = pair[view] @ W_p.T - W_p @ self.means[view]
+                first, second = seen
+                sums.append(
+                    (
+                        chance.sum(), np.sum(chance**2 / np.where(weight > 0.0, weight, 1.0)),
+                        chance @ first, chance @ second, first.T @ times(chance, second),
+                    )
+                )  # fmt: skip
+        return tuple(np.array(part) for part in zip(*sums))
+
+
+def generalized_points(targets):
+    """Odd and even parts of targets at the points t and -t."""
+    plus, minus = targets
+    return (plus - minus) / 2.0, (plus + minus) / 2.0
+
+
+def solve_within(moments, view, ridge, B):
+    """Solve (cov(x) + ridge * mean variance * I) A = B for the covariance of one view.
+
+    The covariance of few features is formed; that of many acts on vectors, K at once (conjugate
+    gradients, scaled by variances).
+    """
+    n, mean, variances = moments.n, moments.means[view], moments.variances[view]
+    shift = ridge * variances.mean()
+    if len(mean) <= DENSE_UP_TO:
+        (gram,) = moments.pairs.sum(lambda pair, w: (_product(pair[view], pair[view], w),))
+        matrix = (gram - n * np.outer(mean, mean)) / (n - 1.0)
+        matrix[np.diag_indices(len(mean))] += shift
+        return np.linalg.solve(matrix, B) if shift else np.linalg.pinv(matrix) @ B
+
+    def apply(V):
+        (out,) = moments.pairs.sum(lambda pair, w: (pair[view].T @ times(w, pair[view] @ V),))
+        return (out - n * np.outer(mean, mean @ V)) / (n - 1.0) + shift * V
+
+    scale = 1.0 / np.maximum(variances + shift, 1e-12 * (variances.max() + shift))
+    return _conjugate_gradients(apply, B, scale)
+
+
+def _conjugate_gradients(apply, B, scale):
+    A, R = np.zeros_like(B), B.copy()
+    Z = scale[:, None] * R
+    P, energy = Z, np.sum(R * Z, axis=0)
+    start = energy.copy()
+    for _ in range(CG_ITERATIONS):
+        running = energy > CG_TOL**2 * start
+        if not np.any(running):
+            return A
+        moved = apply(P)
+        curvature = np.sum(P * moved, axis=0)
+        step = np.where(running, energy / np.where(running, curvature, 1.0), 0.0)
+        A, R = A + step * P, R - step * moved
+        Z = scale[:, None] * R
+        last, energy = energy, np.sum(R * Z, axis=0)
+        P = Z + np.where(running, energy / np.where(running, last, 1.0), 0.0) * P
+    return A
+
+
+def _product(X, Y, weight):
+    """X.T @ diag(weight) @ Y as a dense matrix."""
+    if sp.issparse(X) and not sp.issparse(Y):
+        return X.T @ times(weight, Y)
+    if not sp.issparse(X):
+        return np.asarray((Y.T @ times(weight, X)).T)
+    scaled = X.copy()
+    scaled.data = X.data * np.repeat(weight, np.diff(X.indptr))
+    return (scaled.T @ Y).toarray()
+
+
+def _largest(matrix, n_components):
+    start = np.full(min(matrix.shape), min(matrix.shape) ** -0.5)
+    U, values, Vt = svds(matrix, n_components, v0=start)
+    order = np.argsort(-values, kind="stable")
+    return U[:, order], values[order], Vt[order].T

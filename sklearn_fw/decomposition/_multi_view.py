@@ -1,0 +1,427 @@
+"""What the models of two views have in common."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+    check_sample_weight,
+)
+from .._warnings import warn
+from ._cross_moments import CrossMoments, Whitening, generalized_points, solve_within
+from ._diagonalization import SHEARS, JointDiagonalization, jacobi
+from ._pairs import check_view, pairs_of
+from ._rows import is_batches
+
+__all__ = ["MultiViewCCA", "find_loadings"]
+
+MUCH_NEGATIVE_MASS = 0.45
+COLUMNS = 256  # of a sparse view that are scored together
+
+
+class Loadings(NamedTuple):
+    """Aligned columns of two views, of unit l1 norm, and the covariances of their sources."""
+
+    x: np.ndarray
+    y: np.ndarray
+    variance: np.ndarray
+    x_rotations: np.ndarray
+    y_rotations: np.ndarray
+    negative_mass: np.ndarray
+
+
+def find_loadings(whitening, basis, counts):
+    """Loadings from the basis in which whitened targets are diagonal, largest covariance first.
+
+    The paper's D2 of its appendix has Q inverse where its transpose is needed.
+    """
+    views = [whitening.x_back @ basis, np.linalg.solve(basis, whitening.y_back.T).T]
+    rotations = [np.linalg.solve(basis, whitening.x).T, whitening.y.T @ basis]
+    judged = [D for D, is_count in zip(views, counts) if is_count]
+    if judged:
+        # One sign for both columns; those of counts should be positive.
+        stacked = np.vstack([D / np.sum(np.abs(D), axis=0) for D in judged])
+        sign = np.where(np.sum(stacked * np.abs(stacked), axis=0) < 0.0, -1.0, 1.0)
+        masses = [np.sum(np.maximum(-D * sign, 0.0), 0) / np.sum(np.abs(D), 0) for D in judged]
+        negative_mass = np.max(masses, axis=0)
+    else:
+        columns = np.arange(len(basis))
+        sign = np.where(views[0][np.argmax(np.abs(views[0]), axis=0), columns] < 0.0, -1.0, 1.0)
+        negative_mass = np.zeros(len(basis))
+    norms = [sign * np.sum(np.abs(D), axis=0) for D in views]
+    variance = norms[0] * norms[1]
+    order = np.argsort(-variance, kind="stable")
+    x, y = ((D / norm)[:, order] for D, norm in zip(views, norms))
+    x_rotations, y_rotations = ((R * norm)[:, order] for R, norm in zip(rotations, norms))
+    return Loadings(x, y, variance[order], x_rotations, y_rotations, negative_mass[order])
+
+
+class MultiViewCCA(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, RegressorMixin,
+    BaseEstimator,
+):  # fmt: skip
+    """Loadings of two views by moments; `_counts` says which of them hold counts."""
+
+    _counts = False, False
+    _auto_moments = "generalized"
+
+    def __init__(
+        self, n_components=2, *, moments="auto", points="auto", delta=0.1, algorithm="nojd",
+        shear="normality", tol=1e-8, max_iter=100, transform_method="unmixing", ridge="auto",
+        batch_size=4096, random_state=None,
+    ):  # fmt: skip
+        self.n_components = n_components
+        self.moments = moments
+        self.points = points
+        self.delta = delta
+        self.algorithm = algorithm
+        self.shear = shear
+        self.tol = tol
+        self.max_iter = max_iter
+        self.transform_method = transform_method
+        self.ridge = ridge
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = tags.input_tags.categorical = self._counts[0]
+        tags.target_tags.positive_only = self._counts[1]
+        tags.target_tags.required = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn loadings of both views.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of such batches
+            First view. A list of matrices is a view in batches of rows; a Dask array with one block
+            of columns, or a list of delayed batches, is summed where Dask runs it.
+        y : {array-like, sparse matrix} of shape (n_samples, n_targets), or list of such batches
+            Second view of the same samples, in the same batches.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts; not with batches.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            When views have different numbers of rows, a view is constant, counts are negative or
+            not whole, or the views share fewer directions than ``n_components``.
+        """
+        rng = self._check_parameters()
+        self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
+        self._y_names = _column_names(y)
+        moments = self._checked(
+            CrossMoments(pairs_of(self, X, y, sample_weight, self.batch_size), self._counts)
+        )
+        U, values, V = self._checked_svd(moments)
+        K = self.n_components
+        whitening = Whitening.of(U[:, :K], values[:K], V[:, :K])
+        found = self._diagonalize(moments, whitening, rng)
+        loadings = find_loadings(whitening, found.basis, self._counts)
+        self.x_mixing_, self.y_mixing_ = loadings.x, loadings.y
+        self.x_loadings_, self.y_loadings_ = (
+            _clipped(D) if is_count else D for D, is_count in zip(loadings[:2], self._counts)
+        )
+        self.x_weights_, self.y_weights_ = U[:, :K], V[:, :K]
+        self.x_rotations_, self.y_rotations_ = loadings.x_rotations, loadings.y_rotations
+        self.source_variance_, self.negative_mass_ = loadings.variance, loadings.negative_mass
+        self.singular_values_ = values
+        self.off_diagonality_, self.n_iter_ = found.off_diagonality, found.n_iter
+        self.x_mean_, self.y_mean_ = moments.means
+        self.intercept_ = self.y_mean_
+        self._find_regressions(moments)
+        self._warn_of_misfit()
+        return self
+
+    def _check_parameters(self):
+        check_integer(self.n_components, "n_components", 1)
+        check_choice(self.moments, "moments", ("auto", "cumulant", "generalized"))
+        check_choice(self.points, "points", ("auto", "both", "one_sided", "symmetric"))
+        if not 1e-4 <= check_positive(self.delta, "delta") <= 10.0:
+            raise ValueError(f"delta must be from 0.0001 to 10, got {self.delta:g}")
+        check_choice(self.algorithm, "algorithm", ("nojd", "spectral"))
+        check_choice(self.shear, "shear", SHEARS)
+        check_not_negative(self.tol, "tol")
+        check_integer(self.max_iter, "max_iter", 1)
+        check_choice(self.transform_method, "transform_method", ("lmmse", "unmixing"))
+        if not (isinstance(self.ridge, str) and self.ridge == "auto"):
+            check_not_negative(self.ridge, "ridge")
+        check_integer(self.batch_size, "batch_size", 1)
+        return check_random_state(self.random_state)
+
+    def _checked(self, moments):
+        if moments.n <= 2.0:
+            raise ValueError(
+                f"X has n_samples={moments.n_rows} samples that count, with n_features="
+                f"{moments.sizes[0]}, of total sample_weight {moments.n:g}: third moments need "
+                "more than 2"
+            )
+        for name, variances, squares in zip("Xy", moments.variances, moments.squares):
+            if not np.any(variances > 1e-13 * np.max(squares) / moments.n):
+                raise ValueError(
+                    f"{name} is constant: all of its columns have variance 0, so it shares nothing "
+                    "with the other view; give a view that varies"
+                )
+        smallest = min(moments.sizes)
+        if self.n_components > smallest:
+            raise ValueError(
+                f"n_components={self.n_components} must be at most the number of columns of both "
+                f"views, n_features={moments.sizes[0]} and n_targets={moments.sizes[1]}"
+            )
+        return moments
+
+    def _checked_svd(self, moments):
+        U, values, V = moments.svd(int(self.n_components))
+        scale = np.sqrt(np.sum(moments.variances[0]) * np.sum(moments.variances[1]))
+        n_found = int(np.sum(values > 1e-10 * max(values[0], 1e-3 * scale)))
+        if n_found < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the views share: singular value "
+                f"{n_found + 1} of the cross-covariance of X and y is {values[n_found]:.3g} and "
+                f"only {n_found} are above zero; take fewer n_components, or more samples"
+            )
+        return U, values, V
+
+    def _diagonalize(self, moments, whitening, rng):
+        kind = self._auto_moments if self.moments == "auto" else self.moments
+        if kind == "cumulant":
+            candidates = [moments.cumulants(whitening)]
+        else:
+            points = self.points
+            if points == "auto" and all(self._counts):  # intensities of counts are skewed
+                points = "one_sided"
+            signs = (1,) if points == "one_sided" else (1, -1)
+            targets = moments.generalized(whitening, float(self.delta), signs)
+            candidates = [np.concatenate(targets)]
+            if points in ("auto", "symmetric"):
+                candidates = list(generalized_points(targets))[points == "symmetric" :]
+        if self.algorithm == "spectral":
+            return _eigenvectors(candidates[-1], rng)
+        found = [jacobi(targets, self.shear, self.tol, self.max_iter) for targets in candidates]
+        return min(found, key=lambda result: result.off_diagonality)
+
+    def _find_regressions(self, moments):
+        """Best linear estimates of the sources in the scale of the other view."""
+        self._regressions = []
+        for view, D in enumerate((self.x_mixing_, self.y_mixing_)):
+            if view == 1 and self.transform_method != "lmmse":
+                break
+            ridge = (
+                max(1e-3, moments.sizes[view] / moments.n) if self.ridge == "auto" else self.ridge
+            )
+            self._regressions.append(
+                solve_within(moments, view, float(ridge), D * self.source_variance_)
+            )
+
+    def _warn_of_misfit(self):
+        many = self.negative_mass_ > MUCH_NEGATIVE_MASS
+        if np.any(many):
+            warn(
+                f"{np.sum(many)} of {len(many)} components have a negative mass above "
+                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many shared factors. Take fewer "
+                "n_components, or more samples"
+            )
+
+    @property
+    def _n_features_out(self):
+        return self.x_loadings_.shape[1]
+
+    @property
+    def coef_(self):
+        """Coefficients of `predict`, of shape (n_targets, n_features), made when asked for."""
+        check_is_fitted(self)
+        return self.y_mixing_ @ self._regressions[0].T
+
+    def transform(self, X, y=None):
+        """Scores of the shared factors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First view.
+        y : {array-like, sparse matrix} of shape (n_samples, n_targets), default=None
+            Second view.
+
+        Returns
+        -------
+        x_scores : ndarray of shape (n_samples, n_components)
+            Centred sources as the first view shows them: with ``transform_method="unmixing"`` in
+            the scale of ``x_loadings_``, with "lmmse" shrunk towards 0 in that of ``y_loadings_``.
+        y_scores : ndarray of shape (n_samples, n_components)
+            The same from the second view; only where y is given.
+        """
+        check_is_fitted(self)
+        rotations = [self.x_rotations_, self.y_rotations_]
+        if self.transform_method == "lmmse":
+            if len(self._regressions) < 2:
+                raise ValueError('transform_method="lmmse" must be set before fit')
+            rotations = self._regressions
+        X = check_view(X, "X", self._counts[0], self)
+        x_scores = X @ rotations[0] - self.x_mean_ @ rotations[0]
+        if y is None:
+            return x_scores
+        y = self._checked_y(y, X)
+        return x_scores, y @ rotations[1] - self.y_mean_ @ rotations[1]
+
+    def _checked_y(self, y, X):
+        y = check_view(y, "y", self._counts[1])
+        if y.shape != (X.shape[0], len(self.y_mean_)):
+            raise ValueError(
+                f"y must have shape ({X.shape[0]}, {len(self.y_mean_)}), one row for each of X, "
+                f"got {y.shape}"
+            )
+        return y
+
+    def fit_transform(self, X, y, sample_weight=None):
+        """Learn loadings and give the scores of both views.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First view.
+        y : {array-like, sparse matrix} of shape (n_samples, n_targets)
+            Second view.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts.
+
+        Returns
+        -------
+        scores : tuple of two ndarrays of shape (n_samples, n_components)
+            As those of `transform`.
+        """
+        return self.fit(X, y, sample_weight).transform(X, y)
+
+    def inverse_transform(self, X, y=None):
+        """Views that unmixed scores stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores of the first view, as those of ``transform_method="unmixing"``.
+        y : array-like of shape (n_samples, n_components), default=None
+            Scores of the second view.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            Mean of the view and products with the loadings.
+        y_original : ndarray of shape (n_samples, n_targets)
+            The same for the second view; only where y is given.
+        """
+        check_is_fitted(self)
+        made = []
+        for scores, name in ((X, "X"), (y, "y")):
+            if scores is None and name == "y":
+                break
+            scores = check_array_of_numbers(scores, name)
+            size = self._n_features_out
+            if scores.ndim != 2 or scores.shape[1] != size:
+                raise ValueError(f"{name} must have shape (n_samples, {size}), got {scores.shape}")
+            D, mean = (getattr(self, f"{name.lower()}_{part}_") for part in ("mixing", "mean"))
+            made.append(scores @ D.T + mean)
+        return made[0] if y is None else tuple(made)
+
+    def _estimates(self, X):
+        X = check_view(X, "X", self._counts[0], self)
+        return X @ self._regressions[0] - self.x_mean_ @ self._regressions[0]
+
+    def predict(self, X):
+        """Second view, as far as shared factors determine it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First view.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Expected values: best linear estimates of the sources times loadings.
+        """
+        check_is_fitted(self)
+        y = self._estimates(X) @ self.y_mixing_.T + self.y_mean_
+        return y.ravel() if self._predict_1d else y
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination of `predict`, the mean of all columns of y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First view.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_targets)
+            Second view.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of samples.
+
+        Returns
+        -------
+        float
+            At most 1, which is best.
+        """
+        check_is_fitted(self)
+        estimates = self._estimates(X)
+        y = self._checked_y(y, estimates)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(estimates))
+        scores = []
+        for start in range(0, y.shape[1], COLUMNS):  # a sparse view is never dense as a whole
+            part = slice(start, start + COLUMNS)
+            true = y[:, part].toarray() if sp.issparse(y) else y[:, part]
+            predicted = estimates @ self.y_mixing_[part].T + self.y_mean_[part]
+            raw = r2_score(true, predicted, sample_weight=sample_weight, multioutput="raw_values")
+            scores.append(raw)
+        return float(np.mean(np.concatenate(scores)))
+
+
+def _clipped(D):
+    D = np.maximum(D, 0.0)
+    total = np.sum(D, axis=0)
+    return D / np.where(total > 0.0, total, 1.0)  # zeros where the views disagree in all signs
+
+
+def _column_names(y):
+    columns = getattr(y, "columns", None)
+    return None if columns is None else np.asarray(columns, dtype=object)
+
+
+def _eigenvectors(targets, rng):
+    """Basis from one random combination of targets."""
+    u = rng.normal(size=targets.shape[1])
+    mixed = np.einsum("pab,p->ab", targets, np.tile(u, len(targets) // len(u)))
+    values, basis = np.linalg.eig(mixed)
+    if np.any(values.imag != 0.0):
+        warn(
+            "one random target has complex eigenvalues, of which the real parts are kept: take "
+            'algorithm="nojd"'
+        )
+        basis = np.where(values.imag < 0.0, basis.imag, basis.real)
+    turned = np.linalg.solve(basis.real, targets @ basis.real)
+    diagonals = np.einsum("pkk->pk", turned)
+    off = 1.0 - np.sum(diagonals**2) / np.sum(turned**2)
+    return JointDiagonalization(basis.real, diagonals, float(off), 1)
