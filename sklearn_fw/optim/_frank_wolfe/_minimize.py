@@ -16,7 +16,9 @@ from ..._validation import (
 )
 from ..._warnings import warn
 from .._ends import end_of, fields_of
+from ..domains._atoms import UnitAtom
 from ..domains._base import check_domain
+from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
 from ..objectives._base import Objective, is_quadratic, knows_lines
 from ._core import Minimisation
@@ -28,6 +30,7 @@ __all__ = ["minimize_frank_wolfe"]
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
+FEW = 64  # points or dimensions of a hull up to which its corners in use are few
 LARGE = 100_000  # numbers in an image above which not every atom should have one
 REFRESH = 100  # steps after which sums of atoms are made anew
 
@@ -233,10 +236,11 @@ def _natural_variant(objective, domain, convex):
     is_round = steps == "fw" and not is_matrix(domain)  # answers move with every step
     if is_round or not (convex and in_closed_form(objective)):
         return steps
-    if can_scan(objective, domain, "exact"):
+    few = type(domain) is ConvexHull and min(domain.points.shape) < FEW  # corners at once
+    if can_scan(objective, domain, "exact") and not few:
         return steps
     # Corrections keep an image per atom.
-    n_image = len(objective.image(np.zeros(objective.size)))
+    n_image = len(objective.image(UnitAtom(objective.size, 0)))
     return "min_norm_point" if n_image <= LARGE else steps
 
 

@@ -192,7 +192,7 @@ class ScanRun(Minimisation):
         else:
             heights = np.where(ids < m, self.scale, -self.scale)
             x = np.bincount(ids % m, weights=weights * heights, minlength=m)
-        return self.described_state(x)
+        return self.described_state(x=x)
 
     def _hand_over(self):
         """Put the base where the kernel stands."""
