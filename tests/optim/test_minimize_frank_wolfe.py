@@ -462,61 +462,6 @@ def test_completion_of_a_matrix(variant, rng):
     assert abs(dense.fun - result.fun) <= 0.5
 
 
-def test_points_of_matrices_that_callbacks_read(rng):
-    """They are made when they are read, of the atoms of their own iteration."""
-    seen = []
-    objective = objectives.LeastSquares(np.eye(30), rng.normal(size=30))
-    domain = domains.NuclearNormBall((6, 5), 2.0)
-    minimize_frank_wolfe(objective, domain, callback=seen.append, tol=1e-3)
-    assert len(seen) > 3
-    for state in seen:
-        assert "x" not in state
-        assert state.fun == pytest.approx(objective(state["x"])[0], rel=1e-9)
-        assert state.x is state["x"]
-        with pytest.raises(AttributeError):
-            _ = state.weights
-
-
-@pytest.mark.parametrize("radius", [1.0, 1e7])
-@pytest.mark.parametrize("variant", ["fully_corrective", "min_norm_point"])
-def test_values_of_corrections_are_those_of_their_points(radius, variant, rng):
-    """Images are sums of those of atoms; where these cancel each other the point has its own."""
-    seen = []
-    objective = objectives.LeastSquares(rng.normal(size=(40, 8)), rng.normal(size=40))
-    result = minimize_frank_wolfe(
-        objective, domains.L1Ball(8, radius), variant=variant, callback=seen.append
-    )
-    for state in [*seen, result]:
-        assert state.fun == pytest.approx(objective(state.x)[0], rel=1e-8)
-
-
-def test_functions_of_single_precision(rng):
-    """Backtracking goes on by slopes where values are rounded to more than a step brings."""
-    A = rng.normal(size=(60, 20)).astype(np.float32)
-    b = A[:, 0] - A[:, 3] + rng.normal(size=60).astype(np.float32)
-
-    def function(x):
-        residual = A @ x.astype(np.float32) - b
-        return 0.5 * residual @ residual, A.T @ residual
-
-    domain = domains.L1Ball(20, 1.5)
-    result = minimize_frank_wolfe(function, domain, tol=1e-4, max_iter=500)
-    exact = minimize_frank_wolfe(objectives.LeastSquares(A, b), domain, tol=1e-9)
-    assert result.success
-    assert result.step_size == "backtracking"
-    assert result.fun == pytest.approx(exact.fun, rel=1e-5)
-
-
-def test_hulls_of_few_corners_are_corrected_by_default(rng):
-    for n_points, size, variant in (
-        (3, 2, "min_norm_point"), (500, 4, "min_norm_point"), (80, 90, "pairwise")
-    ):  # fmt: skip
-        hull = domains.ConvexHull(rng.normal(size=(n_points, size)))
-        result = minimize_frank_wolfe(objectives.Quadratic(np.eye(size)), hull, tol=1e-3)
-        assert result.success
-        assert result.variant == variant
-
-
 def test_matrices_as_points(rng):
     """Targets in several columns, on the nuclear norm ball."""
     X, Y = rng.normal(size=(30, 6)), rng.normal(size=(30, 4))

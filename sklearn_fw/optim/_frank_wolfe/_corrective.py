@@ -67,6 +67,7 @@ class QuadraticCorrection(Correction):
 
     def __init__(self, objective, domain, *, affine=False, **options):
         super().__init__(objective, domain, rule=None, **options)
+        self.variant = "min_norm_point" if affine else "fully_corrective"
         self.affine = affine
         atoms = self.iterate.active.atoms
         self.rows = np.array([objective.image(atom) for atom in atoms])
