@@ -53,10 +53,10 @@ def test_functions_of_single_precision(rng):
 
 def test_hulls_of_few_corners_are_corrected_by_default(rng):
     for n_points, size, variant in (
-        (3, 2, "min_norm_point"), (500, 4, "min_norm_point"), (80, 90, "pairwise")
+        (3, 2, "min_norm_point"), (500, 4, "min_norm_point"), (300, 400, "pairwise")
     ):  # fmt: skip
         hull = domains.ConvexHull(rng.normal(size=(n_points, size)))
-        result = minimize_frank_wolfe(objectives.Quadratic(np.eye(size)), hull, tol=1.0)
+        result = minimize_frank_wolfe(objectives.Quadratic(np.eye(size)), hull, tol=50.0)
         assert result.success
         assert result.variant == variant
 

@@ -31,7 +31,7 @@ __all__ = ["minimize_frank_wolfe"]
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
-FEW = 64  # points or dimensions of a hull up to which its corners in use are few
+FEW = 256  # points or dimensions of a hull up to which its corners in use are few
 LARGE = 100_000  # numbers in an image above which not every atom should have one
 REFRESH = 100  # steps after which sums of atoms are made anew
 
@@ -228,11 +228,11 @@ def _patient(run, max_iter, verbose, callback, options):
     def end():
         nonlocal is_asked
         is_asked = watch is not None and watch()
-        return is_asked or run.is_slow
+        return is_asked or (run.is_slow and history.n_iter < max_iter)
 
     outcome = drive(run, tol=None, max_iter=max_iter, verbose=verbose, end=end, history=history)
     n_iter = outcome.n_iter
-    if outcome.status is Status.STOPPED and not is_asked and n_iter < max_iter:
+    if outcome.status is Status.STOPPED and not is_asked:
         follower = run.corrected(options)
         outcome = drive(
             follower, tol=None, max_iter=max_iter - n_iter, verbose=verbose, history=history,
