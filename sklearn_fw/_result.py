@@ -38,7 +38,9 @@ class History:
     def add(self, row):
         """Append a row; None stands for a number that is not known."""
         row = self.common | row
-        self.rows.append({name: value for name, value in row.items() if value is not None})
+        if None in row.values():
+            row = {name: value for name, value in row.items() if value is not None}
+        self.rows.append(row)
 
     def amend(self, **numbers):
         """Add numbers to the last row, which are known after its loop only."""

@@ -9,6 +9,8 @@ from ..optim.objectives import Composite
 
 __all__ = ["MeanLoss"]
 
+# An intercept that is so many times as far as scores and truths is a step into the void.
+FAR = 1e3
 # Share of a mean loss that is rounding.
 NOTHING = 1e-12
 # Steps of Newton's method for the intercept, and the sum of slopes, relative, that ends it.
@@ -82,11 +84,17 @@ class MeanLoss(Composite):
             for y in self._columns.T
         ]
 
+    def _come_back(self, scores):
+        """Search from zero where losses were so flat that a step of Newton's went far away."""
+        size = 1.0 + np.abs(scores).max(axis=0) + np.abs(self._columns).max(axis=0)
+        self._shifts[~(np.abs(self._shifts) <= FAR * size)] = 0.0
+
     def _best(self, z):
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
         if self.is_quadratic:
             return self._row_weight @ (self._columns - z)
+        self._come_back(z)
         for k in range(self.n_outputs):
             # The search begins at the last one and is short where scores have not changed much.
             y, scores = self._columns[:, k], np.ascontiguousarray(z[:, k])
@@ -115,6 +123,7 @@ class MeanLoss(Composite):
         """Value and slopes at the best c, which the shifts are from here on; None if not found."""
         from .._kernels.frank_wolfe import score_lines
 
+        self._come_back(scores)
         shifts, slopes = self._shifts.copy(), np.empty_like(scores)
         value = score_lines.settle(
             self.loss._formula(), self._truths, scores, self._row_weight, shifts, slopes

@@ -206,3 +206,17 @@ def test_refusals(params, message):
 def test_probabilities_need_a_loss_that_has_them():
     assert not hasattr(FrankWolfeClassifier("squared_hinge"), "predict_proba")
     assert hasattr(FrankWolfeClassifier(LogLoss()), "predict_proba")
+
+
+@pytest.mark.parametrize("radius", [1e2, 1e5])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_intercepts_where_all_losses_are_flat(radius):
+    """Columns of other units and a large set: scores of millions, of which no curvature is left."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = FrankWolfeClassifier(radius=radius, max_iter=300).fit(X[::3], y[::3])
+    scores = model.decision_function(X[::3])
+    loss = np.logaddexp(0.0, np.where(y[::3] > 0, -scores, scores)).mean()
+    assert model.objective_ == pytest.approx(loss, rel=1e-6)
+    assert abs(model.intercept_[0]) < 1e4 * radius
+    assert model.score(X[::3], y[::3]) > 0.85
+    assert not model.converged_ or model.dual_gap_ <= model.tol_

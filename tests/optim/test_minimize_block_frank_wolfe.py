@@ -180,7 +180,19 @@ def test_sets_of_several_kinds_and_no_quadratic(rng):
     )
     assert plain.success
     assert plain.fun == pytest.approx(result.fun, abs=1e-3)
-    assert (result.variant, result.step_size) == ("fw", "line_search")
+    assert (result.variant, result.step_size) == (["pairwise", "pairwise", "fw"], "line_search")
+    assert result.atoms[2] is result.weights[2] is None
+    for block, atoms, weights in zip(product.blocks[:2], result.atoms, result.weights):
+        x = sum(w * atom.to_array() for w, atom in zip(weights, atoms))
+        np.testing.assert_allclose(result.x[block], x, rtol=0, atol=1e-12)
+    again = minimize_block_frank_wolfe(objective, product, tol=1e-3, start=result)
+    assert again.nit == 1
+    np.testing.assert_allclose(again.x, result.x, rtol=0, atol=1e-12)
+    other = minimize_block_frank_wolfe(
+        lambda x: objective(x), product, tol=1e-3, random_state=0, sampling="gap"
+    )
+    assert other.step_size == "backtracking"
+    assert other.fun == pytest.approx(result.fun, abs=1e-3)
 
 
 def test_start_of_an_earlier_result(rng):

@@ -155,6 +155,19 @@ def test_integers_end_the_search_when_less_than_one_is_open(rng):
     assert not (iwata(5) + ModularFunction([0.5] * 5)).integer_valued
 
 
+def test_values_of_a_callable_are_asked_for_once_per_base(rng):
+    n, calls, function = 12, [], iwata(12)
+
+    def value(mask):
+        calls.append(mask)
+        return function.value(mask)
+
+    result = minimize_submodular(value, n)
+    # A base has the values of all sets of its chain; then there are the empty and the best set.
+    assert len(calls) == result.n_oracle_calls * (n + 1) + 2
+    assert not np.shares_memory(calls[1], calls[2])
+
+
 def test_start_and_empty_set(rng):
     table = draw_table(rng, 6, "cut") + 3.0
     first = minimize_submodular(Table(table), 6)

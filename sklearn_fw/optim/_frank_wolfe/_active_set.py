@@ -50,7 +50,7 @@ class ActiveSet:
     @property
     def weights(self):
         """The weights of the atoms."""
-        return self._weights[: len(self)]
+        return self._weights[: len(self._atoms)]
 
     def point(self):
         """The combination itself, free of the rounding errors of earlier steps."""
@@ -96,7 +96,7 @@ class ActiveSet:
         """
         longest = self.longest(kind, away)
         slot = -1 if atom is None else self._slot_of(atom)
-        move_mass(self._weights, len(self), kind, slot, away, min(gamma, longest), longest)
+        move_mass(self._weights, len(self._atoms), kind, slot, away, min(gamma, longest), longest)
         self._settle()
 
     def include(self, atom):
@@ -139,11 +139,12 @@ class ActiveSet:
                 self._rows.move(len(self), slot)
 
     def _settle(self):
-        if self.weights.min(initial=1.0) <= 0.0:
-            for slot in np.flatnonzero(self.weights <= 0.0)[::-1]:
-                self._drop(slot)
         weights = self.weights
-        weights /= weights.sum()
+        if len(weights) and weights[weights.argmin()] <= 0.0:
+            for slot in np.flatnonzero(weights <= 0.0)[::-1]:
+                self._drop(slot)
+            weights = self.weights
+        weights /= np.add.reduce(weights)
 
 
 class _Rows:

@@ -20,6 +20,7 @@ from ._iterate import Iterate
 from ._steps import ImageLine, Line, StepState, take
 
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
+WALK = 32.0  # slack over gap that steps can do with: answers are far better than what is certain
 REFINEMENTS = 5  # of one answer at most
 # The tolerance where none is given: a share of the present value, and at least one of the first
 # value or gap, for functions that fall to zero.
@@ -55,6 +56,7 @@ class FrankWolfe(IterativeMethod):
         self.step_length = 0.0
         self.value = self.dual_gap = None
         self._refining = [i for i in iterates if getattr(i, "can_refine", False)]
+        self._seeks_worst = any(getattr(i, "seeks_worst", False) for i in iterates)
 
     @abstractmethod
     def look(self):
@@ -79,16 +81,18 @@ class FrankWolfe(IterativeMethod):
         """Let oracles that can come closer do more work, where what they found is not enough.
 
         Few products find a direction to descend as long as the gap is large; what is certain needs
-        more of them. Near the end, and at the end itself, the slack goes below the gap.
+        more of them. Near the end the slack goes with the gap, and at the end itself below it.
         """
         for _ in range(REFINEMENTS):
             gap, slack = self.gap, self.slack
             size = sum(abs(iterate.ahead) for iterate in self.iterates)
-            near = is_last or gap <= max(CLOSE * size, self.tol)
-            wanted = max(0.25 * gap, 0.5 * (self.tol - gap), slack / 64.0) / len(self._refining)
+            ends = is_last or gap <= self.tol
+            near = ends or gap <= CLOSE * size
+            limit = 0.5 * gap if ends else WALK * gap
+            wanted = max(0.5 * limit, 0.5 * (self.tol - gap), slack / 64.0) / len(self._refining)
             for iterate in self._refining:
                 iterate.wanted = wanted if near else None
-            if not near or slack <= max(0.5 * gap, self.tol - gap):
+            if not near or slack <= max(limit, self.tol - gap):
                 return
             for iterate in self._refining:
                 iterate.refine()
@@ -102,15 +106,15 @@ class FrankWolfe(IterativeMethod):
         """What the history says of the current point."""
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
         row = {
-            "n_oracle_calls": sum(iterate.n_calls for iterate in self.iterates),
+            "n_oracle_calls": sum([iterate.n_calls for iterate in self.iterates]),
             "objective": self.value, "dual_gap": self.dual_gap if known else None,
             "step_size": self.step_length,
         }  # fmt: skip
         if self.dual_gap != self.gap:
             row["estimated_gap"] = self.gap
-        if any(getattr(iterate, "seeks_worst", False) for iterate in self.iterates):
+        if self._seeks_worst:
             row["pairwise_gap"] = self.gap + self.away_gap
-            row |= {name: getattr(self, name) for name in ("n_good", "n_away", "n_drop")}
+            row["n_good"], row["n_away"], row["n_drop"] = self.n_good, self.n_away, self.n_drop
         return row
 
     @property
@@ -131,10 +135,10 @@ class FrankWolfe(IterativeMethod):
     def advance(self):
         """One step of all iterates, of common length."""
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap
-        n_active = max(iterate.n_atoms for iterate in self.iterates)
+        n_active = max([iterate.n_atoms for iterate in self.iterates])
         if kind == AWAY and not considers(AWAY, AWAY, gap, away_gap, n_active):
             kind = FW
-        longest = min(iterate.longest(kind) for iterate in self.iterates)
+        longest = min([iterate.longest(kind) for iterate in self.iterates])
         promised = {FW: gap, AWAY: away_gap, PAIRWISE: gap + away_gap}
         lengths = [iterate.length for iterate in self.iterates] if self.measures else [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
@@ -285,11 +289,14 @@ class Minimisation(FrankWolfe):
 
     def state(self):
         """What a callback sees."""
-        return self.described_state(self.iterate.point.copy())
+        if self.lazy:
+            active = self.iterate.active
+            return Seen(active.atoms, active.weights.copy(), self.described_state())
+        return self.described_state(x=self.iterate.point.copy())
 
-    def described_state(self, x):
+    def described_state(self, **point):
         """The same for a copy of the point."""
-        return OptimizeResult(x=x, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
+        return OptimizeResult(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         """What is known of where the gap was smallest."""
@@ -353,6 +360,20 @@ class Minimisation(FrankWolfe):
         if image.ndim != 1 or (self.image is not None and image.shape != self.image.shape):
             raise ValueError(f"the image of objective must be a vector, got shape {image.shape}")
         return image
+
+
+class Seen(OptimizeResult):
+    """What a callback sees of a combination: ``x``, which may be large, is made when it is read."""
+
+    def __init__(self, atoms, weights, known):
+        super().__init__(known)
+        object.__setattr__(self, "_combination", (atoms, weights))
+
+    def __missing__(self, name):
+        if name != "x":
+            raise KeyError(name)
+        self["x"] = ActiveSet(*object.__getattribute__(self, "_combination")).point()
+        return self["x"]
 
 
 class Known(NamedTuple):

@@ -13,6 +13,7 @@ from ._simplex_quadratic import maximise_on_simplex
 __all__ = ["Correction", "QuadraticCorrection"]
 
 INNER_STEPS = 2000  # of one correction at most
+FAR = 1e3  # length of a sum, so many times shorter than its terms, that is looked at once more
 FLAT = 1e-12  # second derivatives over slopes that are rounding
 INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more than tol
 
@@ -30,9 +31,14 @@ class Correction(Minimisation):
         weights = self.corrected(before)
         self.step_length = 0.5 * float(np.abs(weights - before).sum())
         n_before = len(active)
-        active.reweigh(weights)
+        kept = active.reweigh(weights)
         self.n_drop += n_before - len(active)
         self.n_good += 1
+        self.land(kept)
+
+    def land(self, kept):
+        """Find the point of the new weights, of the atoms that were in the slots ``kept``."""
+        del kept
         self.refresh()
 
     def corrected(self, weights):
@@ -61,6 +67,7 @@ class QuadraticCorrection(Correction):
 
     def __init__(self, objective, domain, *, affine=False, **options):
         super().__init__(objective, domain, rule=None, **options)
+        self.variant = "min_norm_point" if affine else "fully_corrective"
         self.affine = affine
         atoms = self.iterate.active.atoms
         self.rows = np.array([objective.image(atom) for atom in atoms])
@@ -85,14 +92,20 @@ class QuadraticCorrection(Correction):
         self.rows, self.gram = rows, gram
         self.products = np.append(self.products, -(image @ self.origin))
 
-    def advance(self):
-        keys = [atom.key for atom in self.iterate.active.atoms] + [self.iterate.atom.key]
-        super().advance()
-        places = {key: i for i, key in reversed(list(enumerate(keys)))}
-        kept = [places[atom.key] for atom in self.iterate.active.atoms]
+    def land(self, kept):
+        """The same by the images of the atoms, where their sum loses few digits."""
         if len(kept) < len(self.rows):
             self.gram = self.gram[np.ix_(kept, kept)]
             self.rows, self.products = self.rows[kept], self.products[kept]
+        weights = self.iterate.active.weights
+        image = weights @ self.rows
+        size = weights @ np.sqrt(np.einsum("ij,ij->i", self.rows, self.rows))
+        is_exact = size <= FAR * np.linalg.norm(image)
+        if is_exact or self.lazy:  # whose point is as large as all entries of a matrix
+            self.iterate.refresh()
+            self.image, self._n_moves = image, int(not is_exact)
+        else:
+            self.refresh()
 
     def refresh(self):
         self._n_moves = 0

@@ -5,6 +5,7 @@ from scipy.optimize import OptimizeResult
 
 from ..._budget import time_budget
 from ..._loop import drive
+from ..._result import History, Status
 from ..._validation import (
     check_array_of_numbers,
     check_choice,
@@ -16,7 +17,9 @@ from ..._validation import (
 )
 from ..._warnings import warn
 from .._ends import end_of, fields_of
+from ..domains._atoms import UnitAtom
 from ..domains._base import check_domain
+from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
 from ..objectives._base import Objective, is_quadratic, knows_lines
 from ._core import Minimisation
@@ -28,6 +31,7 @@ __all__ = ["minimize_frank_wolfe"]
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
+FEW = 256  # points or dimensions of a hull up to which its corners in use are few
 LARGE = 100_000  # numbers in an image above which not every atom should have one
 REFRESH = 100  # steps after which sums of atoms are made anew
 
@@ -69,7 +73,8 @@ def minimize_frank_wolfe(
         "pairwise" moves weight from that vertex to s; "fully_corrective" minimises over the hull of
         all vertices in use, which costs few oracle calls; "min_norm_point" goes to the minimum over
         their affine hull as far as weights stay positive, for quadratic objectives. "auto" takes
-        what suits the domain and the objective, and the result says which.
+        what suits the domain and the objective, and the result says which; many "pairwise" steps
+        end in "min_norm_point".
     step_size : str, float or callable, default="auto"
         "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` with k the number of steps
         that did not drop a vertex; "exact" minimises a quadratic function along the direction;
@@ -174,6 +179,7 @@ def minimize_frank_wolfe(
     array([3, 7])
     """
     check_choice(variant, "variant", VARIANTS)
+    is_free = variant == "auto"
     check_problem(objective, domain)
     tol, convex = _check_tol(tol), check_flag(convex, "convex")
     lipschitz, curvature = (
@@ -201,10 +207,41 @@ def minimize_frank_wolfe(
         run = make(objective, domain, variant=variant, rule=rule, **options)
     verbose = check_integer(verbose, "verbose", 0)
     with time_budget(time_limit):
-        outcome = drive(
-            run, tol=None, max_iter=max_iter, verbose=verbose, end=end_of(callback, run.state)
-        )
+        if is_free and isinstance(run, ScanRun) and convex and len(run.image) <= LARGE:
+            run, outcome = _patient(run, max_iter, verbose, callback, options)
+        else:
+            end = end_of(callback, run.state)
+            outcome = drive(run, tol=None, max_iter=max_iter, verbose=verbose, end=end)
+    if isinstance(run, Correction):
+        variant, step_size = run.variant, None
     return _result(run, outcome, variant, step_size)
+
+
+def _patient(run, max_iter, verbose, callback, options):
+    """Steps in the kernel, and corrections of their vertices where these steps are many.
+
+    Steps find the vertices that matter. Where columns are much alike their weights take ten
+    thousands of steps, of which a correction is one.
+    """
+    history, watch, is_asked = History(), end_of(callback, run.state), False
+
+    def end():
+        nonlocal is_asked
+        is_asked = watch is not None and watch()
+        return is_asked or (run.is_slow and history.n_iter < max_iter)
+
+    outcome = drive(run, tol=None, max_iter=max_iter, verbose=verbose, end=end, history=history)
+    n_iter = outcome.n_iter
+    if outcome.status is Status.STOPPED and not is_asked:
+        follower = run.corrected(options)
+        outcome = drive(
+            follower, tol=None, max_iter=max_iter - n_iter, verbose=verbose, history=history,
+            end=end_of(callback, follower.state),
+        )  # fmt: skip
+        n_iter += outcome.n_iter
+        runs = (follower,) if outcome.converged else (follower, run)
+        run = min(runs, key=lambda run: run.certified_best().dual_gap)
+    return run, outcome._replace(n_iter=n_iter, history=history.columns())
 
 
 def choose(objective, domain, variant, step_size, convex):
@@ -230,13 +267,15 @@ def choose(objective, domain, variant, step_size, convex):
 def _natural_variant(objective, domain, convex):
     """The variant that was fastest on problems of each kind."""
     steps = "pairwise" if getattr(domain, "is_polytope", True) else "fw"
-    is_round = steps == "fw" and not is_matrix(domain)  # answers move with every step
+    # Answers of round sets move with every step; those that are nearly flat somewhere need more.
+    is_round = steps == "fw" and not (is_matrix(domain) or getattr(domain, "p", 2.0) > 2.0)
     if is_round or not (convex and in_closed_form(objective)):
         return steps
-    if can_scan(objective, domain, "exact"):
+    few = type(domain) is ConvexHull and min(domain.points.shape) < FEW  # corners at once
+    if can_scan(objective, domain, "exact") and not few:
         return steps
     # Corrections keep an image per atom.
-    n_image = len(objective.image(np.zeros(objective.size)))
+    n_image = len(objective.image(UnitAtom(objective.size, 0)))
     return "min_norm_point" if n_image <= LARGE else steps
 
 

@@ -19,6 +19,7 @@ from ._steps import ImageLine, Line
 __all__ = ["minimize_block_frank_wolfe"]
 
 SAMPLINGS = ("uniform", "permutation", "gap")
+STEP_SIZES = ("auto", "exact", "line_search", "backtracking", "universal")
 
 
 def minimize_block_frank_wolfe(
@@ -53,8 +54,8 @@ def minimize_block_frank_wolfe(
         The sets, a `sklearn_fw.optim.domains.Product`.
     variant : {"auto", "fw", "away", "pairwise"}, default="auto"
         Steps towards the answer of the oracle; besides, away from the worst vertex of the factor's
-        combination; or from that vertex to the answer. "auto" is "pairwise" where all factors are
-        polytopes, else "fw". No convergence rate is proved for "away" and "pairwise".
+        combination; or from that vertex to the answer. "auto" is "pairwise" in factors that are
+        polytopes and "fw" in others. No convergence rate is proved for "away" and "pairwise".
     sampling : {"uniform", "permutation", "gap"}, default="permutation"
         Which factor is next: any, each once in a random order, or in proportion to the gaps that
         were last seen.
@@ -90,7 +91,9 @@ def minimize_block_frank_wolfe(
     -------
     result : OptimizeResult
         As of `minimize_frank_wolfe`; ``atoms`` and ``weights`` are lists with those of each factor
-        (None for "fw", and where ``x`` is an average), ``n_oracle_calls`` counts the factors.
+        (None for factors of "fw", for all where each is, and where ``x`` is an average),
+        ``n_oracle_calls`` counts the factors. ``variant`` and ``step_size`` are lists with those of
+        each factor where these differ.
 
     Raises
     ------
@@ -144,13 +147,16 @@ def minimize_block_frank_wolfe(
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
     tol = _check_tol(tol)
-    if variant == "auto":
-        variant = "pairwise" if domain.is_polytope else "fw"
-    variant, step_size = choose(objective, domain, variant, step_size, True)
     if isinstance(step_size, str):
-        check_choice(step_size, "step_size", ("exact", "line_search", "backtracking", "universal"))
+        check_choice(step_size, "step_size", STEP_SIZES)
+    if variant == "auto":
+        each = [getattr(factor, "is_polytope", True) for factor in domain.domains]
+        variants = ["pairwise" if is_polytope else "fw" for is_polytope in each]
+        choices = [choose(objective, None, v, step_size, True) for v in variants]
+    else:
+        choices = [choose(objective, domain, variant, step_size, True)] * len(domain.domains)
     run = BlockMinimisation(
-        objective, domain, variant, step_size, start=start, tol=tol, sampling=sampling,
+        objective, domain, choices, start=start, tol=tol, sampling=sampling,
         average=average, gap_every=check_integer(gap_every, "gap_every", 1),
         rng=check_random_state(random_state),
     )  # fmt: skip
@@ -161,19 +167,23 @@ def minimize_block_frank_wolfe(
             run, tol=None, max_iter=max_iter, verbose=verbose,
             end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
         )  # fmt: skip
-    return _result(run, outcome, variant, step_size)
+    return _result(run, outcome, *map(_common, zip(*choices)))
+
+
+def _common(values):
+    """The one value of all factors, or the list of those of each."""
+    return values[0] if all(value == values[0] for value in values) else list(values)
 
 
 class BlockMinimisation(Minimisation):
     """Passes of steps in one factor each; the certificate is that of the whole point."""
 
     def __init__(
-        self, objective, domain, variant, step_size, *, start, tol, sampling, average, gap_every,
-        rng,
+        self, objective, domain, choices, *, start, tol, sampling, average, gap_every, rng,
     ):  # fmt: skip
-        combinations = None
+        combinations = [None] * len(choices)
         if isinstance(start, OptimizeResult):
-            if start.get("atoms") is not None and variant != "fw":
+            if start.get("atoms") is not None:
                 combinations = list(zip(start["atoms"], start["weights"], strict=True))
             start = start.x
         super().__init__(objective, domain, rule=None, start=start, tol=tol)
@@ -185,7 +195,9 @@ class BlockMinimisation(Minimisation):
         self.parts = []
         for i, (factor, block) in enumerate(zip(domain.domains, domain.blocks)):
             point = self.iterate.point[block] if points[i] is None else points[i]
-            combination = None if combinations is None else combinations[i]
+            variant, step_size = choices[i]
+            is_combined = variant != "fw" and combinations[i] and combinations[i][0] is not None
+            combination = combinations[i] if is_combined else None
             iterate = Iterate(
                 factor, start=point, combination=combination, active=variant != "fw", known=True
             )
@@ -292,12 +304,12 @@ class BlockMinimisation(Minimisation):
 
     def described(self):
         known = super().described()
-        if self._is_average or self.parts[0].iterates[0].active is None:
-            return known
         sets = [part.iterates[0].active for part in self.parts]
+        if self._is_average or not any(sets):
+            return known
         return known._replace(
-            atoms=[active.atoms for active in sets],
-            weights=[active.weights.copy() for active in sets],
+            atoms=[active and active.atoms for active in sets],
+            weights=[active and active.weights.copy() for active in sets],
         )
 
 

@@ -7,11 +7,14 @@ from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives._base import Objective
 from ._active_set import ActiveSet
 from ._core import KINDS, Minimisation
+from ._corrective import QuadraticCorrection
 
 __all__ = ["ScanRun", "can_scan"]
 
 CHUNK = 250  # steps of one call, between which time limits are looked at
 REFRESH = 1000  # steps after which slopes are made anew
+PATIENCE = 500, 5  # steps, in all and for each atom in use, after which a run is slow
+MOST = 1000  # atoms whose weights are corrected at once
 MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB
 
 
@@ -42,6 +45,35 @@ class ScanRun(Minimisation):
         super().__init__(objective, domain, variant=variant, **options)
         self.max_iter, self.hull, self._since = max_iter, None, 0
         self._chunk_size = 1 if is_watched else CHUNK
+
+    @property
+    def is_slow(self):
+        """Whether corrections of all weights are likely to end the run sooner."""
+        steps, each = PATIENCE
+        return self.n_iter >= max(steps, each * self.n_active) and self.n_active <= MOST
+
+    @property
+    def n_active(self):
+        """Number of atoms in use, also where the kernel keeps them."""
+        from ..._kernels.frank_wolfe import scan
+
+        return self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
+
+    def corrected(self, options):
+        """A run by corrections that goes on from here."""
+        if self.hull is not None:
+            self._hand_over()
+        active = self.iterate.active
+        options = {name: options[name] for name in ("tol", "accuracy", "refresh")}
+        follower = QuadraticCorrection(
+            self.objective, self.iterate.domain, affine=True,
+            combination=(active.atoms, active.weights), **options,
+        )  # fmt: skip
+        follower.iterate.n_calls = self.iterate.n_calls
+        for name in ("n_iter", "n_good", "n_away", "n_drop", "n_swap", "_least"):
+            setattr(follower, name, getattr(self, name))
+        follower.certify()
+        return follower
 
     # ---- the list of atoms ---------------------------------------------------------------------
 
@@ -192,7 +224,7 @@ class ScanRun(Minimisation):
         else:
             heights = np.where(ids < m, self.scale, -self.scale)
             x = np.bincount(ids % m, weights=weights * heights, minlength=m)
-        return self.described_state(x)
+        return self.described_state(x=x)
 
     def _hand_over(self):
         """Put the base where the kernel stands."""

@@ -1,7 +1,6 @@
 """How far Frank-Wolfe methods step: functions of the state of the method."""
 
 import math
-from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from ..objectives._base import knows_lines
 __all__ = ["Backtracking", "StepState", "named_rule", "take"]
 
 MOST_TRIALS = 60  # of one line search or one backtracking
+NOISE = 1e-6  # share of a value that may be rounding
 FLAT = 1e-12  # share of the first slope at which a line search ends
 
 
@@ -39,12 +39,14 @@ class Line:
 
     def __init__(self, objective, x, value, make_direction):
         self.objective, self.x, self.value = objective, x, value
-        self._make_direction = make_direction
+        self._make_direction, self._direction = make_direction, None
 
-    @cached_property
+    @property
     def direction(self):
         """Where the step leads."""
-        return self._make_direction()
+        if self._direction is None:
+            self._direction = self._make_direction()
+        return self._direction
 
     def at(self, step):
         """Value and slope at a step."""
@@ -220,8 +222,12 @@ class Backtracking:
         for _ in range(MOST_TRIALS):
             step = _parabola(state, self.lipschitz * square)
             promised = step * state.direction_gap - 0.5 * step * step * self.lipschitz * square
-            found = line.value - line.at(step)[0]
-            if found >= promised - 1e-14 * abs(line.value):
+            value, slope = line.at(step)
+            if line.value - value >= promised - 1e-14 * abs(line.value):
+                break
+            # Where values of single precision are rounded to more than this, slopes still tell.
+            bound = step * self.lipschitz * square - state.direction_gap
+            if promised <= NOISE * abs(line.value) and slope <= bound:
                 break
             self.lipschitz *= self.grow
         return step

@@ -11,6 +11,7 @@ import numpy as np
 from ..._validation import check_array_of_numbers, check_integer, check_number
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
+PACKAGE = __name__.partition(".")[0]
 SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
 
 
@@ -411,4 +412,4 @@ def is_ours(thing):
     """Whether an atom or a domain is of this package, and no class that a user derived."""
     if type(thing) is ProductAtom:
         return all(map(is_ours, thing.parts))
-    return type(thing).__module__.split(".")[0] == __name__.split(".")[0]
+    return type(thing).__module__.partition(".")[0] == PACKAGE

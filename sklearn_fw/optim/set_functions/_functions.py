@@ -91,10 +91,12 @@ class SubmodularFunction(ABC):
         """
         order = self._order(order)
         members, base = np.zeros(self.size, bool), np.empty(self.size)
-        before = self._checked(members)
+        value, before = self.value, self._checked(members)
         for element in order.tolist():
             members[element] = True
-            after = self._checked(members)
+            after = value(members.copy())
+            if not (type(after) is float and -np.inf < after < np.inf):
+                after = self._number(after, members)
             base[element] = after - before
             before = after
         return base
@@ -109,7 +111,9 @@ class SubmodularFunction(ABC):
 
     def _checked(self, members):
         """The value of a set, which the user may have written."""
-        value = self.value(members.copy())
+        return self._number(self.value(members.copy()), members)
+
+    def _number(self, value, members):
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
         if not isinstance(value, Real) or not abs(value) < np.inf:
