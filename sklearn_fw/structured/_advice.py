@@ -12,6 +12,7 @@ from ._solvers import BlockFrankWolfe
 LARGE_C = 50.0  # times the natural one
 UNEQUAL = 100.0  # root mean squares of columns, the largest over the median
 FAR = 0.5  # of the objective
+SATURATED = 0.5  # share of samples for which the best few outputs are too few to be smooth
 
 
 def warn_of_oracle(blocks):
@@ -67,6 +68,13 @@ def _other_help(svm, blocks, share):
     solver = svm.solver_
     if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and share < FAR:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
+    saturated = svm.history_.get("saturated", [0.0])[-1]
+    if saturated > SATURATED:
+        yield (
+            f"n_best='adaptive' or a smaller mu of {type(solver).__name__} (for "
+            f"{100 * saturated:.0f} % of the samples the best {solver.n_best} outputs leave out "
+            f"some that count)"
+        )
     natural = natural_C(blocks)
     factors = factors_of(svm.model_, blocks)[0]
     low, high = factors[0] * natural, factors[-1] * natural

@@ -2,12 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize_scalar
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_sample_weight
-from .._warnings import warn
 from ..inference._oracles._checked import checked
 from ._blocks._checked_model import CheckedModel
 from ._items import length_of
@@ -16,10 +14,7 @@ from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
 from ._models._scored import is_scored
 from ._suboptimality import suboptimality
-
-# Temperatures are looked for within this factor around that at which scores differ by one.
-WIDEST = 1e4
-SMALLEST = 1e-300  # chances below it count as this
+from ._temperature import best_temperature, spread_of
 
 
 def _has_parts(name, or_scores=False):
@@ -210,32 +205,14 @@ class Answers:
             raise ValueError("X and y hold no node with positive weight and a label seen in fit")
         truth, weight = truth[nodes], weight[nodes] / weight.sum()
 
-        def marginals(log_temperature):
-            factor = np.exp(-log_temperature)
-            scaled = parts._replace(nodes=parts.nodes * factor, tables=parts.tables * factor)
-            return self.model_._marginals_of(scaled, oracle)[nodes]
-
-        def loss(log_temperature):
-            chances = marginals(log_temperature)[np.arange(len(nodes)), truth]
-            return -weight @ np.log(np.maximum(chances, SMALLEST))
-
-        scores = parts.nodes[nodes]
-        highest = scores.max(axis=1)
-        # Of the states there are.
-        lowest = np.where(np.isneginf(scores), np.inf, scores).min(axis=1)
-        spread = (highest - lowest) @ weight or 1.0
-        bounds = np.log(spread / WIDEST), np.log(spread * WIDEST)
-        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
-        # A loss that is zero, or as good as that, stays so to the end.
-        if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
-            right = np.mean(marginals(found.x).argmax(axis=1) == truth)
-            warn(
-                f"temperature_={np.exp(found.x):.3g} is at the end of what was looked at "
-                f"({100 * right:.1f} % of the {len(nodes)} nodes are predicted rightly): give data "
-                f"that were not trained on, and more of them",
-                UserWarning,
+        def chances(temperature):
+            scaled = parts._replace(
+                nodes=parts.nodes / temperature, tables=parts.tables / temperature
             )
-        return float(np.exp(found.x))
+            rows = self.model_._marginals_of(scaled, oracle)[nodes]
+            return rows[np.arange(len(nodes)), truth], rows.argmax(axis=1) == truth
+
+        return best_temperature(chances, spread_of(parts.nodes[nodes]) @ weight or 1.0, weight)
 
     @property
     def _temperature(self):

@@ -16,6 +16,7 @@ from ._items import length_of, weighted_samples
 from ._parameters import check_parameters, is_auto
 from ._predictions import Predictions
 from ._prox_linear._outputs import outputs_for
+from ._prox_linear._score_answers import ScoreAnswers
 from ._prox_linear._score_model import CheckedScores
 from ._prox_linear._torch_scores import TorchScores, as_score_model
 from ._solvers import resolve_solver
@@ -26,7 +27,7 @@ LOOSEST = 0.1  # share of the objective: a larger gap is never called convergenc
 TOL, MAX_ITER, USUAL_C = 0.05, 30, 1.0  # what "auto" stands for
 
 
-class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
+class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, BaseEstimator):
     """Structured SVM whose scores are any smooth function of the weights, such as a network.
 
     With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by
@@ -100,6 +101,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
     dual_gap_ : float
         What the convex model at ``coef_`` may gain at most; zero where ``coef_`` is stationary.
         inf where the oracle is not exact and gives no bounds.
+    temperature_ : float
+        Of `predict_marginals`: 1, or what `calibrate` chose.
     prox_gradient_norm_ : float
         Bound on the norm of ``(coef_ - argmin of the model) / eta_``, the measure of stationarity
         of [1]_, with the error of the inner solution added.
@@ -308,16 +311,16 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
-            "coef_": run.weights().copy(), "_outputs": self._outputs,
+            "coef_": run.solution().copy(), "_outputs": self._outputs,
         }  # fmt: skip
 
     def _store(self, run, blocks, outcome):
         certified, status, last = blocks.certified, outcome.status, outcome.history
-        self.coef_, self.eta_ = run.w.copy(), float(last["eta"][-1])
+        self.coef_, self.eta_ = run.solution().copy(), float(last["eta"][-1])
         self.objective_, self.dual_objective_ = run.objective, float(last["dual_objective"][-1])
         self.dual_gap_ = float(last["dual_gap"][-1]) if certified else np.inf
         self.prox_gradient_norm_ = float(last["prox_gradient_norm"][-1]) if certified else np.inf
-        self.n_oracle_calls_ = run.n_oracle_calls
+        self.n_oracle_calls_, self.temperature_ = run.n_oracle_calls, 1.0
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
         if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * self.objective_:
@@ -346,10 +349,8 @@ class ProxLinearStructuredSVM(Predictions, CallbackSupportMixin, BaseEstimator):
 
     def _predict(self, X):
         check_is_fitted(self)
-        scores, outputs, best = CheckedScores(self.model_), [], np.empty(length_of(X, "X"))
-        for i, x in enumerate(X):
-            flat, layout = scores.value(i, x, self.coef_)
-            self._outputs.check(layout, i)
+        outputs, best = [], np.empty(length_of(X, "X"))
+        for i, (flat, layout) in enumerate(self._scores_of(X)):
             output, _ = self._outputs.best(flat, layout)
             best[i] = flat @ self._outputs.vector(output, layout)
             outputs.append(output)

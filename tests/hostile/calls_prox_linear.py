@@ -71,6 +71,8 @@ def entries():
             {
                 "predict": {"X": X}, "score_samples": {"X": X}, "loss": {"X": X, "y": y},
                 "score": {"X": X, "y": y, "sample_weight": weight},
+                "n_best": {"X": X, "k": 2}, "predict_marginals": {"X": X},
+                "calibrate": {"X": X, "y": y, "sample_weight": weight},
             },
             variants={"sample_weight": [None]},
             allows={**allows, **labels},

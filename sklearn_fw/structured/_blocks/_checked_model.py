@@ -179,24 +179,7 @@ class CheckedModel:
 
         With ``y_true`` the loss to it counts, too.
         """
-        name = f"top_k of the oracle {name_of(self.oracle)}"
-        if not callable(getattr(self.oracle, "top_k", None)):
-            raise TypeError(
-                f"the best {k} outputs need an oracle with the method top_k, which "
-                f"{name_of(self.oracle)} lacks: take another oracle, or smoother=None"
-            )
-        answer = self.oracle.top_k(self._scores(i, x, _read_only(w), y_true), k)
-        if not (isinstance(answer, tuple | list) and len(answer) == 2):
-            raise TypeError(
-                f"{name} must return a tuple (values, outputs), got {type(answer).__name__}"
-            )
-        values = check_array_of_numbers(answer[0], f"values that {name} returned")
-        if not len(values) == len(answer[1]) <= k or np.any(np.diff(values) > 0.0):
-            raise ValueError(
-                f"{name} must return at most {k} outputs in descending order, got "
-                f"{len(answer[1])} with {len(values)} values"
-            )
-        return answer[1], values
+        return ask_for_outputs(self.oracle, self._scores(i, x, _read_only(w), y_true), k)
 
     def key(self, y):
         """A hashable that tells outputs apart."""
@@ -322,6 +305,28 @@ class CheckedPolytopes:
 
     def _name(self, method, sample):
         return f"{method} of {type(self.model).__name__} for sample {sample.i}"
+
+
+def ask_for_outputs(oracle, scores, k):
+    """The k best outputs and their scores, from the ``top_k`` of an oracle."""
+    name = f"top_k of the oracle {name_of(oracle)}"
+    if not callable(getattr(oracle, "top_k", None)):
+        raise TypeError(
+            f"the best {k} outputs need an oracle with the method top_k, which "
+            f"{name_of(oracle)} lacks: take another oracle, or smoother=None"
+        )
+    answer = oracle.top_k(scores, k)
+    if not (isinstance(answer, tuple | list) and len(answer) == 2):
+        raise TypeError(
+            f"{name} must return a tuple (values, outputs), got {type(answer).__name__}"
+        )
+    values = check_array_of_numbers(answer[0], f"values that {name} returned")
+    if not len(values) == len(answer[1]) <= k or np.any(np.diff(values) > 0.0):
+        raise ValueError(
+            f"{name} must return at most {k} outputs in descending order, got "
+            f"{len(answer[1])} with {len(values)} values"
+        )
+    return answer[1], values
 
 
 def ask_for_output(oracle, scores):

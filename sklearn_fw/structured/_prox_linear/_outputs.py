@@ -8,7 +8,7 @@ from ...inference._oracles._checked import checked, name_of
 from ...inference._oracles._natural import natural_oracle
 from ...task_losses import HammingLoss, Truth
 from ...task_losses._costs import costs_of
-from .._blocks._checked_model import ask_for_output
+from .._blocks._checked_model import ask_for_output, ask_for_outputs
 from .._items import collect
 from .._models import EnumeratedModel
 from .._models._base import loss_of_nodes
@@ -79,6 +79,29 @@ class Candidates:
         """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
         scaled = flat / temperature
         return softmax(scaled), float(logsumexp(scaled))
+
+    def can(self, ability):
+        """Whether there are n-best lists ("top_k") or probabilities ("marginals")."""
+        return ability == "marginals" or callable(getattr(self.oracle, ability, None))
+
+    def marginals(self, flat, layout, temperature):
+        """Probabilities of the candidates."""
+        return self.mean(flat, layout, temperature)[0]
+
+    def k_best(self, flat, layout, k):
+        """The numbers of the k best candidates, and their scores."""
+        numbers, values = ask_for_outputs(self.oracle, flat.copy(), k)
+        return np.asarray(numbers), values
+
+    def states_of(self, y, layouts):
+        """The number of the true candidate of each sample, in an array of its own."""
+        numbers = [self._model.output_key(truth) for truth in y]
+        for i, (number, layout) in enumerate(zip(numbers, layouts, strict=True)):
+            if number >= layout.n_nodes:
+                raise ValueError(
+                    f"y[{i}] must name one of {layout.n_nodes} candidates, got {number}"
+                )
+        return [np.array([number]) for number in numbers]
 
     def collect(self, outputs):
         """The container of predictions."""
@@ -175,6 +198,29 @@ class Labellings:
             return node.ravel(), log_sum
         edge = edge.sum(axis=0) if len(layout.shapes[1]) == 2 else edge
         return np.concatenate([node.ravel(), edge.ravel()]), log_sum
+
+    def can(self, ability):
+        """Whether there are n-best lists ("top_k") or probabilities ("marginals")."""
+        return callable(getattr(self.oracle, ability, None))
+
+    def marginals(self, flat, layout, temperature):
+        """Probabilities of the states of the nodes."""
+        if not layout.n_nodes:
+            return np.empty(layout.shapes[0])
+        return self.oracle.marginals(self._scores(flat / temperature, layout))[0]
+
+    def k_best(self, flat, layout, k):
+        """The k best labellings, and their scores."""
+        if not layout.n_nodes:
+            return np.empty((1, 0), self.classes_.dtype), np.zeros(1)
+        values, states = self.oracle.top_k(self._scores(flat, layout), k)
+        return self.classes_[states], values
+
+    def states_of(self, y, layouts):
+        """The states of the nodes of each sample, -1 for labels unseen in fit."""
+        starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])
+        flat, _ = stack_labels(y, starts)
+        return np.split(encode_labels(flat, self.classes_, allow_unseen=True), starts[1:-1])
 
     def collect(self, outputs):
         """The container of predictions, object arrays of labels."""

@@ -169,10 +169,6 @@ class ProxLinear(IterativeMethod):
         """Calls for all models and for the objective itself."""
         return self.blocks.calls
 
-    def weights(self):
-        """The present point."""
-        return self.w
-
     def solution(self):
         """The present point."""
         return self.w
