@@ -29,6 +29,11 @@ from sklearn_fw.density import (
     KernelStudentTDensity,
     RelativeNoveltyDetector,
 )
+from sklearn_fw.gaussian_probability import (
+    BayesPointMachine,
+    EPProbitClassifier,
+    TruncatedGaussian,
+)
 from sklearn_fw.linear_model import (
     AsagaClassifier,
     AsagaRegressor,
@@ -212,6 +217,9 @@ CASES = [
     ),
     Case("label reconstruction", KernelStudentTClassifier, points, two_d=True),
     Case("relative novelty", RelativeNoveltyDetector, points, two_d=True),
+    Case("EP, probit", EPProbitClassifier, iris, two_d=True),
+    Case("Bayes point machine", BayesPointMachine, points, two_d=True),
+    Case("truncated normal", TruncatedGaussian, points, two_d=True),
     Case("linear", AsagaClassifier, iris, two_d=True),
     Case(
         "linear, one against the rest",

@@ -1,0 +1,264 @@
+"""Bayes point machines: the mean of all half-spaces that agree with the labels."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import (
+    check_choice,
+    check_data,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_positive,
+)
+from ._latent import LatentSigns, positive_probability
+
+__all__ = ["BayesPointMachine"]
+
+NOISES = (0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
+KERNELS = {"linear", "poly", "rbf"}
+
+
+class BayesPointMachine(ClassifierMixin, BaseEstimator):
+    """Two classes told apart by the mean of all weight vectors that agree with the labels.
+
+    ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
+    kernel; the posterior is found by expectation propagation.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf"}, default="linear"
+        Kernel of scikit-learn; rows are scaled to length one in its feature space.
+    gamma : float, default=None
+        Scale of "poly" and "rbf"; None for one over the number of features.
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly", not negative.
+    fit_intercept : bool, default=True
+        Whether a constant feature is added.
+    noise : float or "auto", default="auto"
+        Standard deviation of the noise; 0 for separable labels only. "auto" takes the most
+        probable of 0.03, 0.1, 0.3, 1 and 3.
+    tol : float, default=1e-4
+        Largest change of a marginal in a sweep, in standard deviations.
+    max_iter : int, default=200
+        Largest number of sweeps.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels, sorted.
+    coef_ : ndarray of shape (1, n_features)
+        Mean weights, for the linear kernel.
+    intercept_ : ndarray of shape (1,)
+        Mean weight of the constant feature, for the linear kernel.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Coefficients of the training rows.
+    noise_ : float
+        The noise in use.
+    log_evidence_ : float
+        Log of the probability of the labels.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        Training rows.
+    n_iter_ : int
+        Sweeps of the last fixed point.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when X is a data frame with string names.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, for labels that are not two, and for labels that no half-space
+        separates with ``noise=0``.
+
+    See Also
+    --------
+    EPProbitClassifier : Chooses the hyper-parameters of a kernel, and takes several classes.
+
+    Notes
+    -----
+    O(n^3) a sweep for n rows. Several classes: wrap it in
+    `sklearn.multiclass.OneVsRestClassifier`.
+
+    References
+    ----------
+    .. [1] R. Herbrich, T. Graepel, C. Campbell, "Bayes point machines", Journal of Machine Learning
+       Research 1, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_fw.gaussian_probability import BayesPointMachine
+    >>> X, y = load_iris(return_X_y=True)
+    >>> BayesPointMachine().fit(X[:100], y[:100]).score(X[:100], y[:100])
+    1.0
+    """
+
+    def __init__(
+        self, kernel="linear", *, gamma=None, degree=3, coef0=1.0, fit_intercept=True,
+        noise="auto", tol=1e-4, max_iter=200,
+    ):  # fmt: skip
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.noise = noise
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self):
+        """Labels are two."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X, y):
+        """Find the mean weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their labels, of two classes.
+
+        Returns
+        -------
+        self : BayesPointMachine
+            The fitted classifier.
+        """
+        noises = self._check_parameters()
+        X, y = check_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        if type_of_target(y) != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}: wrap it in OneVsRestClassifier"
+            )
+        self.classes_, places = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("needs labels of 2 classes, found one class in y")
+        self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
+        self._lengths = self._row_lengths(X)
+        K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
+        fits = [LatentSigns(K, signs, noise, self.tol, self.max_iter) for noise in noises]
+        pairs = [
+            (noise, fit)
+            for noise, fit in zip(noises, fits, strict=True)
+            if fit.sites is not None and (noise > 0.0 or _agrees(fit, K, signs))
+        ]
+        if not pairs:
+            raise ValueError(
+                "no half-space agrees with all labels, the region is empty: set noise above 0"
+            )
+        self.noise_, self._posterior = max(pairs, key=lambda pair: pair[1].log_evidence)
+        self.n_iter_ = self._posterior.sites.n_iter
+        self.log_evidence_ = self._posterior.log_evidence
+        self.dual_coef_ = self._posterior.weights / self._lengths
+        if self.kernel == "linear":
+            self.coef_ = (self.dual_coef_ @ X)[None]
+            self.intercept_ = np.array([self.dual_coef_.sum() if self.fit_intercept else 0.0])
+        return self
+
+    def _check_parameters(self):
+        """The noises to try."""
+        check_choice(self.kernel, "kernel", KERNELS)
+        if self.gamma is not None:
+            check_positive(self.gamma, "gamma")
+        check_integer(self.degree, "degree", 1)
+        check_not_negative(check_number(self.coef0, "coef0"), "coef0")
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_positive(self.tol, "tol")
+        check_integer(self.max_iter, "max_iter", 1)
+        if not isinstance(self.noise, Real):
+            check_choice(self.noise, "noise", {"auto"})
+            return NOISES
+        return (check_not_negative(self.noise, "noise"),)
+
+    def _kernel(self, A, B):
+        options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        K = pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **options)
+        return K + 1.0 if self.fit_intercept else K
+
+    def _row_lengths(self, X):
+        """Lengths in feature space, 1 for rows of zeros."""
+        if self.kernel == "rbf":
+            squares = np.ones(len(X))
+        else:
+            squares = np.sum(X**2, axis=1)
+            if self.kernel == "poly":
+                gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+                squares = (gamma * squares + self.coef0) ** self.degree
+        lengths = np.sqrt(squares + bool(self.fit_intercept))
+        return np.where(lengths > 0.0, lengths, 1.0)
+
+    def _latent(self, X):
+        check_is_fitted(self)
+        X = check_data(self, X, dtype=np.float64, reset=False)
+        K = self._kernel(X, self.X_fit_) / self._lengths
+        lengths = self._row_lengths(X)
+        K /= lengths[:, None]
+        return self._posterior.predict(K, np.ones(len(X)))
+
+    def decision_function(self, X):
+        """Mean latent values of rows over their standard deviations with noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Positive for ``classes_[1]``, where the mean of w says so.
+        """
+        mean, var = self._latent(X)
+        scale = np.sqrt(self.noise_**2 + var)
+        return mean / np.where(scale > 0.0, scale, 1e-300)
+
+    def predict(self, X):
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        positive = self.decision_function(X) > 0.0
+        return self.classes_[positive.astype(int)]
+
+    def predict_proba(self, X):
+        """Probabilities of the two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, 2)
+            One column per entry of ``classes_``.
+        """
+        return positive_probability(*self._latent(X), float(self.noise_))
+
+
+def _agrees(fit, K, signs):
+    """Whether the mean gives every row its sign."""
+    return fit.sites.converged and bool(np.all(signs * (K @ fit.weights) > 0.0))

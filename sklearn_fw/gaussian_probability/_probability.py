@@ -1,0 +1,266 @@
+"""The log probability of a box or polyhedron, with its error, moments and gradients."""
+
+import numpy as np
+from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
+
+from .._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_positive,
+    check_random_state,
+)
+from .._warnings import warn
+from ._engine import propagate
+from ._exact import exact_log_probability
+from ._polyhedra import minimal_polyhedron
+from ._problems import check_problem
+from ._result import GaussianProbabilityResult
+from ._sampling import refine
+
+__all__ = ["log_gaussian_probability", "shares_of"]
+
+METHODS = {"auto", "ep", "exact", "genz", "sampled"}
+CHECK_SECONDS = 0.02  # of sampling that state the error of expectation propagation
+
+
+def log_gaussian_probability(
+    lower, upper, mean=None, cov=None, *, constraints=None, method="auto", power=1.0,
+    minimal=False, damping=1.0, tol=1e-5, max_iter=500, n_draws=None, random_state=0,
+):  # fmt: skip
+    """Log probability of lower < A x < upper for x from N(mean, cov), and how wrong it can be.
+
+    Parameters
+    ----------
+    lower : float or array-like of shape (p,)
+        Lower ends, -inf allowed.
+    upper : float or array-like of shape (p,)
+        Upper ends, inf allowed, above ``lower``.
+    mean : float or array-like of shape (n,), default=None
+        Mean; None stands for zero.
+    cov : array-like of shape (n, n)
+        Covariance, positive semi-definite.
+    constraints : array-like of shape (p, n), default=None
+        A; None stands for the identity, the region is a box.
+    method : {"auto", "exact", "sampled", "ep", "genz"}, default="auto"
+        "exact": products, integrals over one variable, orthants of three; an error elsewhere.
+        "sampled": expectation propagation, then importance sampling about its solution for about a
+        tenth of a second. "auto": "exact" where it applies, else "sampled". "ep": the number of
+        expectation propagation, with an error that a short sampling states. "genz": the lattice
+        rule of scipy, for a check.
+    power : float or "gram", default=1.0
+        Power of each site in expectation propagation, at most 1. A constraint that stands r times
+        needs 1 / r; "gram" derives one power per constraint from the cosines between them.
+    minimal : bool, default=False
+        Whether to leave out constraints that others imply first, see `minimal_polyhedron`.
+    damping : float, default=1.0
+        Share of each update of a site that is made, at most 1.
+    tol : float, default=1e-5
+        Largest change of a marginal in a sweep, in standard deviations, at which sweeps end. Of
+        the log probability the error of this is of the order of its square.
+    max_iter : int, default=500
+        Largest number of sweeps.
+    n_draws : int, default=None
+        Draws of "sampled", or points of "genz"; None for what a tenth of a second allows, or for
+        what scipy takes.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the draws; an integer gives the same answer in each call. The lattice
+        rule of scipy draws by itself.
+
+    Returns
+    -------
+    result : GaussianProbabilityResult
+        ``log_prob``, its ``error``, moments and gradients.
+
+    Raises
+    ------
+    ValueError
+        For bounds out of order, a matrix that is no covariance, an empty region with
+        ``minimal=True``, and ``method="exact"`` where nothing exact is known.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the sites did not come to rest.
+
+    See Also
+    --------
+    log_box_probabilities : Many boxes under one covariance.
+
+    Notes
+    -----
+    The error bar is that of 16 independent copies of a scrambled Sobol sequence, at 99 %. The draw
+    takes one coordinate after another from its truncated normal distribution, and knows those to
+    come by the Gaussian sites [1]_, to a power that a pilot run chooses; power 0 is exponential
+    tilting [2]_, which keeps the relative error bounded in the tails.
+
+    Expectation propagation costs O(p^3) a sweep, and a draw O(p^2). Moments and gradients are
+    those of expectation propagation: exact derivatives of ``log_prob_ep``, not of ``log_prob``.
+
+    References
+    ----------
+    .. [1] J. Cunningham, P. Hennig, S. Lacoste-Julien, "Gaussian probabilities and expectation
+       propagation", arXiv:1111.6832, 2011: algorithm 1.
+    .. [2] Z. Botev, "The normal law under linear restrictions: simulation and estimation via
+       minimax tilting", Journal of the Royal Statistical Society B 79, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.gaussian_probability import log_gaussian_probability
+    >>> cov = 0.5 * np.eye(5) + 0.5
+    >>> result = log_gaussian_probability(100.0, np.inf, cov=cov, method="ep")
+    >>> round(result.log_prob, 4)
+    -8354.6283
+    """
+    check_choice(method, "method", METHODS)
+    options = {
+        "tol": check_positive(tol, "tol"),
+        "max_iter": check_integer(max_iter, "max_iter", 1),
+        "damping": _check_share(damping, "damping"),
+    }
+    draws = None if n_draws is None else check_integer(n_draws, "n_draws", 16)
+    random_state = check_random_state(random_state)
+    problem = check_problem(lower, upper, mean, cov, constraints)
+    if check_flag(minimal, "minimal"):
+        A = np.eye(len(problem.cov)) if problem.A is None else problem.A
+        A, low, high, _ = minimal_polyhedron(A, problem.lower, problem.upper)
+        problem = problem._replace(A=A, lower=low, upper=high)
+    h, G = problem.projected()
+    kept, possible = _kept_rows(problem, h, G)
+    power = power if isinstance(power, str) else _check_share(power, "power")
+    if not possible:
+        return GaussianProbabilityResult(-np.inf, 0.0, "exact")
+    part = Part(problem, kept, h, G, shares_of(power, G[np.ix_(kept, kept)]))
+    if method == "genz":
+        return part.by_lattice(draws)
+    return part.solve(method, options, draws, random_state)
+
+
+def _check_share(value, name):
+    value = check_positive(value, name)
+    if value > 1.0:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
+    return value
+
+
+def shares_of(power, G):
+    """Power of each site."""
+    if isinstance(power, str):
+        check_choice(power, "power", {"gram"})
+        return 1.0 / np.abs(_cosines(G)).sum(axis=1)
+    return np.full(len(G), power)
+
+
+def _cosines(G):
+    sd = np.sqrt(np.diag(G))
+    return np.clip(G / sd / sd[:, None], -1.0, 1.0)
+
+
+def _kept_rows(problem, h, G):
+    """Rows with a bound and a variance, and whether those without a variance hold."""
+    bounded = np.isfinite(problem.lower) | np.isfinite(problem.upper)
+    norms = 1.0 if problem.A is None else np.sum(problem.A**2, axis=1)
+    scale = np.abs(problem.cov).max() * norms
+    varies = np.diag(G) > 1e-15 * scale
+    fixed = bounded & ~varies
+    holds = (problem.lower[fixed] < h[fixed]) & (h[fixed] < problem.upper[fixed])
+    return np.flatnonzero(bounded & varies), bool(np.all(holds))
+
+
+class Part:
+    """The rows of a problem that bound something."""
+
+    def __init__(self, problem, kept, h, G, shares):
+        self.problem, self.kept, self.shares = problem, kept, shares
+        self.h, self.G = h[kept], np.ascontiguousarray(G[np.ix_(kept, kept)])
+        self.lower, self.upper = problem.lower[kept], problem.upper[kept]
+
+    def solve(self, method, options, draws, random_state):
+        """The result by any method but "genz"."""
+        if not len(self.kept):
+            return self.result(0.0, 0.0, "exact", None)
+        exact = None
+        if method in ("auto", "exact"):
+            exact = exact_log_probability(self.lower, self.upper, self.h, self.G)
+        if method == "exact" and exact is None:
+            raise ValueError(
+                "method='exact' knows independent variables, two variables, orthants of three and "
+                "equal correlations only: take method='auto'"
+            )
+        sites = propagate(
+            self.G, self.h, self.lower, self.upper, fraction=self.shares, **options
+        )  # fmt: skip
+        if sites is None:
+            return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
+        if not sites.converged:
+            warn(
+                "expectation propagation did not converge: raise max_iter, lower damping or set "
+                "minimal=True",
+                ConvergenceWarning,
+            )
+        if exact is not None:
+            return self.result(*exact, "exact", sites)
+        seconds = {"seconds": CHECK_SECONDS} if method == "ep" else {}
+        found = refine(
+            self.G, self.lower, self.upper, sites, random_state=_generator(random_state),
+            n_draws=draws, **seconds,
+        )  # fmt: skip
+        if method == "ep":
+            error = abs(found.log_prob - sites.log_z) + found.error
+            return self.result(sites.log_z, error, "ep", sites)
+        return self.result(found.log_prob, found.error, "sampled", sites)
+
+    def result(self, log_prob, error, method, sites):
+        """The result with moments and gradients in the space of x."""
+        problem = self.problem
+        n, p = len(problem.cov), len(problem.lower)
+        if sites is None:
+            return GaussianProbabilityResult(
+                log_prob, error, method, log_prob, problem.mean, problem.cov, np.zeros(n),
+                np.zeros((n, n)), np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p),
+            )  # fmt: skip
+        A = np.eye(n)[self.kept] if problem.A is None else problem.A[self.kept]
+        gradient = A.T @ sites.weights
+        curve = A.T @ sites.precision @ A
+        spread = problem.cov @ curve @ problem.cov
+        cosines = np.abs(_cosines(self.G))
+        low, high = sites.bound_gradients(self.lower, self.upper)
+        return GaussianProbabilityResult(
+            float(log_prob), float(error), method, sites.log_z,
+            problem.mean + problem.cov @ gradient, problem.cov - 0.5 * (spread + spread.T),
+            gradient, 0.5 * (np.outer(gradient, gradient) - curve),
+            self._all(low, p), self._all(high, p), self._all(sites.tau, p),
+            self._all(sites.nu, p), sites.n_iter, sites.converged,
+            float((cosines - np.diag(np.diag(cosines))).max()),
+        )  # fmt: skip
+
+    def _all(self, values, p):
+        out = np.zeros(p)
+        out[self.kept] = values
+        return out
+
+    def by_lattice(self, draws):
+        """The number of scipy, with the spread of three runs as its error."""
+        if not len(self.kept):
+            return self.result(0.0, 0.0, "genz", None)
+        points = 100_000 * len(self.h) if draws is None else draws
+        values = [_lattice(self, points) for _ in range(3)]
+        prob = float(np.mean(values))
+        if not prob > 0.0:
+            return GaussianProbabilityResult(-np.inf, np.inf, "genz")
+        # 99 % of Student's t with two degrees of freedom is 9.9.
+        error = 9.9 * float(np.std(values, ddof=1)) / np.sqrt(3.0) / prob
+        return GaussianProbabilityResult(float(np.log(prob)), error, "genz")
+
+
+def _lattice(part, points):
+    return multivariate_normal.cdf(
+        part.upper, part.h, part.G, allow_singular=True, maxpts=points, abseps=0.0, releps=1e-6,
+        lower_limit=part.lower,
+    )  # fmt: skip
+
+
+def _generator(random_state):
+    return np.random.default_rng(random_state.randint(2**31 - 1))

@@ -1,0 +1,269 @@
+"""The normal distribution of which only what lies in a region was seen."""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.special import ndtr, ndtri
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_data, check_integer, check_positive, check_random_state
+from .._warnings import warn
+from ._probability import log_gaussian_probability
+from ._problems import check_bounds, check_constraints
+
+__all__ = ["TruncatedGaussian"]
+
+SWEEPS = 100  # of Gibbs sampling, in chains of their own
+
+
+class TruncatedGaussian(DensityMixin, BaseEstimator):
+    """Normal distribution fitted to rows that were kept because they lie in a region.
+
+    Maximises ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
+    before the truncation; the second term and its gradient are those of expectation propagation.
+
+    Parameters
+    ----------
+    lower : float or array-like of shape (p,), default=-inf
+        Lower ends.
+    upper : float or array-like of shape (p,), default=inf
+        Upper ends.
+    constraints : array-like of shape (p, n_features), default=None
+        A; None stands for the identity.
+    reg_covar : float, default=1e-6
+        Smallest variance in any direction, as a share of the mean variance of the columns.
+    max_iter : int, default=200
+        Largest number of steps of the optimizer.
+    tol : float, default=1e-6
+        Gradient, in units of the rows, at which it stops.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+        Mean before the truncation.
+    covariance_ : ndarray of shape (n_features, n_features)
+        Covariance before the truncation.
+    log_prob_region_ : float
+        Log probability of the region under these.
+    truncated_mean_ : ndarray of shape (n_features,)
+        Mean inside the region.
+    truncated_covariance_ : ndarray of shape (n_features, n_features)
+        Covariance inside the region.
+    n_iter_ : int
+        Steps of the optimizer.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when X is a data frame with string names.
+
+    Raises
+    ------
+    ValueError
+        For bounds out of order and for rows outside the region.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the optimizer stopped early: with few rows, or rows that fall off from a bound like an
+        exponential, the likelihood has no maximum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.gaussian_probability import TruncatedGaussian
+    >>> X = np.random.default_rng(0).normal(size=(4000, 1))
+    >>> model = TruncatedGaussian(lower=0.0).fit(X[X[:, 0] > 0.0])
+    >>> bool(abs(model.mean_[0]) < 0.3)
+    True
+    """
+
+    def __init__(
+        self, lower=-np.inf, upper=np.inf, constraints=None, *, reg_covar=1e-6, max_iter=200,
+        tol=1e-6,
+    ):  # fmt: skip
+        self.lower = lower
+        self.upper = upper
+        self.constraints = constraints
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X, y=None):
+        """Maximise the likelihood.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, all inside the region.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : TruncatedGaussian
+            The fitted model.
+        """
+        reg_covar = check_positive(self.reg_covar, "reg_covar")
+        check_integer(self.max_iter, "max_iter", 1)
+        check_positive(self.tol, "tol")
+        X = check_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        n = X.shape[1]
+        self._A = np.eye(n)
+        if self.constraints is not None:
+            self._A = check_constraints(self.constraints, n)
+        self._lower, self._upper = check_bounds(self.lower, self.upper, len(self._A))
+        if not np.all(self._is_inside(X)):
+            raise ValueError(
+                "X has rows outside of lower and upper: leave them out or widen the bounds"
+            )
+        # Columns in units of their own, about their means.
+        centre, scale = X.mean(axis=0), X.std(axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        rows = (X - centre) / scale
+        region = self._lower - self._A @ centre, self._upper - self._A @ centre, self._A * scale
+        second = rows.T @ rows / len(rows)
+        floor = reg_covar * max(float(np.trace(second)) / n, 1e-12)
+        mean, cov, self.n_iter_ = self._maximise(second, region, floor)
+        self.mean_ = centre + scale * mean
+        self.covariance_ = cov * scale * scale[:, None]
+        result = self._probability(self.mean_, self.covariance_, self._region(), "auto")
+        self.log_prob_region_ = result.log_prob
+        self.truncated_mean_, self.truncated_covariance_ = result.mean, result.covariance
+        return self
+
+    def _region(self):
+        return self._lower, self._upper, self._A
+
+    def _probability(self, mean, cov, region, method):
+        lower, upper, A = region
+        return log_gaussian_probability(
+            lower, upper, mean, cov, constraints=A, method=method, tol=1e-8, n_draws=16
+        )
+
+    def _maximise(self, second, region, floor):
+        """Mean and covariance of rows with mean zero and second moments ``second``."""
+        n = len(second)
+        below = np.tril_indices(n)
+        cov = second + floor * np.eye(n)
+        if not np.any(np.isfinite(region[0]) | np.isfinite(region[1])):
+            return np.zeros(n), cov, 0
+
+        def objective(point):
+            mean, L = point[:n], np.zeros((n, n))
+            L[below] = point[n:]
+            K = L @ L.T + floor * np.eye(n)
+            factor = cho_factor(K, lower=True)
+            result = self._probability(mean, K, region, "ep")
+            moments = second + np.outer(mean, mean)
+            solved = cho_solve(factor, moments)
+            value = np.sum(np.log(np.diag(factor[0]))) + 0.5 * np.trace(solved)
+            inverse = cho_solve(factor, np.eye(n))
+            by_mean = inverse @ mean + result.gradient_mean
+            by_cov = 0.5 * (inverse - solved @ inverse) + result.gradient_covariance
+            return value + result.log_prob, np.r_[by_mean, (2.0 * by_cov @ L)[below]]
+
+        start = np.r_[np.zeros(n), np.linalg.cholesky(cov)[below]]
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-13}
+        answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        if not answer.success:
+            warn(
+                f"the likelihood has no maximum in reach ({answer.message}): raise max_iter or "
+                f"reg_covar, or give more rows",
+                ConvergenceWarning,
+            )
+        L = np.zeros((n, n))
+        L[below] = answer.x[n:]
+        return answer.x[:n], L @ L.T + floor * np.eye(n), int(answer.nit)
+
+    def _is_inside(self, X):
+        Z = X @ self._A.T
+        return np.all((self._lower <= Z) & (self._upper >= Z), axis=1)
+
+    def score_samples(self, X):
+        """Log densities of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            -inf outside of the region.
+        """
+        check_is_fitted(self)
+        X = check_data(self, X, dtype=np.float64, reset=False)
+        factor = np.linalg.cholesky(self.covariance_)
+        white = np.linalg.solve(factor, (X - self.mean_).T)
+        log_density = -0.5 * np.sum(white**2, axis=0) - np.sum(np.log(np.diag(factor)))
+        log_density -= 0.5 * X.shape[1] * np.log(2.0 * np.pi) + self.log_prob_region_
+        return np.where(self._is_inside(X), log_density, -np.inf)
+
+    def score(self, X, y=None):
+        """Mean log density of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            The mean of `score_samples`.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples=1, *, start, random_state=None):
+        """Draw rows by Gibbs sampling, each from a chain of its own.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        start : array-like of shape (n_features,)
+            A point inside the region, for instance a training row.
+        random_state : int, RandomState instance or None, default=None
+            Seed.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows.
+        """
+        check_is_fitted(self)
+        rng = check_random_state(random_state)
+        n_samples = check_integer(n_samples, "n_samples", 1)
+        start = check_data(self, np.atleast_2d(start), dtype=np.float64, reset=False)
+        if not np.all(self._is_inside(start)):
+            raise ValueError("start must be inside the region: give a training row")
+        X = np.repeat(start[:1], n_samples, axis=0)
+        precision = np.linalg.inv(self.covariance_)
+        for _ in range(SWEEPS):
+            for j in range(X.shape[1]):
+                self._redraw(X, j, precision, rng)
+        return X
+
+    def _redraw(self, X, j, precision, rng):
+        """Draw column j given the others."""
+        rest = (X - self.mean_) @ precision[j] - precision[j, j] * (X[:, j] - self.mean_[j])
+        centre, sd = self.mean_[j] - rest / precision[j, j], 1.0 / np.sqrt(precision[j, j])
+        slopes = self._A[:, j]
+        others = X @ self._A.T - X[:, [j]] * slopes
+        used = slopes != 0.0
+        first = (self._lower[used] - others[:, used]) / slopes[used]
+        second = (self._upper[used] - others[:, used]) / slopes[used]
+        low = np.minimum(first, second).max(axis=1, initial=-np.inf)
+        high = np.maximum(first, second).min(axis=1, initial=np.inf)
+        a, b = (low - centre) / sd, (high - centre) / sd
+        turned = a > 0.0  # where differences of Phi keep digits
+        a, b = np.where(turned, -b, a), np.where(turned, -a, b)
+        below, above = ndtr(a), ndtr(b)
+        draw = ndtri(below + rng.uniform(size=len(X)) * (above - below))
+        draw = np.where(turned, -draw, draw)
+        X[:, j] = np.clip(np.nan_to_num(centre + sd * draw), low, high)

@@ -1,0 +1,215 @@
+"""Log probabilities of boxes and polyhedra against integrals, published numbers and differences."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal, norm
+
+from sklearn_fw.gaussian_probability import (
+    equicorrelated_probability,
+    log_box_probabilities,
+    log_gaussian_probability,
+    minimal_polyhedron,
+    orthant_probability,
+    truncated_normal_moments,
+)
+
+TIGHT = {"method": "ep", "tol": 1e-9, "n_draws": 16}
+
+
+def equal(n, rho):
+    return (1.0 - rho) * np.eye(n) + rho
+
+
+def random_box(rng, n):
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    cov = (basis * rng.exponential(10.0, size=n)) @ basis.T
+    inside = rng.multivariate_normal(np.zeros(n), cov)
+    return inside - rng.uniform(0.01, n, n), inside + rng.uniform(0.01, n, n), cov
+
+
+# Fixed points of expectation propagation, converged, from an implementation of its own.
+@pytest.mark.parametrize(
+    ("n", "rho", "lower", "value", "atol"),
+    [
+        (2, 0.5, 0.0, -1.1004282547, 1e-9), (3, 0.5, 0.0, -1.3899509520, 1e-9),
+        (5, 0.5, 0.0, -1.7985541743, 1e-9), (10, 0.5, 0.0, -2.4100766646, 1e-9),
+        (20, 0.5, 0.0, -3.0627422827, 1e-9), (2, 0.9, 0.0, -0.8786028276, 1e-9),
+        (2, 0.99, 0.0, -0.8221629076, 1e-9), (2, -0.5, 0.0, -1.7910721722, 1e-9),
+        (2, 0.5, 20.0, -273.55230368, 1e-8), (2, 0.5, 400.0, -106679.53273, 1e-5),
+        (2, 0.5, 1e4, -66666685.97, 1e-2), (5, 0.5, 100.0, -8354.62831, 1e-5),
+    ],
+)  # fmt: skip
+def test_fixed_points(n, rho, lower, value, atol):
+    result = log_gaussian_probability(lower, np.inf, cov=equal(n, rho), **TIGHT)
+    assert result.converged
+    assert result.log_prob == pytest.approx(value, rel=0, abs=atol)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "value"),
+    [(2, -0.9277511726), (5, -1.1349783632), (10, -1.2792150109), (100, -1.6724398266)],
+)
+def test_repeated_constraints(repeats, value):
+    A, truth = np.tile(np.eye(2), (repeats, 1)), -0.7634302926
+    plain = log_gaussian_probability(-1.0, 1.0, cov=np.eye(2), constraints=A, **TIGHT)
+    assert plain.log_prob == pytest.approx(value, rel=0, abs=1e-7)
+    for power in (1.0 / repeats, "gram"):
+        right = log_gaussian_probability(
+            -1.0, 1.0, cov=np.eye(2), constraints=A, power=power, **TIGHT
+        )
+        assert right.log_prob == pytest.approx(truth, rel=0, abs=1e-8)
+    least = log_gaussian_probability(-1.0, 1.0, cov=np.eye(2), constraints=A, minimal=True)
+    assert least.log_prob == pytest.approx(truth, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("repeats", [2, 10])
+def test_the_sampled_value_forgives_repeats(repeats):
+    A = np.tile(np.eye(2), (repeats, 1))
+    result = log_gaussian_probability(-1.0, 1.0, cov=np.eye(2), constraints=A, method="sampled")
+    assert abs(result.log_prob + 0.7634302926) < min(result.error + 1e-9, 0.01)
+
+
+@pytest.mark.parametrize(("n", "rho"), [(10, 0.5), (30, 0.9), (100, 0.9)])
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-1.0, 1.0), (3.0, np.inf)])
+def test_sampling_finds_the_integral(n, rho, lower, upper):
+    truth = equicorrelated_probability(np.full(n, lower), np.full(n, upper), rho)
+    result = log_gaussian_probability(lower, upper, cov=equal(n, rho), method="sampled")
+    assert abs(result.log_prob - truth) < min(1.5 * result.error, 0.05)
+    assert result.error < 0.08
+
+
+@pytest.mark.parametrize("t", [5.0, 200.0, 3000.0])
+@pytest.mark.parametrize("rho", [0.1, 0.7])
+def test_tails_against_the_integral(t, rho):
+    cov = equal(4, rho)
+    exact = log_gaussian_probability(t, np.inf, cov=cov)
+    result = log_gaussian_probability(t, np.inf, cov=cov, method="sampled")
+    assert exact.method == "exact"
+    assert result.log_prob == pytest.approx(exact.log_prob, rel=1e-9, abs=1e-3)
+
+
+def test_error_bars_cover_the_truth(rng):
+    n_missed = 0
+    for _ in range(40):
+        low, high, cov = random_box(rng, 3)
+        result = log_gaussian_probability(low, high, cov=cov, method="sampled", n_draws=512)
+        truth = multivariate_normal.cdf(
+            high, np.zeros(3), cov, lower_limit=low, abseps=0.0, releps=1e-8, maxpts=300_000
+        )
+        n_missed += abs(result.log_prob - np.log(truth)) > result.error + 1e-7
+    assert n_missed <= 3
+
+
+@pytest.mark.parametrize("constraints", [None, np.array([[1.0, 0.5, 0.0], [0.2, -1.0, 1.0]])])
+def test_gradients_are_differences(rng, constraints):
+    p = 3 if constraints is None else 2
+    low, high = np.array([-0.5, -np.inf, 0.1])[:p], np.array([1.0, 0.7, np.inf])[:p]
+    mean, cov = np.array([0.1, -0.3, 0.4]), np.cov(rng.normal(size=(3, 9)))
+    step = 1e-5
+
+    def value(low=low, high=high, mean=mean, cov=cov):
+        return log_gaussian_probability(
+            low, high, mean, cov, constraints=constraints, method="ep", tol=1e-10, n_draws=16
+        )
+
+    result = value()
+    for name, point, gradient in [
+        ("low", low, result.gradient_lower), ("high", high, result.gradient_upper),
+        ("mean", mean, result.gradient_mean),
+    ]:  # fmt: skip
+        for i, d in enumerate(step * np.eye(len(point))):
+            slope = value(**{name: point + d}).log_prob - value(**{name: point - d}).log_prob
+            assert gradient[i] == pytest.approx(slope / (2 * step), rel=1e-6, abs=1e-7)
+    change = np.cov(rng.normal(size=(3, 9)))
+    slope = value(cov=cov + step * change).log_prob - value(cov=cov - step * change).log_prob
+    inner = np.sum(result.gradient_covariance * change)
+    assert inner == pytest.approx(slope / (2 * step), rel=1e-6, abs=1e-7)
+    assert np.linalg.eigvalsh(cov - result.covariance).min() > -1e-12
+
+
+def test_independent_variables_are_exact(rng):
+    low, mean, var = rng.normal(size=4), rng.normal(size=4), rng.uniform(0.5, 2.0, 4)
+    log_prob, inner_mean, inner_var = truncated_normal_moments(low, low + 1.0, mean, var)
+    for method in ("auto", "ep", "sampled"):
+        result = log_gaussian_probability(low, low + 1.0, mean, np.diag(var), method=method)
+        assert result.log_prob == pytest.approx(log_prob.sum(), rel=1e-9)
+        np.testing.assert_allclose(result.mean, inner_mean, rtol=1e-9)
+        np.testing.assert_allclose(np.diag(result.covariance), inner_var, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(-1.0, 2.0), (0.0, np.inf), (5.0, 5.01), (-np.inf, 8.0), (-9.0, -3.0), (3.0, 40.0)]
+)
+def test_moments_are_integrals(a, b):
+    ends = max(a, -12.0), min(b, 12.0)
+    mass, first, second = (
+        quad(lambda x, k=k: x**k * norm.pdf(x), *ends, epsabs=1e-13, epsrel=1e-9)[0]
+        for k in range(3)
+    )
+    log_prob, mean, var = truncated_normal_moments(a, b)
+    assert log_prob == pytest.approx(np.log(mass), rel=1e-8)
+    assert mean == pytest.approx(first / mass, rel=1e-8)
+    assert var == pytest.approx(second / mass - (first / mass) ** 2, rel=1e-4)
+
+
+def test_many_boxes_are_single_boxes(rng):
+    _, _, cov = random_box(rng, 4)
+    low = rng.normal(size=(5, 4))
+    high = low + rng.uniform(0.1, 9.0, (5, 4))
+    high[2, 1], low[3, 2] = np.inf, -np.inf
+    log_prob, gradient = log_box_probabilities(low, high, cov=cov, tol=1e-9)
+    for i in range(5):
+        one = log_gaussian_probability(low[i], high[i], cov=cov, **TIGHT)
+        assert log_prob[i] == pytest.approx(one.log_prob, rel=1e-9)
+        np.testing.assert_allclose(gradient[i], one.gradient_mean, rtol=1e-6, atol=1e-9)
+
+
+def test_sampling_at_high_correlation_is_within_two_percent():
+    for low, high in [(0.0, np.inf), (-1.0, 1.0)]:
+        truth = equicorrelated_probability(np.full(100, low), np.full(100, high), 0.9)
+        result = log_gaussian_probability(low, high, cov=equal(100, 0.9), method="sampled")
+        assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
+
+
+def test_large_problems_by_blocks():
+    n = 150
+    truth = equicorrelated_probability(np.full(n, -2.0), np.full(n, 2.0), 0.3)
+    result = log_gaussian_probability(-2.0, 2.0, cov=equal(n, 0.3), method="sampled")
+    assert result.converged
+    assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
+
+
+def test_orthants():
+    assert orthant_probability(equal(3, 0.5)) == pytest.approx(0.25, rel=1e-12)
+    genz = log_gaussian_probability(0.0, np.inf, cov=equal(4, 0.5), method="genz")
+    assert genz.log_prob == pytest.approx(-np.log(5.0), rel=1e-4)
+
+
+def test_minimal_polyhedra():
+    A = [[1.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    A, low, high, active = minimal_polyhedron(A, [-1, -1, -1, -9, -1], [1, 4, 1, 9, 1])
+    assert active.tolist() == [True, False, True, False, False]
+    np.testing.assert_allclose((low, high), ([-1.0, -1.0], [0.5, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"lower": 1.0, "upper": 1.0}, "lower must be below upper"),
+        ({"cov": [[1.0, 2.0], [2.0, 1.0]]}, "cov must be positive semi-definite.*add a multiple"),
+        ({"cov": [[1.0, 2.0], [0.0, 1.0]]}, "cov must be symmetric"),
+        ({"cov": None}, "cov must be given"),
+        ({"constraints": np.ones((2, 3))}, "constraints must be a matrix.*2 columns"),
+        ({"power": 2.0}, "power must be above 0 and at most 1"),
+        ({"method": "exact", "cov": equal(3, -0.2)}, "take method='auto'"),
+        (
+            {"constraints": [[1.0, 0.0], [-1.0, 0.0]], "lower": [1.0, 1.0], "upper": 2.0,
+             "minimal": True},
+            "empty region",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(change, text):
+    with pytest.raises(ValueError, match=text):
+        log_gaussian_probability(**{"lower": -1.0, "upper": 1.0, "cov": np.eye(2)} | change)
