@@ -59,6 +59,7 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     LatentStructuredSVM,
     ProxLinearStructuredSVM,
+    QuadraticSurrogateClassifier,
     StructuredSVM,
     StructuredSVMCV,
 )
@@ -192,6 +193,11 @@ CASES = [
     Case(
         "candidates", lambda: StructuredSVM(EnumeratedModel(), tol=1e-3), candidates,
         absent={"classes_", "n_features_in_", "task_loss_"}, skip=("string_labels",),
+    ),
+    Case("quadratic surrogate", QuadraticSurrogateClassifier, iris, two_d=True),
+    Case(
+        "quadratic surrogate, kernel",
+        lambda: QuadraticSurrogateClassifier(kernel="rbf", alpha=0.1), iris, two_d=True,
     ),
     Case("topics", lambda: DiscreteICA(1), words, two_d=True),
     Case("topics, refined", lambda: DiscreteICA(1, refine="vi", random_state=0), words, two_d=True),

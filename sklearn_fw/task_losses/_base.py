@@ -5,7 +5,8 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._costs import costs_of, truth_of_pairs
+from .._validation import find_labels
+from ._costs import Truth, costs_of, truth_of_pairs
 from ._read import as_list, as_samples, read_labels
 
 __all__ = ["FunctionLoss", "TaskLoss"]
@@ -35,8 +36,7 @@ class TaskLoss(BaseEstimator):
     Notes
     -----
     Costs are finite and not negative, and the truth costs nothing. Outputs are what models predict:
-    arrays of labels of any shape, or single labels. The matrix of costs between classes is
-    ``costs = loss.node_costs(truth)`` for a `Truth` with one node per class.
+    arrays of labels of any shape, or single labels. `matrix` gives the costs between classes.
 
     Examples
     --------
@@ -152,6 +152,43 @@ class TaskLoss(BaseEstimator):
         raise TypeError(
             f"{type(self).__name__} is known by its values alone: it has no method node_costs"
         )
+
+    def matrix(self, outputs):
+        """Costs between outputs.
+
+        Parameters
+        ----------
+        outputs : array-like of shape (n_outputs,), or list of arrays
+            Labels, each once, or outputs of many labels.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_outputs, n_outputs)
+            Cost of each as the prediction (column) for each as the truth (row).
+
+        Raises
+        ------
+        ValueError
+            When the loss does not know a label, or a user's loss gives no costs.
+
+        Examples
+        --------
+        >>> from sklearn_fw.task_losses import BlockLoss
+        >>> BlockLoss({"cat": 0, "dog": 0, "oak": 1}, within=0.5).matrix(["cat", "dog", "oak"])
+        array([[0. , 0.5, 1. ],
+               [0.5, 0. , 1. ],
+               [1. , 1. , 0. ]])
+        """
+        outputs = as_list(outputs, "outputs")
+        n = len(outputs)
+        if self._has_costs and not self._has_value and all(np.ndim(y) == 0 for y in outputs):
+            classes = find_labels(outputs, "outputs") if n else np.zeros(0)
+            if len(classes) != n:
+                raise ValueError("outputs must name each label once")
+            truth = Truth(np.arange(n), np.arange(n + 1), (np.asarray(outputs),))
+            return costs_of(self, truth).dense()
+        pairs = [[y for y in outputs for _ in range(n)], outputs * n]
+        return np.reshape(self.losses(*pairs), (n, n)) if n else np.zeros((0, 0))
 
     def _pair_costs(self, links, shape):
         """Cost of making each pair of a matrix less that of not making it, and that of making none.

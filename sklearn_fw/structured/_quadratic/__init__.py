@@ -1,0 +1,1 @@
+"""Quadratic surrogates of task losses: spaces of scores, calibration, embeddings, descent."""

@@ -1,0 +1,578 @@
+"""The classifier by a quadratic surrogate of any task loss."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._budget import budget_now, time_budget
+from .._loop import drive
+from .._packed import starts_of
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_data,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_number,
+    check_random_state,
+    check_sample_weight,
+    check_strength,
+    find_labels,
+)
+from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
+from ..task_losses._costs import costs_of
+from ._quadratic._calibration import check_eps
+from ._quadratic._descent import FeatureDescent, KernelDescent
+from ._quadratic._embeddings import ListedOutputs, NodeOutputs
+from ._quadratic._forms import steps_needed
+from ._quadratic._ridge import choose_alpha, fit_features, fit_kernel
+
+__all__ = ["QuadraticSurrogateClassifier"]
+
+MOST_OUTPUTS = 5000
+TABLE = {"accept_sparse": "csr", "dtype": np.float64}
+KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
+SOME = 2000
+
+
+class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
+    """Least squares for the task loss: consistent for every loss, in closed form.
+
+    Minimises, over functions g from inputs to r numbers, with the embedding psi of the loss::
+
+        sum_i w_i |g(x_i) - psi(y_i)|^2 / (2 n) + alpha / (2 n) |g|^2
+
+    and predicts the output with the largest score ``F g(x)``, which estimates minus the expected
+    loss. F spans the columns of the loss, so that r is small where the loss has structure: one plus
+    the number of labels of an output for the Hamming loss, the number of blocks for the block loss.
+    As n grows, predictions become the best for the task loss, unlike those of a structured SVM.
+
+    Parameters
+    ----------
+    task_loss : str, array-like, callable or TaskLoss, default="auto"
+        What a mistake costs, as in `sklearn_fw.task_losses`: "zero_one", "hamming", a matrix (rows:
+        truth), a loss object or a function. "auto" is "zero_one" for labels, and "hamming" for
+        outputs of several labels. A loss that is a sum over labels (or has a bound that is one) is
+        never enumerated; for any other one the outputs seen in fit are those that are predicted.
+    score_space : {"loss", "full"} or array-like of shape (n_outputs, r), default="loss"
+        Space of the scores. The first two predict the same with ``solver="ridge"``. Smaller spaces
+        are faster to learn and mostly not consistent: see `consistency_level`.
+    kernel : str or callable, default="linear"
+        Any kernel of `sklearn.metrics.pairwise.pairwise_kernels`, "precomputed" too; with "linear"
+        coefficients are those of features.
+    gamma : float or None, default=None
+        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict or None, default=None
+        Arguments of a kernel that is a callable.
+    solver : {"ridge", "asgd"}, default="ridge"
+        The minimum, or averaged stochastic gradients in a ball instead of the ridge.
+    alpha : float or "auto", default="auto"
+        Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least generalised
+        cross-validation error, on 2,000 rows at most where there are more rows and features. For
+        "asgd" it is that of the fit on some rows that says how large the ball is.
+    fit_intercept : bool, default=True
+        Whether there is a constant; "ridge" does not penalise it.
+    radius : float or None, default=None
+        Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
+    step_size : float or {"auto", "theory"}, default="auto"
+        For "asgd": "theory" is ``D / (M sqrt(N))`` for N steps, with the radius D and the largest
+        norm M of a gradient that was seen; "auto" is ``1 / (2 R^2)`` with the largest norm R of an
+        input, which least squares converges with as fast as 1 / N.
+    max_iter : int, default=50
+        Passes of "asgd", each of n steps.
+    random_state : int, RandomState or None, default=None
+        Draws of rows.
+    verbose : int, default=0
+        Log the objective of "asgd" at the end.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, those of all columns where outputs have several.
+    outputs_ : ndarray of shape (n_outputs, n_labels) or None
+        The outputs of several labels that are predicted; None where they are not listed.
+    task_loss_ : TaskLoss
+        The loss.
+    loss_matrix_ : ndarray of shape (n_outputs, n_outputs) or None
+        Cost of every prediction (column) for every truth (row); None where they are not listed.
+    score_basis_ : ndarray of shape (n_outputs, r) or None
+        F, with ``F'F = n_outputs I``; None where outputs are not listed.
+    rank_ : int
+        The number r of functions.
+    coef_ : ndarray of shape (r, n_features) or None
+        Coefficients; None with a kernel.
+    dual_coef_ : ndarray of shape (n_samples, r) or None
+        Coefficients of the rows of fit; None without a kernel.
+    X_fit_ : {ndarray, sparse matrix} or None
+        Rows of fit; None without a kernel.
+    intercept_ : ndarray of shape (r,)
+        Intercepts.
+    alpha_ : float
+        Weight of the ridge.
+    constants_ : dict
+        "L_max", "r", "kappa" (1), "R" (largest norm of an input), "D" (twice the norm of g) and "M"
+        (largest norm of a gradient), estimates except for the first three.
+    n_iter_ : int
+        Passes; 1 for "ridge".
+    history_ : dict of str to ndarray
+        "n_iter", "time" (seconds) and "objective" (without the ridge).
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        For costs that are negative, a loss without costs, more than 5,000 distinct outputs that
+        would have to be listed, and parameters out of range.
+
+    See Also
+    --------
+    calibration_function : How hard a loss is.
+    StructuredSVM : Outputs with inner structure, and margins.
+    sklearn.linear_model.RidgeClassifier : The same predictions for "zero_one".
+
+    Notes
+    -----
+    More than 13 parameters: five are those of scikit-learn's kernels, three those of "asgd".
+
+    "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are no
+    log-odds; `predict_risk` may leave the range of the costs.
+
+    References
+    ----------
+    .. [1] A. Osokin, F. Bach, S. Lacoste-Julien, "On structured prediction theory with calibrated
+       convex surrogate losses", NIPS 2017.
+
+    Examples
+    --------
+    To take a 0 for another digit costs five times as much.
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_fw.structured import QuadraticSurrogateClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> costs = 1.0 - np.eye(10)
+    >>> costs[0] *= 5.0
+    >>> model = QuadraticSurrogateClassifier(costs, kernel="rbf", gamma=1e-3).fit(X[:900], y[:900])
+    >>> model.score(X[900:], y[900:]) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        task_loss="auto",
+        *,
+        score_space="loss",
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        solver="ridge",
+        alpha="auto",
+        fit_intercept=True,
+        radius=None,
+        step_size="auto",
+        max_iter=50,
+        random_state=None,
+        verbose=0,
+    ):
+        self.task_loss = task_loss
+        self.score_space = score_space
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.solver = solver
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.radius = radius
+        self.step_size = step_size
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fit -------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs, or the kernel between them with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors of the losses; a whole number counts as so many copies.
+
+        Returns
+        -------
+        self : QuadraticSurrogateClassifier
+            The estimator.
+        """
+        with time_budget():
+            settings = self._check_parameters()
+            X, y = check_data(self, X, y, multi_output=True, **TABLE)
+            check_magnitude(X.data if sp.issparse(X) else X, "X")
+            weight = check_sample_weight(sample_weight, X.shape[0])
+            targets = self._embed(y)
+            self.X_fit_ = self.coef_ = self.dual_coef_ = None
+            features = X
+            if self.kernel != "linear":
+                features, self.X_fit_ = self._kernel_matrix(X), X
+            return self._learn(features, targets, weight, settings)
+
+    def _check_parameters(self):
+        check_choice(self.solver, "solver", {"ridge", "asgd"})
+        if not callable(self.kernel):
+            check_choice(self.kernel, "kernel", KERNELS)
+        if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
+            raise TypeError(f"kernel_params must be a dict or None, got {self.kernel_params!r}")
+        for name in ("gamma", "degree"):
+            value = getattr(self, name)
+            if value is not None:
+                check_strength(value, name)
+        check_number(self.coef0, "coef0")
+        if isinstance(self.alpha, str):
+            check_choice(self.alpha, "alpha", {"auto"})
+        else:
+            check_strength(self.alpha, "alpha")
+        if self.radius is not None:
+            check_strength(self.radius, "radius")
+        if isinstance(self.step_size, str):
+            check_choice(self.step_size, "step_size", {"auto", "theory"})
+        else:
+            check_strength(self.step_size, "step_size")
+        check_integer(self.max_iter, "max_iter", 1)
+        return check_flag(self.fit_intercept, "fit_intercept"), check_random_state(
+            self.random_state
+        )
+
+    def _kernel_matrix(self, X):
+        """Kernel between rows of X and those of fit, which are X in fit."""
+        fitted = X if self.X_fit_ is None else self.X_fit_
+        if self.kernel == "precomputed":
+            if self.X_fit_ is None and X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"Precomputed matrix must be a square matrix. X has shape {X.shape}: "
+                    f"kernel='precomputed' takes the kernel between all rows"
+                )
+            return X.toarray() if sp.issparse(X) else X
+        params = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        if callable(self.kernel):
+            params = self.kernel_params or {}
+        K = pairwise_kernels(
+            X, fitted, metric=self.kernel, filter_params=not callable(self.kernel), **params
+        )
+        K = check_array_of_numbers(K.toarray() if sp.issparse(K) else K, "kernel")
+        check_magnitude(K, "kernel")
+        return K
+
+    def _embed(self, y):
+        """Targets of least squares; sets what says which outputs there are."""
+        if sp.issparse(y):
+            y = y.toarray()
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        is_auto = isinstance(self.task_loss, str) and self.task_loss == "auto"
+        if is_auto:
+            self.task_loss_ = ZeroOneLoss() if y.ndim == 1 else HammingLoss()
+        else:
+            self.task_loss_ = resolve_task_loss(self.task_loss)
+        self.outputs_, self.classes_ = None, find_labels(y.ravel(), "y")
+        if y.ndim == 1:
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples "
+                    f"of at least two"
+                )
+            codes = np.searchsorted(self.classes_, y)
+            return self._list(self.task_loss_.matrix(self.classes_), codes)
+        states = np.searchsorted(self.classes_, y)
+        if self.task_loss_.decomposes:
+            self._outputs = NodeOutputs(self.task_loss_, states, self.classes_, self.score_space)
+            self.loss_matrix_ = self.score_basis_ = None
+            self.rank_ = self._outputs.rank
+            return self._outputs.targets
+        distinct, codes = np.unique(states, axis=0, return_inverse=True)
+        if not 2 <= len(distinct) <= MOST_OUTPUTS:
+            raise ValueError(
+                f"y has {len(distinct)} distinct outputs, which task_loss={self.task_loss!r} needs "
+                f"a list of: from 2 to {MOST_OUTPUTS} are possible; take a loss that is a sum over "
+                f"labels, such as 'hamming'"
+            )
+        self.outputs_ = self.classes_[distinct]
+        return self._list(self.task_loss_.matrix(self.outputs_), np.ravel(codes))
+
+    def _list(self, costs, codes):
+        self._outputs = ListedOutputs(costs, self.score_space)
+        self.loss_matrix_, self.score_basis_ = costs, self._outputs.space.basis
+        self.rank_ = self._outputs.rank
+        return self._outputs.embed(codes)
+
+    def _learn(self, features, targets, weight, settings):
+        fit_intercept, rng = settings
+        is_kernel = self.X_fit_ is not None
+        if isinstance(self.alpha, str):
+            self.alpha_ = choose_alpha(
+                features, targets, weight, fit_intercept, is_kernel=is_kernel, rng=rng
+            )
+        else:
+            self.alpha_ = float(self.alpha)
+        learned = self._ridge if self.solver == "ridge" else self._descend
+        coef, self.intercept_ = learned(features, targets, weight, fit_intercept, rng)
+        if is_kernel:
+            self.dual_coef_ = coef
+        else:
+            self.coef_ = coef
+        self.constants_ = self._constants(features, targets, coef, self.intercept_)
+        return self
+
+    def _ridge(self, features, targets, weight, fit_intercept, rng):
+        fit = fit_features if self.X_fit_ is None else fit_kernel
+        coef, intercept = fit(features, targets, weight, self.alpha_, fit_intercept)
+        gaps = np.sum((self._functions(features, coef, intercept) - targets) ** 2, axis=1)
+        self.n_iter_ = 1
+        self.history_ = {
+            "n_iter": np.array([1.0]), "time": np.array([budget_now().elapsed]),
+            "objective": np.array([float(weight @ gaps) / weight.sum() / 2.0]),
+        }  # fmt: skip
+        return coef, intercept
+
+    def _descend(self, features, targets, weight, fit_intercept, rng):
+        """Descent for targets of mean zero, with a constant feature as large as the others."""
+        is_kernel = self.X_fit_ is not None
+        mean = weight @ targets / weight.sum() if fit_intercept else np.zeros(targets.shape[1])
+        rows = np.flatnonzero(weight)
+        if len(rows) > SOME:
+            rows = np.sort(rng.choice(rows, SOME, replace=False))
+        part = features[rows][:, rows] if is_kernel else features[rows]
+        fit = fit_kernel if is_kernel else fit_features
+        coef, offset = fit(part, targets[rows], weight[rows], self.alpha_, fit_intercept)
+        constants = self._constants(part, targets[rows], coef, offset)
+        constant = constants["R"] / np.sqrt(2.0) if fit_intercept else 0.0
+        if is_kernel:
+            features = features + constant**2
+        elif fit_intercept:
+            column = np.full((features.shape[0], 1), constant)
+            stack = sp.hstack if sp.issparse(features) else np.hstack
+            features = stack([features, column])
+            features = features.tocsr() if sp.issparse(features) else features
+        radius = constants["D"] if self.radius is None else float(self.radius)
+        n_steps = self.max_iter * len(targets)
+        if self.step_size == "theory":
+            step_size = radius / (constants["M"] * np.sqrt(n_steps))
+        elif self.step_size == "auto":
+            step_size = 0.5 / (constants["R"] ** 2 + constant**2)
+        else:
+            step_size = float(self.step_size)
+        descent = (KernelDescent if is_kernel else FeatureDescent)(
+            features, targets - mean, weight, radius=radius, step_size=step_size, rng=rng
+        )
+        outcome = drive(descent, tol=0.0, max_iter=self.max_iter, verbose=self.verbose)
+        self.n_iter_, self.history_ = outcome.n_iter, outcome.history
+        if is_kernel:
+            return descent.mean, mean + constant**2 * descent.mean.sum(axis=0)
+        if fit_intercept:
+            return descent.mean[:, :-1].copy(), mean + constant * descent.mean[:, -1]
+        return descent.mean, mean
+
+    def _functions(self, features, coef, intercept):
+        """The functions g (n, r) of features, or of kernels with the rows of fit."""
+        g = features @ (coef if self.X_fit_ is not None else coef.T)
+        return np.asarray(g) + intercept
+
+    def _constants(self, features, targets, coef, intercept):
+        """Constants of the guarantee, those of the data as far as they were seen."""
+        if self.X_fit_ is not None:
+            squares = np.maximum(np.diag(features), 0.0)
+            size = np.sqrt(max(0.0, float(np.vdot(coef, features @ coef))))
+        else:
+            squares = np.asarray(
+                features.multiply(features).sum(axis=1)
+                if sp.issparse(features)
+                else np.sum(features**2, axis=1)
+            ).ravel()
+            size = float(np.linalg.norm(coef))
+        gaps = self._functions(features, coef, intercept) - targets
+        lengths = np.sqrt(np.maximum(np.sum(gaps**2, axis=1), np.sum(targets**2, axis=1)))
+        R = float(np.sqrt(squares.max()))
+        return {
+            "L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0, "R": R,
+            "D": float(max(2.0 * size, 1e-12)),
+            "M": max(float(np.max(lengths * np.sqrt(squares))), 1e-12),
+        }  # fmt: skip
+
+    # ---- answers ---------------------------------------------------------------------------------
+
+    def _embedding(self, X):
+        """The functions g (n, r) of new rows."""
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False, **TABLE)
+        check_magnitude(X.data if sp.issparse(X) else X, "X")
+        features = X if self.X_fit_ is None else self._kernel_matrix(X)
+        coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
+        g = self._functions(features, coef, self.intercept_)
+        check_magnitude(g, "what the functions give for X")
+        return g
+
+    def decision_function(self, X):
+        """Scores of the outputs: estimates of minus the expected loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_labels), \
+                or list of ndarray
+            For two classes the difference of the scores, positive for ``classes_[1]``. Outputs of
+            several labels that are not listed: the same for each label, where all are of the same
+            two; else a list with the scores of the classes of each, without a common constant.
+        """
+        g = self._embedding(X)
+        if isinstance(self._outputs, ListedOutputs):
+            scores = self._outputs.scores(g)
+            return scores[:, 1] - scores[:, 0] if self._is_binary else scores
+        scores = self._outputs.node_scores(g)
+        if all(len(own) == 2 for own in self._outputs.seen):
+            return np.column_stack([s[:, 1] - s[:, 0] for s in scores])
+        return scores
+
+    @property
+    def _is_binary(self):
+        return self.outputs_ is None and len(self.classes_) == 2
+
+    def _states(self, g):
+        """Numbers of the predicted outputs (n,), or of the labels of outputs (n, n_labels)."""
+        if isinstance(self._outputs, ListedOutputs):
+            return np.argmax(self._outputs.scores(g), axis=1)
+        scores = self._outputs.node_scores(g)
+        return np.column_stack(
+            [own[np.argmax(s, axis=1)] for own, s in zip(self._outputs.seen, scores)]
+        )
+
+    def predict(self, X):
+        """Outputs with the largest scores; of equal ones the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        """
+        states = self._states(self._embedding(X))
+        if self.outputs_ is not None:
+            return self.outputs_[states]
+        return self.classes_[states]
+
+    def predict_risk(self, X):
+        """Estimates of the expected loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_samples, n_outputs) or (n_samples,)
+            Of every output; where outputs are not listed, of the predicted one.
+        """
+        g = self._embedding(X)
+        if isinstance(self._outputs, ListedOutputs):
+            return -self._outputs.scores(g)
+        return -g[:, 0] - sum(s.max(axis=1) for s in self._outputs.node_scores(g))
+
+    def score(self, X, y, sample_weight=None):
+        """One minus the mean task loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            True labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most one; negative where mistakes cost more than one.
+        """
+        predicted = self.predict(X)
+        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        if y.ndim == 2 and predicted.ndim == 1:
+            y = column_or_1d(y, warn=True)
+        if y.shape != predicted.shape:
+            raise ValueError(f"y has shape {y.shape}, predictions have {predicted.shape}")
+        weight = check_sample_weight(sample_weight, len(y))
+        return 1.0 - float(weight @ self._losses(y, predicted)) / float(weight.sum())
+
+    def _losses(self, y, predicted):
+        """Task losses, of labels by their place among those of fit."""
+        loss = self.task_loss_
+        if not loss._has_costs or loss._has_value:
+            return loss.losses(list(y), list(predicted))
+        find_labels(y.ravel(), "y")
+        places = np.minimum(np.searchsorted(self.classes_, y.ravel()), len(self.classes_) - 1)
+        states = np.where(self.classes_[places] == y.ravel(), places, -1)
+        n_nodes = 1 if y.ndim == 1 else y.shape[1]
+        start = starts_of(np.full(len(y), n_nodes))
+        truth = Truth(states, start, (self.classes_,))
+        return costs_of(loss, truth).losses(
+            truth, np.searchsorted(self.classes_, predicted.ravel())
+        )
+
+    def learning_complexity(self, eps):
+        """Number of examples after which averaged descent has an expected excess below ``eps``.
+
+        Parameters
+        ----------
+        eps : float or array-like
+            Excesses of the risk, positive.
+
+        Returns
+        -------
+        n_examples : float or ndarray of the shape of eps
+            ``4 D^2 M^2 / H^2`` with ``constants_`` and the lower bound H of the calibration
+            function. D and M are estimates, and so is this.
+        """
+        check_is_fitted(self)
+        eps = check_eps(eps)
+        if np.any(eps == 0.0):
+            raise ValueError("eps must be positive: no number of examples makes the excess zero")
+        if isinstance(self._outputs, ListedOutputs) and not self._outputs.space.holds_loss:
+            raise ValueError(
+                "score_space does not hold the loss, so that no number of examples suffices for "
+                "every eps: see the function learning_complexity"
+            )
+        return steps_needed(self.constants_, eps**2 / (2.0 * self._outputs.widest()), eps)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags

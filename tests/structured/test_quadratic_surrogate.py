@@ -1,0 +1,360 @@
+"""The classifier by quadratic surrogates, against ridge regression and enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw.structured import QuadraticSurrogateClassifier
+from sklearn_fw.structured._quadratic._embeddings import NodeOutputs
+from sklearn_fw.structured._quadratic._ridge import choose_alpha
+from sklearn_fw.task_losses import BlockLoss, HammingLoss, OverlapLoss, TaskLoss, ZeroOneLoss
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:700], y[:700], X[700:1300], y[700:1300]
+
+
+def random_costs(k=10, seed=0):
+    costs = np.random.default_rng(seed).random((k, k))
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+class Distance(TaskLoss):
+    """A user's loss with a value alone."""
+
+    def value(self, y_true, y_pred):
+        return float(np.sum(np.abs(np.asarray(y_true, float) - np.asarray(y_pred, float))))
+
+
+# ---- equivalences --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [1.0, 50.0])
+def test_zero_one_is_ridge_classifier(digits, alpha):
+    X, y, X_new, _ = digits
+    expected = RidgeClassifier(alpha=alpha).fit(X, y).predict(X_new)
+    for space in ("loss", "full"):
+        model = QuadraticSurrogateClassifier(alpha=alpha, score_space=space).fit(X, y)
+        np.testing.assert_array_equal(model.predict(X_new), expected)
+
+
+def test_hamming_is_ridge_classifier_of_bits(digits):
+    X, y, X_new, y_new = digits
+    bits = (y[:, None] >> np.arange(4)) & 1
+    model = QuadraticSurrogateClassifier(alpha=1.0).fit(X, bits)
+    expected = RidgeClassifier(alpha=1.0).fit(X, bits)
+    np.testing.assert_array_equal(model.predict(X_new), expected.predict(X_new))
+    np.testing.assert_array_equal(model.decision_function(X_new) > 0, model.predict(X_new) == 1)
+    assert model.rank_ == 5
+    wrong = ((y_new[:, None] >> np.arange(4)) & 1) != model.predict(X_new)
+    truth = (y_new[:, None] >> np.arange(4)) & 1
+    assert model.score(X_new, truth) == pytest.approx(1 - wrong.mean())
+
+
+def test_blocks_are_classes_of_their_own(digits):
+    X, y, X_new, _ = digits
+    blocks = {label: label % 3 for label in range(10)}
+    model = QuadraticSurrogateClassifier(BlockLoss(blocks), alpha=1.0).fit(X, y)
+    assert model.rank_ == 3
+    predicted = model.predict(X_new)
+    expected = RidgeClassifier(alpha=1.0).fit(X, y % 3).predict(X_new)
+    np.testing.assert_array_equal(predicted % 3, expected)
+    assert set(predicted) <= {0, 1, 2}  # the first label of each block
+
+
+@pytest.mark.parametrize("loss", ["matrix", "mixed", "own"])
+def test_scores_are_expected_losses_of_ridge_weights(digits, loss):
+    """The decoder is the least of sum_i a_i(x) L(prediction, y_i), a(x) = (K + alpha I)^-1 k_x."""
+    X, y, X_new, _ = digits
+    task_loss = {
+        "matrix": random_costs(), "own": Distance(),
+        "mixed": BlockLoss({label: label % 3 for label in range(10)}, within=0.4),
+    }[loss]  # fmt: skip
+    model = QuadraticSurrogateClassifier(
+        task_loss, kernel="rbf", gamma=1e-3, alpha=0.1, fit_intercept=False
+    ).fit(X, y)
+    K, k_new = rbf_kernel(X, gamma=1e-3), rbf_kernel(X_new, X, gamma=1e-3)
+    weights = np.linalg.solve(K + 0.1 * np.eye(len(X)), k_new.T).T
+    risk = weights @ model.loss_matrix_[y]
+    np.testing.assert_allclose(model.predict_risk(X_new), risk, rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X_new), risk.argmin(axis=1))
+    psi = -model.loss_matrix_[y] @ model.score_basis_ / 10
+    ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=1e-3).fit(X, psi)
+    np.testing.assert_allclose(model.dual_coef_, ridge.dual_coef_, rtol=0, atol=1e-9)
+
+
+def test_linear_kernel_is_linear(digits, rng):
+    X, y, X_new, _ = digits
+    weight = rng.integers(0, 3, size=len(y)).astype(float)
+    linear = QuadraticSurrogateClassifier(random_costs(), alpha=3.0).fit(X, y, weight)
+    for kernel, given, new in (
+        (lambda a, b: a @ b, X, X_new), ("precomputed", X @ X.T, X_new @ X.T)
+    ):  # fmt: skip
+        dual = QuadraticSurrogateClassifier(random_costs(), kernel=kernel, alpha=3.0)
+        dual.fit(given, y, weight)
+        np.testing.assert_allclose(
+            dual.predict_risk(new), linear.predict_risk(X_new), rtol=0, atol=1e-7
+        )
+
+
+def test_sparse_rows_are_dense_rows(digits):
+    X, y, X_new, _ = digits
+    for kernel in ("linear", "rbf"):
+        dense = QuadraticSurrogateClassifier(kernel=kernel, alpha=1.0).fit(X, y)
+        sparse = QuadraticSurrogateClassifier(kernel=kernel, alpha=1.0).fit(sp.csr_array(X), y)
+        np.testing.assert_allclose(
+            sparse.predict_risk(sp.csr_array(X_new)), dense.predict_risk(X_new), rtol=0, atol=1e-5
+        )
+
+
+def test_listed_outputs_are_label_powersets(digits):
+    X, y, X_new, _ = digits
+    bits = (y[:, None] >> np.arange(4)) & 1
+    model = QuadraticSurrogateClassifier(ZeroOneLoss(), alpha=1.0).fit(X, bits)
+    expected = RidgeClassifier(alpha=1.0).fit(X, y).predict(X_new)
+    np.testing.assert_array_equal(model.predict(X_new) @ (1 << np.arange(4)), expected)
+    own = QuadraticSurrogateClassifier(Distance(), alpha=1.0).fit(X, bits)  # Hamming, by its values
+    sums = QuadraticSurrogateClassifier(HammingLoss(normalize=False), alpha=1.0).fit(X, bits)
+    risk = own.predict_risk(X_new)
+    listed = sums._outputs.node_scores(sums._embedding(X_new))
+    for k, output in enumerate(own.outputs_):
+        score = sum(s[:, state] for s, state in zip(listed, output))
+        np.testing.assert_allclose(
+            risk[:, k], -sums._embedding(X_new)[:, 0] - score, rtol=0, atol=1e-8
+        )
+
+
+# ---- outputs of several labels -------------------------------------------------------------------
+
+
+def test_embedding_of_nodes_is_that_of_the_full_matrix(rng):
+    """psi and F of three ternary labels against the matrix over all 27 outputs."""
+    y = rng.integers(0, 3, size=(60, 3))
+    y[:3] = np.arange(3)[:, None]
+    loss = BlockLoss({0: 0, 1: 1, 2: 1}, within=0.3)
+    nodes = NodeOutputs(loss, y, np.arange(3), "loss")
+    everything = np.array(list(itertools.product(range(3), repeat=3)))
+    L = np.array([[loss.value(true, pred) for true in y] for pred in everything])  # (27, n)
+    F = [np.ones((27, 1))]
+    for t, space in enumerate(nodes.spaces):
+        F.append(space.basis[everything[:, t]])
+    F = np.hstack(F)
+    np.testing.assert_allclose(F.T @ F, 27 * np.eye(F.shape[1]), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(nodes.targets, -(L.T @ F) / 27, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(F @ nodes.targets.T, -L, rtol=0, atol=1e-12)
+    widest = ((F[:, None] - F) ** 2).sum(axis=2).max()
+    assert nodes.widest() == pytest.approx(widest)
+
+
+def test_fifty_bits_are_never_enumerated(rng):
+    X = rng.normal(size=(300, 10))
+    W = rng.normal(size=(10, 50))
+    y = (X @ W > 0).astype(int)
+    model = QuadraticSurrogateClassifier().fit(X, y)
+    assert model.rank_ == 51
+    assert model.loss_matrix_ is None
+    assert model.score(X, y) > 0.85
+    examples = model.learning_complexity(0.1)
+    bound = 0.1**2 / (8 * 50)
+    constants = model.constants_
+    assert examples == pytest.approx(4 * (constants["D"] * constants["M"]) ** 2 / bound**2)
+    risk = model.predict_risk(X)
+    assert risk.mean() == pytest.approx(1 - model.score(X, y), abs=0.2)
+
+
+def test_labels_that_a_column_lacks_are_not_predicted(rng):
+    X = rng.normal(size=(90, 2))
+    y = np.column_stack([np.arange(90) % 2, 2 + np.arange(90) % 3, np.full(90, 7)])
+    model = QuadraticSurrogateClassifier(alpha=1.0).fit(X, y)
+    predicted = model.predict(X)
+    for t in range(3):
+        assert set(predicted[:, t]) <= set(y[:, t])
+    assert [s.shape[1] for s in model.decision_function(X)] == [2, 3, 1]
+
+
+def test_overlap_trains_by_its_bound(rng):
+    X = rng.normal(size=(200, 5))
+    y = (X @ rng.normal(size=(5, 6)) > 0.5).astype(int)
+    model = QuadraticSurrogateClassifier(OverlapLoss()).fit(X, y)
+    losses = OverlapLoss().losses(list(y), list(model.predict(X)))
+    assert model.score(X, y) == pytest.approx(1 - losses.mean())
+    assert model.score(X, y) > 0.6
+
+
+# ---- consistency ---------------------------------------------------------------------------------
+
+
+def test_predictions_become_the_best_for_the_loss():
+    rng = np.random.default_rng(0)
+    costs, q = random_costs(5, 1), rng.dirichlet(np.full(5, 0.5), size=6)
+    x = rng.integers(6, size=40000)
+    y = (rng.random((40000, 1)) > np.cumsum(q, axis=1)[x]).sum(axis=1)
+    model = QuadraticSurrogateClassifier(costs, alpha=1.0, fit_intercept=False)
+    model.fit(np.eye(6)[x], y)
+    best = (q @ costs).argmin(axis=1)
+    assert np.any(best != q.argmax(axis=1))  # not what counting would say
+    np.testing.assert_array_equal(model.predict(np.eye(6)), best)
+    np.testing.assert_allclose(model.predict_risk(np.eye(6)), q @ costs, rtol=0, atol=0.02)
+
+
+def test_no_majority(rng):
+    y = np.repeat([0, 1, 2], [40, 30, 30])
+    model = QuadraticSurrogateClassifier(alpha=1.0).fit(np.ones((100, 1)), y)
+    assert model.predict([[1.0]]) == [0]
+
+
+# ---- descent -------------------------------------------------------------------------------------
+
+
+def one_hot_problem():
+    rng = np.random.default_rng(0)
+    x, q = rng.integers(4, size=2000), rng.dirichlet(np.ones(3), size=4)
+    return np.eye(4)[x], (rng.random((2000, 1)) > np.cumsum(q, axis=1)[x]).sum(axis=1)
+
+
+def test_kernel_descent_is_feature_descent():
+    X, y = one_hot_problem()
+    X, y = X[:200] + 0.1 * np.random.default_rng(1).normal(size=(200, 4)), y[:200]
+    options = {
+        "solver": "asgd", "max_iter": 3, "random_state": 3, "alpha": 1.0, "radius": 0.3,
+        "step_size": 0.05,
+    }  # fmt: skip
+    linear = QuadraticSurrogateClassifier(random_costs(3), **options).fit(X, y)
+    dual = QuadraticSurrogateClassifier(
+        random_costs(3), kernel="precomputed", **options
+    ).fit(X @ X.T, y)
+    np.testing.assert_allclose(dual.dual_coef_.T @ X, linear.coef_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(dual.intercept_, linear.intercept_, rtol=0, atol=1e-10)
+    free = QuadraticSurrogateClassifier(random_costs(3), **options | {"radius": 100.0}).fit(X, y)
+    assert np.linalg.norm(free.coef_) > np.linalg.norm(linear.coef_)
+    sparse = QuadraticSurrogateClassifier(random_costs(3), **options).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.coef_, linear.coef_, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("step_size", ["auto", "theory"])
+def test_descent_is_within_its_guarantee(step_size):
+    X, y = one_hot_problem()
+    exact = QuadraticSurrogateClassifier(alpha=1e-6, fit_intercept=False).fit(X, y)
+    model = QuadraticSurrogateClassifier(
+        solver="asgd", step_size=step_size, alpha=1e-6, fit_intercept=False, max_iter=5,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    excess = model.history_["objective"][-1] - exact.history_["objective"][-1]
+    assert -1e-9 <= excess <= 2 * model.constants_["D"] * model.constants_["M"] / np.sqrt(10000)
+    assert excess < 5e-3
+    np.testing.assert_array_equal(model.predict(np.eye(4)), exact.predict(np.eye(4)))
+    assert np.linalg.norm(exact.coef_) <= model.constants_["D"]
+
+
+# ---- the weight of the ridge ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (20, 50)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_chosen_alpha_has_the_least_error(shape, fit_intercept):
+    """Generalised cross-validation from its definition, by refits."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape) + 1.0
+    targets = X[:, :2] + rng.normal(size=(shape[0], 2))
+    weight = rng.integers(1, 3, size=shape[0]).astype(float)
+    alpha = choose_alpha(X, targets, weight, fit_intercept, is_kernel=False, rng=None)
+    dual = choose_alpha(X @ X.T, targets, weight, fit_intercept, is_kernel=True, rng=None)
+    assert dual == pytest.approx(alpha, rel=1e-6)
+
+    def error(alpha):
+        fit = Ridge(alpha, fit_intercept=fit_intercept)
+        fitted = fit.fit(X, targets, weight).predict(X)
+        hat = np.array(
+            [fit.fit(X, e, weight).predict(X)[i] for i, e in enumerate(np.eye(len(X)))]
+        )
+        free = weight.sum() - hat.sum()
+        return weight @ ((fitted - targets) ** 2).sum(axis=1) / free**2
+
+    assert error(alpha) <= min(error(2.0 * alpha), error(0.5 * alpha)) + 1e-12
+
+
+# ---- scikit-learn --------------------------------------------------------------------------------
+
+
+def test_grid_search_judges_by_the_loss(digits):
+    X, y, X_new, y_new = digits
+    labels = np.array([f"digit {k}" for k in range(10)])
+    costs = 5.0 * random_costs()
+    pipeline = make_pipeline(StandardScaler(), QuadraticSurrogateClassifier(costs))
+    grid = {"quadraticsurrogateclassifier__alpha": [1.0, 100.0]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, labels[y])
+    predicted = search.predict(X_new)
+    codes = np.array([int(label[-1]) for label in predicted])
+    mean = costs[y_new, codes].mean()
+    assert search.score(X_new, labels[y_new]) == pytest.approx(1 - mean)
+
+
+def test_costs_move_predictions(digits):
+    X, y, X_new, y_new = digits
+    costs = 1.0 - np.eye(10)
+    costs[8] *= 20.0  # to miss an eight
+    plain = QuadraticSurrogateClassifier().fit(X, y)
+    careful = QuadraticSurrogateClassifier(costs).fit(X, y)
+    missed = [np.sum(model.predict(X_new)[y_new == 8] != 8) for model in (plain, careful)]
+    assert missed[1] < missed[0]
+
+
+def test_weights_are_copies(digits, rng):
+    X, y, X_new, _ = digits
+    counts = rng.integers(0, 3, size=len(y))
+    counts[:20] = 1
+    rows = np.repeat(np.arange(len(y)), counts)
+    for options in ({}, {"kernel": "rbf", "gamma": 1e-3}):
+        weighted = QuadraticSurrogateClassifier(**options).fit(X[:200], y[:200], counts[:200])
+        few = rows[rows < 200]
+        copied = QuadraticSurrogateClassifier(**options).fit(X[few], y[few])
+        np.testing.assert_allclose(
+            weighted.predict_risk(X_new), copied.predict_risk(X_new), rtol=0, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task_loss": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "costs of the task_loss must be fini"),
+        ({"task_loss": np.zeros((3, 3))}, "costs must not be zero"),
+        ({"task_loss": np.eye(3)}, "zero diagonal"),
+        ({"task_loss": 1 - np.eye(4)}, "costs of the task_loss must have shape"),
+        ({"task_loss": "hinge"}, "task_loss must be one of"),
+        ({"score_space": np.ones((2, 2))}, "score_space must be a matrix with one row for each"),
+        ({"solver": "sgd"}, "solver must be one of 'asgd', 'ridge'"),
+        ({"kernel": "gauss"}, "kernel must be one of"),
+        ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),
+        ({"alpha": 0.0}, "alpha == 0"),
+        ({"step_size": "large"}, "step_size must be one of"),
+        ({"kernel": "sigmoid", "gamma": 1.0, "alpha": 1e-9}, "kernel matrix plus alpha"),
+    ],
+)
+def test_refusals(options, message, rng):
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    with pytest.raises(ValueError, match=message):
+        QuadraticSurrogateClassifier(**options).fit(X, y)
+
+
+def test_refusals_of_outputs(rng):
+    X = rng.normal(size=(30, 2))
+    y = rng.integers(0, 2, size=(30, 3))
+    with pytest.raises(ValueError, match="score_space must be 'loss' where y has several"):
+        QuadraticSurrogateClassifier("hamming", score_space="full").fit(X, y)
+    with pytest.raises(ValueError, match="y has one class"):
+        QuadraticSurrogateClassifier().fit(X, np.zeros(30))
+    restricted = QuadraticSurrogateClassifier(score_space=np.eye(3)[:, :2]).fit(X, np.arange(30) % 3)
+    with pytest.raises(ValueError, match="score_space does not hold the loss"):
+        restricted.learning_complexity(0.1)
