@@ -23,6 +23,12 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from _networks import TagNetwork
+from sklearn_fw.cluster import (
+    JointStateActionClustering,
+    OrderedDiscriminativeClustering,
+    SequenceAligner,
+)
+from sklearn_fw.datasets import make_state_action_clips
 from sklearn_fw.decomposition import DiscreteCCA, DiscreteICA, MixedCCA, NonGaussianCCA
 from sklearn_fw.density import (
     KernelStudentTClassifier,
@@ -74,6 +80,7 @@ class Case:
     data: Callable  # () -> (X, y), small: fitted several times
     two_d: bool = False  # takes arrays of shape (n_samples, n_features)
     absent: set = field(default_factory=set)  # documented attributes that this configuration lacks
+    supervised: bool = True  # has targets, which the checks of structured estimators need
     skip: tuple = ()  # checks of structured estimators that make no sense here
 
     def __str__(self):
@@ -143,6 +150,20 @@ def views(counts=(True, True)):
     return tuple(made)
 
 
+def series():
+    """Rows of two features in four sequences."""
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(n, 2)) for n in (8, 6, 7, 9)], None
+
+
+def scripts():
+    return [list(line) for line in ("abcd", "acd", "xabd", "bcyd")], None
+
+
+def clips():
+    return make_state_action_clips(4, n_rows=20, n_features=4, random_state=0).clips, None
+
+
 MARGINALS = [
     ExactMarginals, LoopyBPMarginals, MeanFieldMarginals, MiniBucketMarginals,
     PerturbAndMAPMarginals, TRBPMarginals, TRWMarginals,
@@ -198,6 +219,15 @@ CASES = [
     Case(
         "quadratic surrogate, kernel",
         lambda: QuadraticSurrogateClassifier(kernel="rbf", alpha=0.1), iris, two_d=True,
+    ),
+    Case(
+        "steps in order", lambda: OrderedDiscriminativeClustering(3, max_iter=20, random_state=0),
+        series, supervised=False,
+    ),
+    Case("script", lambda: SequenceAligner(3, random_state=0), scripts, supervised=False),
+    Case(
+        "states and actions",
+        lambda: JointStateActionClustering(max_iter=20, random_state=0), clips, supervised=False,
     ),
     Case("topics", lambda: DiscreteICA(1), words, two_d=True),
     Case("topics, refined", lambda: DiscreteICA(1, refine="vi", random_state=0), words, two_d=True),

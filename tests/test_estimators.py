@@ -59,7 +59,10 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.two_d], ids=str)
+STRUCTURED = [case for case in CASES if case.supervised and not case.two_d]
+
+
+@pytest.mark.parametrize("case", STRUCTURED, ids=str)
 def test_structured_checks(case):
     from sklearn_fw.utils import check_structured_estimator
 

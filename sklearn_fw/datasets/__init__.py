@@ -14,6 +14,7 @@ from ._markov_random_fields import (
     make_ising_rbm,
 )
 from ._mrf_instances import load_mrf_instances
+from ._narrated import make_ordered_videos, make_scripts, make_state_action_clips
 from ._ocr_letters import load_ocr_letters
 from ._snakes import make_snakes, snake_graphs
 from ._stick_figures import make_stick_figures
@@ -39,7 +40,10 @@ __all__ = [
     "make_lda_corpus",
     "make_mixed_cca",
     "make_nongaussian_cca",
+    "make_ordered_videos",
+    "make_scripts",
     "make_snakes",
+    "make_state_action_clips",
     "make_stick_figures",
     "snake_graphs",
 ]

@@ -2,6 +2,7 @@
 
 from ._alignments import alignment_error_rate
 from ._loadings import multiview_l1_error, topic_l1_error
+from ._localization import localization_f1
 from ._sequences import (
     SCORERS,
     PhraseScores,
@@ -22,6 +23,7 @@ __all__ = [
     "SCORERS",
     "PhraseScores",
     "alignment_error_rate",
+    "localization_f1",
     "make_loss_scorer",
     "mean_hamming_loss",
     "mean_task_loss",

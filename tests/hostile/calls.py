@@ -159,6 +159,7 @@ def wanted():
 def table():
     """All entries by name."""
     from . import (
+        calls_cluster,
         calls_decomposition,
         calls_density,
         calls_files,
@@ -178,7 +179,7 @@ def table():
     )
 
     families = (
-        calls_decomposition, calls_density, calls_files, calls_frank_wolfe,
+        calls_cluster, calls_decomposition, calls_density, calls_files, calls_frank_wolfe,
         calls_gaussian_probability, calls_inference, calls_latent, calls_linear, calls_metrics,
         calls_optim, calls_prox_linear, calls_solvers, calls_steps, calls_structured,
         calls_submodular, calls_task_losses,

@@ -40,6 +40,7 @@ from ._base_polytopes import BasePolytope, Permutahedron
 from ._flows import DagPaths, Flows
 from ._marginals import LocalPolytope, MarginalPolytope
 from ._matchings import BipartiteMatchings, Matchings, PerfectMatchings
+from ._orders import OrderedPlacements, StateChoices
 from ._sets import Box, ConvexHull, L1Ball, L2Ball, LpBall, Product, Simplex
 from ._spectral import NuclearNormBall, Spectrahedron
 from ._trees import SpanningTrees
@@ -61,6 +62,7 @@ __all__ = [
     "MarginalPolytope",
     "Matchings",
     "NuclearNormBall",
+    "OrderedPlacements",
     "PerfectMatchings",
     "Permutahedron",
     "Product",
@@ -69,5 +71,6 @@ __all__ = [
     "SpanningTrees",
     "SparseAtom",
     "Spectrahedron",
+    "StateChoices",
     "UnitAtom",
 ]

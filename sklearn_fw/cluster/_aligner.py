@@ -1,0 +1,546 @@
+"""The common script of many sequences of tokens, by aligning all of them at once."""
+
+import math
+from collections import Counter
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._packed import starts_of
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_list,
+    check_magnitude,
+    check_not_negative,
+    check_number,
+    check_random_state,
+)
+from .._warnings import warn
+from ..optim.domains import OrderedPlacements
+from ..optim.objectives import Objective
+from ._diffrac import relax
+
+__all__ = ["SequenceAligner"]
+
+FEW_SLOTS, SLOTS_PER_TOKEN = 120, 0.6
+N_KICKS = 60  # parts that are put in again in vain before a search ends
+STAY = (0.25, 0.5, 0.75)  # share of the sequences that stay meanwhile
+
+
+class SequenceAligner(BaseEstimator):
+    """A common template of token sequences, and the steps that most of them share.
+
+    Minimises ``f(U) = sum of cost(a, b) over tokens a and b in one slot, over S`` for S tokens in
+    all, where each token goes to a slot of the template and slots ascend along each sequence: a
+    low cost for equal tokens brings them together, a high one keeps others apart. Frank-Wolfe
+    steps on the relaxed problem suggest alignments, and these are improved by aligning one sequence
+    at a time, exactly, with the rest. Choose it instead of progressive alignment for many short
+    sequences with gaps and noise: procedures, logs, lists of verbs.
+
+    Parameters
+    ----------
+    n_steps : int, default=10
+        Largest number of steps K.
+    n_slots : int or "auto", default="auto"
+        Slots of the template, at least those of the longest sequence. "auto" is 120, or 0.6 times
+        the number of tokens if that is more.
+    cost_matrix : array-like of shape (n_vocabulary, n_vocabulary) or None, default=None
+        Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary``. None
+        takes ``match_cost`` for equal ones and ``mismatch_cost`` for others.
+    vocabulary : list or None, default=None
+        The tokens that count; None takes the most frequent.
+    match_cost : float, default=-1.0
+        Cost of equal tokens.
+    mismatch_cost : float, default=100.0
+        Cost of others.
+    keep : {"last", "first", "all"}, default="last"
+        Which of equal tokens in a sequence counts.
+    max_vocabulary : int or None, default=45
+        Number of most frequent tokens that count; None is all.
+    rounding : {"both", "fw", "l2"}, default="both"
+        Alignments that a relaxed one suggests: the vertex that the gradient points to, or the
+        nearest.
+    refine : bool, default=True
+        Whether sequences are aligned again, one at a time and in random parts that are taken out
+        and put in one after the other, as long as this helps.
+    n_init : int, default=3
+        Number of random starts; the best objective counts.
+    max_iter : int, default=200
+        Largest number of Frank-Wolfe iterations of a start.
+    tol : float, default=1e-6
+        A start ends when the gap is at most this share of the objective.
+    random_state : int, RandomState instance or None, default=None
+        Source of starts.
+
+    Attributes
+    ----------
+    vocabulary_ : list
+        The tokens that count, the most frequent first.
+    slots_ : list of ndarray
+        Slot of each token of each sequence, -1 for tokens that do not count.
+    template_ : list of dict
+        For each slot that is used, in order, how often each token is in it.
+    template_slots_ : ndarray of int
+        Those slots.
+    step_slots_ : ndarray of shape (n_steps_,)
+        Slots of the steps, in order.
+    steps_ : list of list
+        Tokens of each step, the most frequent first.
+    step_names_ : list
+        The most frequent token of each step.
+    support_ : ndarray of shape (n_steps_,)
+        Number of sequences that have each step.
+    labels_ : list of ndarray
+        Step of each token of each sequence, -1 for none.
+    n_steps_ : int
+        Number of steps, at most ``n_steps``: of slots with equal support all are taken or none.
+    n_slots_ : int
+        Slots of the template.
+    cost_matrix_ : ndarray of shape (n_vocabulary, n_vocabulary)
+        Costs that were used.
+    objective_ : float
+        f of the alignment; lower is better, and ``-n_sequences`` the least there is with the costs
+        of the defaults.
+    relaxed_objective_ : float
+        f where the best start's relaxed problem ended.
+    gap_ : float
+        Its Frank-Wolfe gap: zero at stationary points.
+    n_iter_ : int
+        Frank-Wolfe iterations of the best start.
+    history_ : dict of str to ndarray
+        One entry per iteration of the best start, "objective" and "dual_gap" among them.
+
+    Raises
+    ------
+    ValueError
+        When a sequence is empty or holds no token that counts, costs are not symmetric, or there
+        are fewer slots than tokens in a sequence; the message names the sequence.
+
+    Warns
+    -----
+    UserWarning
+        When slots hold tokens that do not match: more slots would keep them apart.
+
+    See Also
+    --------
+    ScriptDiscovery : Finds the steps in feature series, too.
+    sklearn_fw.optim.domains.OrderedPlacements : The alignments of one sequence.
+
+    Notes
+    -----
+    An iteration costs O(S L + V^2 L) for L slots and V tokens in the vocabulary; memory is O(S L).
+    Costs count ordered pairs and each token with itself, as the released code does, which adds
+    ``match_cost`` to f.
+
+    More than 13 parameters: costs are two numbers for most users and a matrix for the others, who
+    must say which tokens it speaks of.
+
+    The relaxed problem is not convex; its steps go to the vertex where they
+    bend downwards. Aligning again is no part of [1]_; it never raises f.
+
+    References
+    ----------
+    .. [1] J.-B. Alayrac, P. Bojanowski, N. Agrawal, J. Sivic, I. Laptev, S. Lacoste-Julien,
+       "Unsupervised learning from narrated instruction videos", CVPR 2016: section 4.1, appendix B.
+
+    Examples
+    --------
+    >>> from sklearn_fw.cluster import SequenceAligner
+    >>> lines = ["boil pour stir", "boil wait pour", "pour stir serve", "boil pour stir"]
+    >>> aligner = SequenceAligner(3, random_state=0).fit([line.split() for line in lines])
+    >>> aligner.step_names_
+    ['boil', 'pour', 'stir']
+    >>> aligner.labels_[1]
+    array([ 0, -1,  1])
+    """
+
+    def __init__(
+        self, n_steps=10, *, n_slots="auto", cost_matrix=None, vocabulary=None, match_cost=-1.0,
+        mismatch_cost=100.0, keep="last", max_vocabulary=45, rounding="both", refine=True,
+        n_init=3, max_iter=200, tol=1e-6, random_state=None,
+    ):  # fmt: skip
+        self.n_steps = n_steps
+        self.n_slots = n_slots
+        self.cost_matrix = cost_matrix
+        self.vocabulary = vocabulary
+        self.match_cost = match_cost
+        self.mismatch_cost = mismatch_cost
+        self.keep = keep
+        self.max_vocabulary = max_vocabulary
+        self.rounding = rounding
+        self.refine = refine
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, sequences, y=None):
+        """Align.
+
+        Parameters
+        ----------
+        sequences : list of list
+            Tokens of each sequence, of any type that can be a key.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        self : SequenceAligner
+            The estimator.
+        """
+        rng = self._check_parameters()
+        sequences = _check_sequences(sequences)
+        self.vocabulary_ = self._find_vocabulary(sequences)
+        self.cost_matrix_ = self._costs()
+        kept = [self._kept(tokens) for tokens in sequences]
+        for n, places in enumerate(kept):
+            if not len(places):
+                raise ValueError(
+                    f"sequence {n} holds no token of the vocabulary: leave it out, or raise "
+                    f"max_vocabulary"
+                )
+        tokens = np.concatenate([self._codes(s)[p] for s, p in zip(sequences, kept)])
+        starts = starts_of([len(places) for places in kept])
+        domain = OrderedPlacements([(int(n), self._n_slots(starts)) for n in np.diff(starts)])
+        problem = Alignment(tokens, starts, self.cost_matrix_, self.n_slots_)
+        found = [self._search(problem, domain, rng) for _ in range(int(self.n_init))]
+        value, slots, result = min(found, key=lambda one: one[0])
+        self.objective_, self.relaxed_objective_ = value, float(result.fun)
+        self.gap_, self.history_ = float(result.dual_gap), result.history
+        self.n_iter_ = int(result.nit)
+        self._describe(sequences, kept, tokens, starts, slots)
+        self._warn_of_mismatch()
+        return self
+
+    def _check_parameters(self):
+        check_integer(self.n_steps, "n_steps", 1)
+        if not (isinstance(self.n_slots, str) and self.n_slots == "auto"):
+            check_integer(self.n_slots, "n_slots", 1)
+        for name in ("match_cost", "mismatch_cost"):
+            check_magnitude(np.array([check_number(getattr(self, name), name)]), name)
+        check_choice(self.keep, "keep", ("last", "first", "all"))
+        if self.max_vocabulary is not None:
+            check_integer(self.max_vocabulary, "max_vocabulary", 1)
+        check_choice(self.rounding, "rounding", ("both", "fw", "l2"))
+        check_flag(self.refine, "refine")
+        check_integer(self.n_init, "n_init", 1)
+        check_integer(self.max_iter, "max_iter", 1)
+        check_not_negative(self.tol, "tol")
+        return check_random_state(self.random_state)
+
+    def _find_vocabulary(self, sequences):
+        if self.vocabulary is not None:
+            known = check_list(self.vocabulary, "vocabulary", "tokens")
+            _check_tokens(known, "vocabulary")
+            if not known or len(set(known)) < len(known):
+                raise ValueError("vocabulary must hold different tokens, and one at least")
+            return known
+        if self.cost_matrix is not None:
+            raise ValueError("cost_matrix needs vocabulary, the tokens of its rows")
+        counts = Counter(token for tokens in sequences for token in tokens)
+        return [token for token, _ in counts.most_common(self.max_vocabulary)]
+
+    def _costs(self):
+        V = len(self.vocabulary_)
+        if self.cost_matrix is None:
+            costs = np.full((V, V), float(self.mismatch_cost))
+            np.fill_diagonal(costs, float(self.match_cost))
+            return costs
+        costs = np.array(check_array_of_numbers(self.cost_matrix, "cost_matrix"))
+        if costs.shape != (V, V) or np.any(costs != costs.T):
+            raise ValueError(
+                f"cost_matrix must be symmetric, of shape ({V}, {V}) as vocabulary has it; got "
+                f"shape {costs.shape}"
+            )
+        check_magnitude(costs, "cost_matrix")
+        return costs
+
+    def _codes(self, tokens):
+        code = {token: k for k, token in enumerate(self.vocabulary_)}
+        return np.array([code.get(token, -1) for token in tokens], np.int64)
+
+    def _kept(self, tokens):
+        """Places of the tokens that count."""
+        codes = self._codes(tokens)
+        places = np.flatnonzero(codes >= 0)
+        if self.keep == "all" or not len(places):
+            return places
+        step = -1 if self.keep == "last" else 1
+        _, first = np.unique(codes[places][::step], return_index=True)
+        return np.sort(places[::step][first])
+
+    def _n_slots(self, starts):
+        lengths = np.diff(starts)
+        longest = int(lengths.max())
+        if isinstance(self.n_slots, str):
+            self.n_slots_ = max(FEW_SLOTS, longest, math.ceil(SLOTS_PER_TOKEN * starts[-1]))
+        else:
+            self.n_slots_ = int(self.n_slots)
+        if self.n_slots_ < longest:
+            raise ValueError(
+                f"n_slots == {self.n_slots_}, but sequence {int(lengths.argmax())} has {longest} "
+                f"tokens that count: each needs a slot"
+            )
+        return self.n_slots_
+
+    def _search(self, problem, domain, rng):
+        best = [math.inf, None]
+
+        def propose(slots):
+            value = problem.value(slots)
+            if value < best[0]:
+                best[:] = value, slots
+
+        def watch(x, n_iter):
+            if self.rounding != "l2":
+                propose(domain.place(problem(x)[1]))
+            if self.rounding != "fw":
+                propose(domain.place(-x))
+
+        first = domain.place(rng.random_sample(domain.size))
+        propose(first)
+        result = relax(
+            problem, domain, algorithm="fw", start=domain.vertex(first), watch=watch, rng=rng,
+            max_iter=int(self.max_iter), tol=float(self.tol), convex=False,
+        )  # fmt: skip
+        value, slots = best
+        if self.refine:
+            slots = problem.refined(slots, rng)
+            value = problem.value(slots)
+        return value, slots, result
+
+    def _describe(self, sequences, kept, tokens, starts, slots):
+        used, places = np.unique(slots, return_inverse=True)
+        counts = np.zeros((len(used), len(self.vocabulary_)), np.int64)
+        np.add.at(counts, (places, tokens), 1)
+        self.template_slots_ = used
+        self.template_ = [
+            {self.vocabulary_[k]: int(row[k]) for k in _by_count(row)} for row in counts
+        ]
+        support = counts.sum(axis=1)
+        levels = np.unique(support)
+        # The lowest support of which all slots fit, so that equals are not told apart
+        fits = [m for m in levels if np.sum(support >= m) <= self.n_steps]
+        chosen = np.flatnonzero(support >= fits[0]) if fits else np.empty(0, np.int64)
+        self.step_slots_, self.support_, self.n_steps_ = used[chosen], support[chosen], len(chosen)
+        self.steps_ = [list(self.template_[k]) for k in chosen]
+        self.step_names_ = [names[0] for names in self.steps_]
+        self._frozen = np.zeros((len(self.vocabulary_), self.n_slots_))
+        np.add.at(self._frozen, (tokens, slots), 1.0)
+        self.slots_, self.labels_ = self._laid_out(sequences, kept, starts, slots)
+
+    def _laid_out(self, sequences, kept, starts, slots):
+        """Slots and steps of all tokens, also of those that do not count."""
+        step = np.full(self.n_slots_, -1)
+        step[self.step_slots_] = np.arange(self.n_steps_)
+        places, labels = [], []
+        for tokens, where, a, b in zip(sequences, kept, starts, starts[1:]):
+            own = np.full(len(tokens), -1)
+            own[where] = slots[a:b]
+            places.append(own)
+            labels.append(np.where(own >= 0, step[own], -1))
+        return places, labels
+
+    def _warn_of_mismatch(self):
+        costs = self.cost_matrix_
+        mixed = sum(costs[self._frozen[:, k] > 0][:, self._frozen[:, k] > 0].max() > 0
+                    for k in np.flatnonzero(self._frozen.any(axis=0)))  # fmt: skip
+        if mixed:
+            warn(
+                f"{mixed} slots hold tokens of a cost above zero: with n_slots above "
+                f"{self.n_slots_} there is room to keep them apart"
+            )
+
+    def fit_predict(self, sequences, y=None):
+        """`fit`, then the steps of all tokens.
+
+        Parameters
+        ----------
+        sequences : list of list
+            Tokens of each sequence.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        labels : list of ndarray
+            Step of each token, -1 for none.
+        """
+        return self.fit(sequences).labels_
+
+    def _align(self, sequences):
+        """Align new sequences to the template, each by itself; (labels, cost of each)."""
+        check_is_fitted(self)
+        sequences = _check_sequences(sequences)
+        sums, costs = self.cost_matrix_ @ self._frozen, np.zeros(len(sequences))
+        kept, slots = [self._kept(tokens) for tokens in sequences], []
+        for n, (tokens, places) in enumerate(zip(sequences, kept)):
+            if len(places) > self.n_slots_:
+                raise ValueError(
+                    f"sequence {n} has {len(places)} tokens that count, but the template "
+                    f"{self.n_slots_} slots"
+                )
+            own = sums[self._codes(tokens)[places]]
+            if len(places):
+                chosen = OrderedPlacements(own.shape).place(own.ravel())
+                costs[n] = own[np.arange(len(places)), chosen].sum() / len(places)
+                slots.append(chosen)
+        slots = np.concatenate([np.empty(0, np.int64), *slots])
+        starts = starts_of([len(places) for places in kept])
+        return self._laid_out(sequences, kept, starts, slots)[1], costs
+
+    def predict(self, sequences):
+        """Steps of new sequences, each aligned with the template as it is.
+
+        Parameters
+        ----------
+        sequences : list of list
+            Tokens of each sequence; tokens that are not known are of no step.
+
+        Returns
+        -------
+        labels : list of ndarray
+            Step of each token, -1 for none.
+        """
+        return self._align(sequences)[0]
+
+    def transform(self, sequences):
+        """Which steps new sequences have.
+
+        Parameters
+        ----------
+        sequences : list of list
+            Tokens of each sequence.
+
+        Returns
+        -------
+        present : ndarray of shape (n_sequences, n_steps_)
+            1 for a step that is there, else 0.
+        """
+        labels = self._align(sequences)[0]
+        present = np.zeros((len(labels), self.n_steps_))
+        for row, own in zip(present, labels):
+            row[own[own >= 0]] = 1.0
+        return present
+
+    def score(self, sequences, y=None):
+        """Minus the mean cost of a token in the template, over sequences.
+
+        Parameters
+        ----------
+        sequences : list of list
+            Tokens of each sequence.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        float
+            Larger is better.
+        """
+        return -float(np.mean(self._align(sequences)[1]))
+
+
+class Alignment(Objective):
+    """``f(U) = <Y'U, C Y'U> / S`` for the one-hot tokens Y: the image is ``Y'U``."""
+
+    is_quadratic = True
+
+    def __init__(self, tokens, starts, costs, n_slots):
+        self.tokens, self.starts, self.costs, self.n_slots = tokens, starts, costs, n_slots
+        self.size, self.shape = len(tokens) * n_slots, (len(costs), n_slots)
+
+    def image(self, point):
+        if isinstance(point, np.ndarray):
+            counts = np.zeros(self.shape)
+            np.add.at(counts, self.tokens, point.reshape(-1, self.n_slots))
+            return counts.ravel()
+        places, values = point.entries()
+        flat = self.tokens[places // self.n_slots] * self.n_slots + places % self.n_slots
+        return np.bincount(flat, weights=values, minlength=self.shape[0] * self.shape[1])
+
+    def slopes(self, image):
+        slopes = 2.0 / len(self.tokens) * (self.costs @ image.reshape(self.shape)).ravel()
+        return 0.5 * float(slopes @ image), slopes
+
+    def adjoint(self, slopes):
+        return slopes.reshape(self.shape)[self.tokens].ravel()
+
+    def inner(self, image, others):
+        return others @ self.slopes(image)[1]
+
+    def value(self, slots):
+        """f of an alignment."""
+        return self.slopes(self._counts(slots).ravel())[0]
+
+    def _counts(self, slots):
+        counts = np.zeros(self.shape)
+        np.add.at(counts, (self.tokens, slots), 1.0)
+        return counts
+
+    def refined(self, slots, rng):
+        """An alignment that no single sequence, nor putting a part in again, could improve."""
+        slots, value = self._descended(slots, rng, np.ones(len(self.starts) - 1, bool))
+        n_failed = 0
+        while n_failed < N_KICKS:
+            stays = rng.random_sample(len(self.starts) - 1) < rng.choice(STAY)
+            if not stays.any():
+                continue
+            moved, new_value = self._descended(slots, rng, stays)
+            n_failed += 1
+            if new_value < value - 1e-9 * (1.0 + abs(value)):
+                slots, value, n_failed = moved, new_value, 0
+        return slots
+
+    def _descended(self, slots, rng, present):
+        """Align sequences that are not present to the others, then each to the rest in turn."""
+        from .._kernels.graphs.orderings import realign
+
+        slots, kept = slots.copy(), np.repeat(present, np.diff(self.starts))
+        counts = np.zeros(self.shape)
+        np.add.at(counts, (self.tokens[kept], slots[kept]), 1.0)
+        present, n = present.copy(), len(present)
+        order, sums = rng.permutation(n), self.costs @ counts
+        # Those that are out go in first
+        order = np.concatenate([order[~present[order]], order[present[order]]])
+        while realign(
+            order, present, self.tokens, self.starts, self.costs, counts, sums, slots
+        ):  # fmt: skip
+            sums = self.costs @ counts
+        return slots, self.value(slots)
+
+
+def _check_sequences(sequences):
+    sequences = check_list(sequences, "sequences", "lists of tokens")
+    if not sequences:
+        raise ValueError("sequences holds no sequence")
+    found = []
+    for n, tokens in enumerate(sequences):
+        tokens = check_list(tokens, f"sequences[{n}]", "tokens")
+        if not tokens:
+            raise ValueError(f"sequences[{n}] is empty: leave it out")
+        _check_tokens(tokens, f"sequences[{n}]")
+        found.append(tokens)
+    return found
+
+
+def _check_tokens(tokens, name):
+    for token in tokens:
+        try:
+            hash(token)
+        except TypeError:
+            raise TypeError(
+                f"{name} holds {token!r:.80}, which cannot be a token: take text, numbers or tuples"
+            ) from None
+        if token is None or token != token:
+            raise ValueError(f"{name} holds {token!r}, which is no token")
+
+
+def _by_count(row):
+    used = np.flatnonzero(row)
+    return used[np.argsort(-row[used], kind="stable")]

@@ -1,0 +1,112 @@
+"""Checks of sequences of rows, with the number of the one that is wrong."""
+
+import numpy as np
+
+from .._packed import starts_of
+from .._validation import check_array_of_numbers, check_list, check_magnitude
+
+__all__ = ["check_sequences", "check_windows", "masks_of"]
+
+
+def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
+    """The arrays of all sequences, stacked, and where each begins; then the order of rows given.
+
+    An array with ``groups`` is cut by its numbers, whose rows need not stand together.
+    """
+    if groups is not None:
+        X = check_array_of_numbers(X, name)
+        groups = np.asarray(groups)
+        if X.ndim != 2 or groups.shape != X.shape[:1]:
+            raise ValueError(
+                f"groups must have one entry per row of {name}: got shapes {groups.shape} and "
+                f"{X.shape}"
+            )
+        order = np.argsort(groups, kind="stable")
+        _, counts = np.unique(groups, return_counts=True)
+        given = np.split(X[order], np.cumsum(counts)[:-1])
+    else:
+        if getattr(X, "ndim", None) == 2:
+            raise ValueError(
+                f"{name} is one array: give a list with an array per sequence, or groups as well"
+            )
+        given, order = check_list(X, name, "arrays, one per sequence"), None
+    if not given:
+        raise ValueError(f"{name} holds no sequence")
+    arrays = []
+    for n, rows in enumerate(given):
+        rows = check_array_of_numbers(rows, f"{name}[{n}]")
+        if rows.ndim != 2 or rows.shape[1] == 0:
+            raise ValueError(
+                f"{name}[{n}] must have shape (n_rows, n_features), got shape {rows.shape}"
+            )
+        if len(rows) < n_rows:
+            raise ValueError(f"{name}[{n}] has {len(rows)} rows, but there must be {n_rows}")
+        width = n_features or arrays[0].shape[1] if arrays or n_features else rows.shape[1]
+        if rows.shape[1] != width:
+            raise ValueError(f"{name}[{n}] has {rows.shape[1]} features, expected {width}")
+        check_magnitude(rows, f"{name}[{n}]")
+        arrays.append(rows)
+    order = np.arange(sum(map(len, arrays))) if order is None else order
+    return np.concatenate(arrays), starts_of([len(rows) for rows in arrays]), order
+
+
+def check_windows(windows, lengths, n_steps):
+    """Boolean arrays (n_rows, n_steps) of each sequence; all rows of steps without a window."""
+    if windows is None:
+        return None
+    windows = check_list(windows, "windows", "arrays or of lists of (step, first, last)")
+    if len(windows) != len(lengths):
+        raise ValueError(f"windows holds {len(windows)} sequences, but X {len(lengths)}")
+    masks = []
+    for n, (given, n_rows) in enumerate(zip(windows, lengths.tolist())):
+        if given is None:
+            given = []
+        if isinstance(given, np.ndarray):
+            mask = check_array_of_numbers(given, f"windows[{n}]") != 0.0
+            if mask.shape != (n_rows, n_steps):
+                raise ValueError(
+                    f"windows[{n}] has shape {mask.shape}, expected {(n_rows, n_steps)}"
+                )
+        else:
+            mask = np.zeros((n_rows, n_steps), bool)
+            for window in check_list(given, f"windows[{n}]", "(step, first, last)"):
+                entry = check_array_of_numbers(window, f"windows[{n}]")
+                if entry.shape != (3,) or np.any(entry != entry // 1):
+                    raise ValueError(
+                        f"windows[{n}] must hold (step, first row, last row), got {window!r:.80}"
+                    )
+                step, first, last = entry.astype(np.int64).tolist()
+                if not 0 <= step < n_steps:
+                    raise ValueError(
+                        f"windows[{n}] names step {step}, steps are from 0 to {n_steps - 1}"
+                    )
+                mask[max(first, 0) : max(last + 1, 0), step] = True
+        masks.append(mask | ~mask.any(axis=0))
+    return masks
+
+
+def masks_of(windows, hull, domain_of):
+    """Slots that each step may take, (n_steps, n_rows) per sequence, and those that were widened.
+
+    With ``hull`` all rows between the first and the last of a window count, in the order of steps:
+    none lies behind the last row of a later step, nor before the first of an earlier one. Where no
+    placement is left, the steps that the least number of windows must give up are free.
+    """
+    masks, widened = [], []
+    for n, window in enumerate(windows):
+        mask = window.T.copy()
+        if hull:
+            T = mask.shape[1]
+            first = np.maximum.accumulate(mask.argmax(axis=1))
+            last = T - 1 - mask[:, ::-1].argmax(axis=1)
+            last = np.minimum.accumulate(last[::-1])[::-1]
+            places = np.arange(T)
+            mask = (places >= first[:, None]) & (places <= last[:, None])
+        try:
+            domain_of(mask.shape, mask)
+        except ValueError:
+            places = domain_of(mask.shape, None).place((~mask).ravel().astype(float))
+            mask[~mask[np.arange(len(mask)), places]] = True
+            widened.append(n)
+        masks.append(mask)
+    return masks, np.array(widened, np.int64)

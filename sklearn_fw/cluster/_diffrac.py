@@ -1,0 +1,202 @@
+"""Discriminative clustering: how well a linear classifier could tell the assigned classes apart.
+
+For an assignment Z (T, K) of rows to classes, ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) +
+reg ||W||^2 / 2`` is a quadratic form, ``<Z, B Z> / (2 T)``, that is convex. It is minimised over
+polytopes by the methods of `sklearn_fw.optim`.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.linalg import cholesky, eigh, solve_triangular
+from sklearn.exceptions import ConvergenceWarning
+
+from ..optim import minimize_block_frank_wolfe, minimize_frank_wolfe
+from ..optim.objectives import Objective
+
+__all__ = ["Classifier", "Diffrac", "Term", "relax", "start_of"]
+
+TINY = 1e-12  # eigenvalues below this share of the largest are zero
+
+
+class Classifier:
+    """The ridge regression of any targets on fixed rows.
+
+    ``root`` (T, r) has the matrix of fitted values, but for the mean, as ``root @ root.T``, and
+    ``back`` (d, r) makes coefficients of ``root.T @ Z``.
+    """
+
+    def __init__(self, X, reg, fit_intercept=True):
+        T, d = X.shape
+        self.fit_intercept = fit_intercept
+        self.mean = X.mean(axis=0) if fit_intercept else np.zeros(d)
+        X = X - self.mean
+        if d <= T:
+            factor = cholesky(X.T @ X + T * reg * np.eye(d), lower=True)
+            self.root = np.ascontiguousarray(solve_triangular(factor, X.T, lower=True).T)
+            self.back = solve_triangular(factor, np.eye(d), lower=True, trans="T")
+        else:
+            values, vectors = eigh(X @ X.T)
+            used = values > TINY * max(values[-1], 0.0)
+            values, vectors = values[used], vectors[:, used]
+            self.root = vectors * np.sqrt(values / (values + T * reg))
+            self.back = X.T @ (vectors / np.sqrt(values * (values + T * reg)))
+
+    def linear(self, means, images):
+        """Coefficients (K, d) and intercepts (K,) for means of Z and ``root.T @ Z``, transposed."""
+        coef = images @ self.back.T
+        return coef, means - coef @ self.mean if self.fit_intercept else np.zeros(len(coef))
+
+
+class Term:
+    """The cost of one assignment within a point.
+
+    ``rows`` and ``columns`` say, for each entry of the slice ``block`` of a point, which entry of
+    the assignment it is.
+    """
+
+    def __init__(self, classifier, block, rows, columns, n_classes):
+        self.classifier, self.block, self.rows, self.columns = classifier, block, rows, columns
+        self.T, self.shape = len(classifier.root), (n_classes, classifier.root.shape[1])
+
+    def image(self, places, values):
+        """Column sums, over the root of T, and ``root.T @ Z``, as one vector."""
+        n_classes = self.shape[0]
+        sums = np.bincount(self.columns[places], weights=values, minlength=n_classes)
+        sums = sums * (float(self.classifier.fit_intercept) / np.sqrt(self.T))
+        if 4 * len(places) < len(self.rows):
+            images = np.zeros(self.shape)
+            added = values[:, None] * self.classifier.root[self.rows[places]]
+            np.add.at(images, self.columns[places], added)
+        else:
+            Z = np.zeros((self.T, n_classes))
+            Z[self.rows[places], self.columns[places]] = values
+            images = Z.T @ self.classifier.root
+        return np.concatenate([sums, images.ravel()])
+
+    def split(self, image):
+        """Sums and images of a vector that `image` made."""
+        n_classes = self.shape[0]
+        return image[:n_classes], image[n_classes:].reshape(self.shape)
+
+    def fitted(self, image):
+        """What the best classifier answers, (T, K), and itself."""
+        sums, images = self.split(image)
+        means = sums / np.sqrt(self.T)
+        return means + self.classifier.root @ images.T, self.classifier.linear(means, images)
+
+
+class Diffrac(Objective):
+    """Sum of the costs of assignments, a bilinear coupling of two of them and a linear function.
+
+    The image of a point is the point itself and, for each term, what `Term.image` says.
+    """
+
+    is_quadratic = True
+
+    def __init__(self, terms, coupling=None, linear=None):
+        self.terms, self.coupling = terms, coupling
+        self.size = terms[-1].block.stop
+        self.linear = np.zeros(self.size) if linear is None else linear
+        self.parts, end = [], self.size
+        for term in terms:
+            n = term.shape[0] * (1 + term.shape[1])
+            self.parts.append(slice(end, end + n))
+            end += n
+        # Second derivative of the image, but for the coupling
+        self.weights = np.empty(end)
+        for term, part in zip(terms, self.parts):
+            self.weights[term.block], self.weights[part] = 1.0 / term.T, -1.0 / term.T
+
+    def image(self, point):
+        if isinstance(point, np.ndarray):
+            x, places = point, np.flatnonzero(point)
+        else:
+            x, (places, _) = point.to_array(), point.entries()
+        images = [x]
+        for term in self.terms:
+            begin, end = np.searchsorted(places, [term.block.start, term.block.stop])
+            used = places[begin:end]
+            images.append(term.image(used - term.block.start, x[used]))
+        return np.concatenate(images)
+
+    def slopes(self, image):
+        x = image[: self.size]
+        slopes = self.weights * image
+        value = 0.5 * float(slopes @ image)
+        slopes[: self.size] += self.linear
+        value += float(self.linear @ x)
+        if self.coupling is not None:
+            first, second = (term.block for term in self.terms)
+            ahead = self.coupling @ x[second]
+            slopes[first] += ahead
+            slopes[second] += self.coupling.T @ x[first]
+            value += float(x[first] @ ahead)
+        return value, slopes
+
+    def adjoint(self, slopes):
+        gradient = slopes[: self.size].copy()
+        for term, part in zip(self.terms, self.parts):
+            sums, images = term.split(slopes[part])
+            scale = float(term.classifier.fit_intercept) / np.sqrt(term.T)
+            answers = scale * sums + term.classifier.root @ images.T
+            gradient[term.block] += answers[term.rows, term.columns]
+        return gradient
+
+    def adjoint_in(self, slopes, block):
+        gradient = slopes[block].copy()
+        for term, part in zip(self.terms, self.parts):
+            if not term.block.start <= block.start < term.block.stop:
+                continue
+            own = slice(block.start - term.block.start, block.stop - term.block.start)
+            rows, columns = term.rows[own], term.columns[own]
+            sums, images = term.split(slopes[part])
+            first, last = rows.min(), rows.max() + 1
+            scale = float(term.classifier.fit_intercept) / np.sqrt(term.T)
+            answers = scale * sums + term.classifier.root[first:last] @ images.T
+            gradient += answers[rows - first, columns]
+        return gradient
+
+    def inner(self, image, others):
+        product = others @ (self.weights * image)
+        if self.coupling is not None:
+            first, second = (term.block for term in self.terms)
+            product = product + others[..., first] @ (self.coupling @ image[second])
+            product = product + others[..., second] @ (self.coupling.T @ image[first])
+        return product
+
+    def value(self, point):
+        """The value at a point or an atom."""
+        return self.slopes(self.image(point))[0]
+
+
+def start_of(domain, rng, n_corners):
+    """The mean of the answers to random gradients: equal weights alone would fit as well."""
+    x = np.zeros(domain.size)
+    for _ in range(n_corners):
+        domain.lmo(rng.random_sample(domain.size) - 0.5).add_to(x, 1.0 / n_corners)
+    return x
+
+
+def relax(objective, domain, *, algorithm, start, max_iter, tol, watch, rng, convex=True):
+    """Minimise by Frank-Wolfe steps until the gap is a share ``tol`` of the value.
+
+    ``watch(x, n_iter)`` sees each point. What is returned is made of these, so that a budget that
+    ends before the gap is small is no reason for a warning.
+    """
+
+    def end(state):
+        watch(state.x, state.nit)
+        return bool(state.dual_gap <= tol * abs(state.fun))
+
+    options = {"start": start, "max_iter": max_iter, "tol": 0.0, "callback": end}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if algorithm == "bcfw":
+            return minimize_block_frank_wolfe(
+                objective, domain.split() if hasattr(domain, "split") else domain, variant="fw",
+                step_size="exact", gap_every=1, random_state=rng, **options,
+            )  # fmt: skip
+        return minimize_frank_wolfe(
+            objective, domain, variant=algorithm, step_size="exact", convex=convex, **options
+        )

@@ -1,0 +1,356 @@
+"""Steps that happen once each in a known order, found in feature series without labels."""
+
+from itertools import pairwise
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+)
+from .._warnings import warn
+from ..optim.domains import OrderedPlacements
+from ._clips import check_sequences, check_windows, masks_of
+from ._diffrac import Classifier, Diffrac, Term, relax, start_of
+
+__all__ = ["OrderedDiscriminativeClustering"]
+
+N_CORNERS = 10  # of the first point
+
+
+class OrderedDiscriminativeClustering(ClusterMixin, BaseEstimator):
+    """The same steps, once each and in one order, in many feature series.
+
+    Minimises ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) + reg ||W||^2 / 2`` over
+    assignments Z in which each step has one row of each sequence, in ascending order: the steps
+    that a linear classifier can tell apart best. A relaxation is minimised by Frank-Wolfe steps,
+    its points are rounded to assignments all along, and the best of these is the answer. Choose it
+    instead of k-means or a hidden Markov model where the order is known and labels are not.
+
+    Parameters
+    ----------
+    n_steps : int, default=10
+        Number of steps K, at most the rows of the shortest sequence.
+    reg : float or "auto", default="auto"
+        Strength of the penalty on W; "auto" is one over the number of sequences times K.
+    fit_intercept : bool, default=True
+        Whether there is b, without a penalty.
+    algorithm : {"fw", "bcfw", "away"}, default="fw"
+        Steps of all sequences together, of one sequence after the other, or with steps away from
+        the worst vertex.
+    rounding : {"classifier", "l2", "fw"}, default="classifier"
+        Which assignment stands for a relaxed one: that nearest to what its classifier answers,
+        that nearest to itself, or the vertex that its gradient points to.
+    window_constraint : {"mask", "hull"}, default="mask"
+        Whether a step may take the rows of its windows alone, or all between the first and the
+        last of them, with the order of steps applied to these.
+    n_init : int, default=1
+        Number of random starts; the best objective counts.
+    max_iter : int, default=200
+        Largest number of Frank-Wolfe iterations; of passes with "bcfw".
+    tol : float, default=1e-4
+        Stop when the gap is at most this share of the relaxed objective.
+    random_state : int, RandomState instance or None, default=None
+        Source of starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_rows,)
+        Step of each row of all sequences, one after the other or as given with ``groups``; -1 for
+        none.
+    locations_ : ndarray of shape (n_sequences, n_steps)
+        Row of each step within its sequence.
+    relaxed_assignment_ : ndarray of shape (n_rows, n_steps)
+        The relaxed minimum, rows of sequences one after the other.
+    coef_ : ndarray of shape (n_steps, n_features)
+        W, transposed, for the assignment found.
+    intercept_ : ndarray of shape (n_steps,)
+        b.
+    objective_ : float
+        h of the assignment.
+    relaxed_objective_ : float
+        h of the relaxed minimum, which is far below and says little.
+    gap_ : float
+        Frank-Wolfe gap there: the relaxed objective is at most this above its minimum.
+    infeasible_ : ndarray of int
+        Sequences whose windows leave no placement in order, and had to be widened.
+    history_ : dict of str to ndarray
+        One entry per iteration of the best start, "objective" and "dual_gap" among them.
+    n_iter_ : int
+        Iterations of the best start.
+    best_iter_ : int
+        The one whose rounding is returned.
+    n_features_in_ : int
+        Number of features.
+
+    Raises
+    ------
+    ValueError
+        When sequences are empty, shorter than ``n_steps`` or of several widths; the message names
+        the sequence.
+
+    Warns
+    -----
+    UserWarning
+        When windows leave a sequence no placement in order.
+
+    See Also
+    --------
+    ScriptDiscovery : Finds the steps and the windows in tokens first.
+    sklearn_fw.optim.domains.OrderedPlacements : The assignments of one sequence.
+
+    Notes
+    -----
+    An iteration costs O(T d K) for T rows in all, memory is O(T (d + K)). A step that is mentioned
+    several times may take any of its windows, as the text of [1]_ says; its matrix form asks for
+    all of them at once. A sequence without a placement is widened by the steps that the fewest
+    windows must give up, in place of the penalty of the released code. The best
+    assignment is met early, so fewer iterations than in [1]_ do; that they end before ``tol`` gives
+    no warning.
+
+    References
+    ----------
+    .. [1] J.-B. Alayrac, P. Bojanowski, N. Agrawal, J. Sivic, I. Laptev, S. Lacoste-Julien,
+       "Unsupervised learning from narrated instruction videos", CVPR 2016: section 4.2, appendix C.
+    .. [2] F. Bach, Z. Harchaoui, "DIFFRAC: a discriminative and flexible framework for clustering",
+       NIPS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.cluster import OrderedDiscriminativeClustering
+    >>> first = np.eye(3)[[2, 0, 2, 2, 1, 2]]
+    >>> second = np.eye(3)[[0, 2, 2, 1, 2, 2]]
+    >>> model = OrderedDiscriminativeClustering(2, random_state=0).fit([first, second])
+    >>> model.locations_
+    array([[1, 4],
+           [0, 3]])
+    """
+
+    def __init__(
+        self, n_steps=10, *, reg="auto", fit_intercept=True, algorithm="fw",
+        rounding="classifier", window_constraint="mask", n_init=1, max_iter=200, tol=1e-4,
+        random_state=None,
+    ):  # fmt: skip
+        self.n_steps = n_steps
+        self.reg = reg
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.rounding = rounding
+        self.window_constraint = window_constraint
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X, y=None, *, groups=None, windows=None):
+        """Find the steps.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features), or array-like
+            Sequences of rows; one array with ``groups``.
+        y : None
+            Unused.
+        groups : array-like of shape (n_rows,), default=None
+            Which sequence each row of one array belongs to.
+        windows : list or None, default=None
+            For each sequence where steps may be: an array of bool of shape (n_rows_i, n_steps), or
+            a list of (step, first row, last row), of which several may speak of one step; a step
+            without any may be anywhere. Windows of one row are labels.
+
+        Returns
+        -------
+        self : OrderedDiscriminativeClustering
+            The estimator.
+        """
+        rng = self._check_parameters()
+        K = int(self.n_steps)
+        rows, starts, order = check_sequences(X, groups, n_rows=K)
+        self.n_features_in_ = rows.shape[1]
+        domain, self.infeasible_ = self._domain(starts, windows)
+        reg = self.reg
+        if isinstance(reg, str):
+            reg = 1.0 / (K * (len(starts) - 1))
+        classifier = Classifier(rows, float(reg), bool(self.fit_intercept))
+        # Points have a matrix (n_steps, n_rows) for each sequence.
+        inside = [np.tile(np.arange(a, b), K) for a, b in pairwise(starts)]
+        steps = np.concatenate([np.repeat(np.arange(K), n) for n in np.diff(starts)])
+        term = Term(classifier, slice(0, domain.size), np.concatenate(inside), steps, K)
+        objective = Diffrac([term])
+        found = [self._search(objective, domain, rng) for _ in range(int(self.n_init))]
+        best = min(found, key=lambda one: one[0].value)
+        self._store(objective, *best)
+        self.labels_ = self._labels(self.locations_, starts, order)
+        return self
+
+    def _check_parameters(self):
+        check_integer(self.n_steps, "n_steps", 1)
+        if not (isinstance(self.reg, str) and self.reg == "auto"):
+            check_positive(self.reg, "reg")
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_choice(self.algorithm, "algorithm", ("fw", "bcfw", "away"))
+        check_choice(self.rounding, "rounding", ("classifier", "l2", "fw"))
+        check_choice(self.window_constraint, "window_constraint", ("mask", "hull"))
+        check_integer(self.n_init, "n_init", 1)
+        check_integer(self.max_iter, "max_iter", 1)
+        check_not_negative(self.tol, "tol")
+        return check_random_state(self.random_state)
+
+    def _domain(self, starts, windows):
+        K, lengths = int(self.n_steps), np.diff(starts)
+        windows = check_windows(windows, lengths, K)
+        masks, widened = None, np.empty(0, np.int64)
+        if windows is not None:
+            masks, widened = masks_of(windows, self.window_constraint == "hull", OrderedPlacements)
+        if len(widened):
+            warn(
+                f"windows of sequences {widened.tolist()} leave no placement in order: the fewest "
+                f"steps that make one possible are free there"
+            )
+        return OrderedPlacements([(K, int(n)) for n in lengths], masks), widened
+
+    def _search(self, objective, domain, rng):
+        kept = Rounding(objective, domain, self.rounding)
+        result = relax(
+            objective, domain, algorithm=self.algorithm, start=start_of(domain, rng, N_CORNERS),
+            max_iter=int(self.max_iter), tol=float(self.tol), watch=kept, rng=rng,
+        )  # fmt: skip
+        kept(result.x, result.nit)
+        return kept, result
+
+    def _store(self, objective, kept, result):
+        term, K = objective.terms[0], int(self.n_steps)
+        self.locations_ = kept.slots.reshape(-1, K)
+        self.relaxed_assignment_ = np.zeros((term.T, K))
+        self.relaxed_assignment_[term.rows, term.columns] = result.x
+        image = objective.image(kept.domain.vertex(kept.slots))[objective.parts[0]]
+        self.coef_, self.intercept_ = term.fitted(image)[1]
+        self.objective_, self.relaxed_objective_ = kept.value, float(result.fun)
+        self.gap_, self.history_ = float(result.dual_gap), result.history
+        self.n_iter_, self.best_iter_ = int(result.nit), kept.n_iter
+
+    @staticmethod
+    def _labels(locations, starts, order):
+        labels = np.full(starts[-1], -1)
+        labels[locations + starts[:-1, None]] = np.arange(locations.shape[1])
+        given = np.empty_like(labels)
+        given[order] = labels
+        return given
+
+    def decision_function(self, X):
+        """How much each row looks like each step.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features)
+            Sequences.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows, n_steps)
+            ``X W + b``, sequences one after the other.
+        """
+        check_is_fitted(self)
+        rows, _, _ = check_sequences(X, n_features=self.n_features_in_)
+        return rows @ self.coef_.T + self.intercept_
+
+    def localize(self, X, *, groups=None, windows=None):
+        """The rows of all steps in new sequences, by the classifier and the order.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features), or array-like
+            Sequences, as for `fit`.
+        groups : array-like of shape (n_rows,), default=None
+            As for `fit`.
+        windows : list or None, default=None
+            As for `fit`.
+
+        Returns
+        -------
+        locations : ndarray of shape (n_sequences, n_steps)
+            Rows within sequences.
+        """
+        return self._localize(X, groups, windows)[0]
+
+    def _localize(self, X, groups, windows):
+        check_is_fitted(self)
+        K = len(self.coef_)
+        rows, starts, order = check_sequences(X, groups, n_rows=K, n_features=self.n_features_in_)
+        domain, _ = self._domain(starts, windows)
+        scores = rows @ self.coef_.T + self.intercept_
+        cost = [(1.0 - 2.0 * scores[a:b].T).ravel() for a, b in pairwise(starts)]
+        return domain.place(np.concatenate(cost)).reshape(-1, K), starts, order
+
+    def predict(self, X, *, groups=None, windows=None):
+        """The step of each row.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features), or array-like
+            Sequences, as for `fit`.
+        groups : array-like of shape (n_rows,), default=None
+            As for `fit`.
+        windows : list or None, default=None
+            As for `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            Steps, -1 for none.
+        """
+        return self._labels(*self._localize(X, groups, windows))
+
+    def score(self, X, y=None):
+        """How well the classifier agrees with the steps that it finds: minus half the mean square.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features)
+            Sequences.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        float
+            ``-||Z - X W - b||^2 / (2 T)``; larger is better.
+        """
+        labels, scores = self.predict(X), self.decision_function(X)
+        Z = (labels[:, None] == np.arange(len(self.coef_))).astype(float)
+        return -float(np.sum((Z - scores) ** 2)) / (2.0 * len(Z))
+
+
+class Rounding:
+    """The best assignment that relaxed ones were rounded to."""
+
+    def __init__(self, objective, domain, kind):
+        self.objective, self.domain, self.kind = objective, domain, kind
+        self.value, self.slots, self.n_iter = np.inf, None, 0
+        self._seen = set()
+
+    def __call__(self, x, n_iter):
+        slots = self.domain.place(self._cost(x))
+        key = slots.tobytes()
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        value = self.objective.value(self.domain.vertex(slots))
+        if value < self.value:
+            self.value, self.slots, self.n_iter = value, slots, n_iter
+
+    def _cost(self, x):
+        if self.kind == "l2":
+            return -x
+        if self.kind == "fw":
+            return self.objective(x)[1]
+        (term,), (part,) = self.objective.terms, self.objective.parts
+        answers, _ = term.fitted(self.objective.image(x)[part])
+        return 1.0 - 2.0 * answers[term.rows, term.columns]

@@ -1,0 +1,188 @@
+"""The steps of a task from what is said about it, then where they happen."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_array_of_numbers, check_integer, check_list, check_not_negative
+from ._aligner import SequenceAligner
+from ._ordered import OrderedDiscriminativeClustering
+
+__all__ = ["ScriptDiscovery"]
+
+
+class ScriptDiscovery(BaseEstimator):
+    """Steps of a task from narrated series: a script of the words, then its steps in the features.
+
+    First the tokens of all sequences are aligned, and the steps of the common script are found.
+    Then these are located in the feature series, once each and in the order of the script, and
+    where a sequence speaks of a step, near the words. Choose it where the same thing is shown and
+    told many times, and nobody wrote down when.
+
+    Parameters
+    ----------
+    n_steps : int, default=10
+        Largest number of steps.
+    before : float, default=0
+        Rows before the first of a token where its step may be.
+    after : float, default=10
+        Rows behind the last of a token where its step may be.
+    aligner : SequenceAligner or None, default=None
+        Aligns tokens; its ``n_steps`` is replaced. None takes the defaults.
+    localizer : OrderedDiscriminativeClustering or None, default=None
+        Locates steps; its ``n_steps`` is replaced. None takes the defaults.
+    random_state : int, RandomState instance or None, default=None
+        Source of starts of both, where these are None.
+
+    Attributes
+    ----------
+    aligner_ : SequenceAligner
+        Fitted.
+    localizer_ : OrderedDiscriminativeClustering
+        Fitted.
+    n_steps_ : int
+        Steps that were found.
+    step_names_ : list
+        The most frequent token of each step.
+    windows_ : list of list
+        For each sequence (step, first row, last row) where steps may be.
+    locations_ : ndarray of shape (n_sequences, n_steps_)
+        Row of each step within its sequence.
+    labels_ : ndarray of shape (n_rows,)
+        Step of each row, -1 for none, one sequence after the other.
+
+    Raises
+    ------
+    ValueError
+        When the words have no step in common, or tokens and their rows do not fit together; the
+        message names the sequence.
+
+    See Also
+    --------
+    SequenceAligner : The first stage.
+    OrderedDiscriminativeClustering : The second.
+
+    Notes
+    -----
+    A step that is spoken of several times may be near any of these places. The cost is that of both
+    stages.
+
+    References
+    ----------
+    .. [1] J.-B. Alayrac, P. Bojanowski, N. Agrawal, J. Sivic, I. Laptev, S. Lacoste-Julien,
+       "Unsupervised learning from narrated instruction videos", CVPR 2016.
+
+    Examples
+    --------
+    >>> from sklearn_fw.cluster import ScriptDiscovery
+    >>> from sklearn_fw.datasets import make_ordered_videos
+    >>> data = make_ordered_videos(8, 3, n_rows=40, random_state=0)
+    >>> model = ScriptDiscovery(3, random_state=0)
+    >>> model = model.fit(data.X, tokens=data.tokens, token_rows=data.token_rows)
+    >>> model.step_names_
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self, n_steps=10, *, before=0, after=10, aligner=None, localizer=None, random_state=None
+    ):
+        self.n_steps = n_steps
+        self.before = before
+        self.after = after
+        self.aligner = aligner
+        self.localizer = localizer
+        self.random_state = random_state
+
+    def fit(self, X, y=None, *, tokens, token_rows):
+        """Find the script, then its steps.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features)
+            Feature series.
+        y : None
+            Unused.
+        tokens : list of list
+            What is said in each of them, in order.
+        token_rows : list of array-like of shape (n_tokens_i, 2)
+            First and last row that each token is spoken in.
+
+        Returns
+        -------
+        self : ScriptDiscovery
+            The estimator.
+        """
+        n_steps = check_integer(self.n_steps, "n_steps", 1)
+        for name in ("before", "after"):
+            check_not_negative(getattr(self, name), name)
+        self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=n_steps)
+        self.aligner_.fit(tokens)
+        self.n_steps_, self.step_names_ = self.aligner_.n_steps_, self.aligner_.step_names_
+        if not self.n_steps_:
+            raise ValueError(
+                f"tokens have no step in common that n_steps == {n_steps} leaves: take more, for "
+                f"slots with equal support are taken together or not at all"
+            )
+        self.windows_ = self._windows(self.aligner_.labels_, token_rows)
+        localizer = self._stage("localizer", OrderedDiscriminativeClustering)
+        self.localizer_ = localizer.set_params(n_steps=self.n_steps_)
+        self.localizer_.fit(X, windows=self.windows_)
+        self.locations_, self.labels_ = self.localizer_.locations_, self.localizer_.labels_
+        return self
+
+    def _stage(self, name, cls):
+        given = getattr(self, name)
+        if given is None:
+            return cls(random_state=self.random_state)
+        if not isinstance(given, cls):
+            raise TypeError(f"{name} must be a {cls.__name__} or None, got {given!r:.80}")
+        return clone(given)
+
+    def _windows(self, labels, token_rows):
+        token_rows = check_list(token_rows, "token_rows", "arrays, one per sequence")
+        if len(token_rows) != len(labels):
+            raise ValueError(f"token_rows holds {len(token_rows)} sequences, tokens {len(labels)}")
+        windows = []
+        for n, (own, rows) in enumerate(zip(labels, token_rows)):
+            rows = check_array_of_numbers(rows, f"token_rows[{n}]")
+            if rows.shape != (len(own), 2):
+                raise ValueError(
+                    f"token_rows[{n}] has shape {rows.shape}, expected {(len(own), 2)}"
+                )
+            first = np.floor(rows[:, 0] - self.before).astype(np.int64)
+            last = np.ceil(rows[:, 1] + self.after).astype(np.int64)
+            found = zip(own.tolist(), first.tolist(), last.tolist())
+            windows.append([window for window in found if window[0] >= 0])
+        return windows
+
+    def localize(self, X):
+        """The rows of all steps in new series without words.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features)
+            Feature series.
+
+        Returns
+        -------
+        locations : ndarray of shape (n_sequences, n_steps_)
+            Rows within sequences.
+        """
+        check_is_fitted(self)
+        return self.localizer_.localize(X)
+
+    def predict(self, X):
+        """The step of each row of new series without words.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (n_rows_i, n_features)
+            Feature series.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            Steps, -1 for none.
+        """
+        check_is_fitted(self)
+        return self.localizer_.predict(X)

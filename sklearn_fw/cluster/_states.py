@@ -1,0 +1,552 @@
+"""States of an object and the action that changes them, found together in clips without labels."""
+
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from .._packed import starts_of
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_list,
+    check_magnitude,
+    check_not_negative,
+    check_positive,
+    check_random_state,
+)
+from ..optim.domains import OrderedPlacements, Product, StateChoices
+from ._clips import check_sequences
+from ._diffrac import Classifier, Diffrac, Term, relax, start_of
+
+__all__ = ["JointStateActionClustering"]
+
+N_CORNERS, N_WARM = 5, 30  # of the first points, and iterations on each problem alone
+ROUND_EVERY = 25
+KEYS = {"X_action", "X_state", "t_action", "t_state", "start", "end", "score"}
+
+
+class JointStateActionClustering(BaseEstimator):
+    """Two states of an object and the action that leads from one to the other, in clips.
+
+    A clip has rows of features in time, of which one is the action, and candidates, short
+    observations that overlap, of which some show the object in one of its states. Minimises
+    ``f(Z) + g(Y) + d(Z, Y)``: how badly linear classifiers tell actions and states apart, and
+    ``coupling / T`` times the sum of the times by which candidates in the first state come after
+    the action, or those in the second before it. Choose it where neither can be found alone: what
+    recurs most is not always what changes the object.
+
+    Parameters
+    ----------
+    action_reg : float, default=1e-2
+        Strength of the penalty on the classifier of actions.
+    state_reg : float, default=1e-4
+        Strength of the penalty on those of states.
+    coupling : float, default=1.0
+        Weight of times in the wrong order, per unit of time; 0 solves two problems apart.
+    state_constraint : {"at_least_one", "exactly_one"}, default="at_least_one"
+        How many candidates of each state a clip has.
+    candidate_scores_weight : float, default=0.0
+        Cost of choosing a candidate with detector score 0 instead of 1, over their number.
+    restrict_action_to_candidates : bool, default=False
+        Whether the action lies between the first and the last candidate of its clip.
+    fit_intercept : bool, default=True
+        Whether classifiers have intercepts, without a penalty.
+    algorithm : {"fw", "bcfw", "alternating"}, default="fw"
+        Steps of actions and states together; of one clip's action or states at a time; or actions
+        and states in turn.
+    rounding : {"joint", "independent"}, default="joint"
+        Whether action and states of a clip are chosen together, for the classifiers of a relaxed
+        point, or each by itself.
+    n_init : int, default=1
+        Number of random starts; the best objective counts.
+    max_iter : int, default=600
+        Largest number of Frank-Wolfe iterations; of passes with "bcfw".
+    tol : float, default=1e-4
+        Stop when the gap is at most this share of the relaxed objective.
+    random_state : int, RandomState instance or None, default=None
+        Source of starts.
+
+    Attributes
+    ----------
+    action_locations_ : ndarray of shape (n_clips,)
+        Row of the action in each clip.
+    action_times_ : ndarray of shape (n_clips,)
+        Its time.
+    state_labels_ : list of ndarray
+        State of each candidate, 0 or 1, and -1 for none.
+    labels_ : ndarray of shape (n_candidates,)
+        The same, one clip after the other.
+    action_coef_ : ndarray of shape (1, n_action_features)
+        Classifier of actions.
+    action_intercept_ : ndarray of shape (1,)
+        Its intercept.
+    state_coef_ : ndarray of shape (2, n_state_features)
+        Classifiers of states.
+    state_intercept_ : ndarray of shape (2,)
+        Their intercepts.
+    objective_ : float
+        f + g + d of the answer, and the cost of scores.
+    objective_parts_ : ndarray of shape (3,)
+        f, g with the cost of scores, and d.
+    relaxed_objective_ : float
+        That of the relaxed point, which is far below and says little.
+    gap_ : float
+        Frank-Wolfe gap there; zero at stationary points.
+    history_ : dict of str to ndarray
+        One entry per iteration of the best start, "objective" and "dual_gap" among them.
+    n_iter_ : int
+        Iterations of the best start.
+    best_iter_ : int
+        The one whose rounding is returned.
+
+    Raises
+    ------
+    ValueError
+        When a clip lacks an entry, is empty, has other features than the first, or no two
+        candidates that could be the two states; the message names the clip.
+
+    See Also
+    --------
+    OrderedDiscriminativeClustering : Several steps in order, without states.
+    sklearn_fw.optim.domains.StateChoices : The choices of states of one clip.
+
+    Notes
+    -----
+    An iteration costs O((T + M) d) for T rows and M candidates in all, a joint rounding O(T m) for
+    m candidates in a clip, and memory is O(T m). The problem is not convex; it starts where both
+    parts alone end after 30 iterations, and the answer is the best assignment met, so the budget
+    of iterations gives no warning. The coupling is that of [1]_; its released code has half of it
+    in the optimisation.
+
+    References
+    ----------
+    .. [1] J.-B. Alayrac, J. Sivic, I. Laptev, S. Lacoste-Julien, "Joint discovery of object states
+       and manipulation actions", ICCV 2017: equations 1 to 5, appendix, algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn_fw.cluster import JointStateActionClustering
+    >>> from sklearn_fw.datasets import make_state_action_clips
+    >>> data = make_state_action_clips(5, random_state=0)
+    >>> model = JointStateActionClustering(max_iter=50, random_state=0).fit(data.clips)
+    >>> model.action_locations_.shape, len(model.state_labels_)
+    ((5,), 5)
+    """
+
+    def __init__(
+        self, *, action_reg=1e-2, state_reg=1e-4, coupling=1.0, state_constraint="at_least_one",
+        candidate_scores_weight=0.0, restrict_action_to_candidates=False, fit_intercept=True,
+        algorithm="fw", rounding="joint", n_init=1, max_iter=600, tol=1e-4, random_state=None,
+    ):  # fmt: skip
+        self.action_reg = action_reg
+        self.state_reg = state_reg
+        self.coupling = coupling
+        self.state_constraint = state_constraint
+        self.candidate_scores_weight = candidate_scores_weight
+        self.restrict_action_to_candidates = restrict_action_to_candidates
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.rounding = rounding
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, clips, y=None):
+        """Find actions and states.
+
+        Parameters
+        ----------
+        clips : list of dict
+            For each clip ``X_action`` (n_rows, n_action_features), ``t_action`` (n_rows,), the
+            times of rows, ``X_state`` (n_candidates, n_state_features), and ``start`` and ``end``
+            (n_candidates,), when each candidate begins and ends; besides, if wanted, ``t_state``
+            (n_candidates,), its time, in place of the middle, and ``score`` (n_candidates,), how
+            sure its detector is, from 0 to 1.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        self : JointStateActionClustering
+            The estimator.
+        """
+        rng = self._check_parameters()
+        data = Clips(clips)
+        problem = self._problem(data)
+        found = [self._search(problem, rng) for _ in range(int(self.n_init))]
+        kept, result = min(found, key=lambda one: one[0].value)
+        self._store(data, problem, kept, result)
+        return self
+
+    def _check_parameters(self):
+        check_positive(self.action_reg, "action_reg")
+        check_positive(self.state_reg, "state_reg")
+        for name in ("coupling", "candidate_scores_weight"):
+            check_magnitude(np.array([check_not_negative(getattr(self, name), name)]), name)
+        check_choice(self.state_constraint, "state_constraint", ("at_least_one", "exactly_one"))
+        check_flag(self.restrict_action_to_candidates, "restrict_action_to_candidates")
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_choice(self.algorithm, "algorithm", ("fw", "bcfw", "alternating"))
+        check_choice(self.rounding, "rounding", ("joint", "independent"))
+        check_integer(self.n_init, "n_init", 1)
+        check_integer(self.max_iter, "max_iter", 1)
+        check_not_negative(self.tol, "tol")
+        return check_random_state(self.random_state)
+
+    def _problem(self, data, classifiers=True):
+        T, M = len(data.X_action), len(data.X_state)
+        terms = None
+        if classifiers:
+            intercept = bool(self.fit_intercept)
+            action = Classifier(data.X_action, float(self.action_reg), intercept)
+            state = Classifier(data.X_state, float(self.state_reg), intercept)
+            terms = [
+                Term(action, slice(0, T), np.arange(T), np.zeros(T, np.int64), 1),
+                Term(state, slice(T, T + 2 * M), np.repeat(np.arange(M), 2),
+                     np.tile([0, 1], M), 2),
+            ]  # fmt: skip
+        restricted = bool(self.restrict_action_to_candidates)
+        return Problem(
+            data, terms, float(self.coupling), self.state_constraint, restricted,
+            float(self.candidate_scores_weight),
+        )  # fmt: skip
+
+    def _search(self, problem, rng):
+        x = np.concatenate([
+            relax(
+                Diffrac([Term(t.classifier, slice(0, d.size), t.rows, t.columns, t.shape[0])]), d,
+                algorithm="fw", start=start_of(d, rng, N_CORNERS), max_iter=N_WARM, tol=0.0,
+                watch=lambda x, n_iter: None, rng=rng,
+            ).x
+            for t, d in zip(problem.objective.terms, (problem.actions, problem.states))
+        ])  # fmt: skip
+        kept = Kept(problem, self.rounding == "joint")
+        options = {"max_iter": int(self.max_iter), "tol": float(self.tol), "rng": rng}
+        if self.algorithm == "alternating":
+            result = self._alternate(problem, x, kept, options)
+        else:
+            domain = Product(problem.actions, problem.states)
+            if self.algorithm == "bcfw":
+                domain = Product(*problem.actions.split().domains, *problem.states.split().domains)
+            result = relax(
+                problem.objective, domain, algorithm=self.algorithm, start=x, watch=kept,
+                convex=False, **options,
+            )  # fmt: skip
+        kept(result.x, result.nit, always=True)
+        return kept, result
+
+    def _alternate(self, problem, x, kept, options):
+        """Minimise in actions and in states in turn, each to the end, while this helps."""
+        whole, domains = problem.objective, (problem.actions, problem.states)
+        value, done = whole.value(x), 0
+        while True:
+            for term, domain, coupling, other in zip(
+                whole.terms, domains, (whole.coupling, whole.coupling.T), reversed(whole.terms)
+            ):
+                linear = whole.linear[term.block] + coupling @ x[other.block]
+                alone = Term(
+                    term.classifier, slice(0, domain.size), term.rows, term.columns, term.shape[0]
+                )
+                result = relax(
+                    Diffrac([alone], linear=linear), domain, algorithm="fw", start=x[term.block],
+                    watch=lambda x, n_iter: None, **options,
+                )  # fmt: skip
+                x = x.copy()
+                x[term.block] = result.x
+                done += result.nit
+            kept(x, done, always=True)
+            before, value = value, whole.value(x)
+            if before - value <= options["tol"] * abs(value) or done >= options["max_iter"]:
+                gap = self._gap(whole, domains, x)
+                return Bunch(x=x, fun=value, dual_gap=gap, nit=done, history=result.history)
+
+    @staticmethod
+    def _gap(objective, domains, x):
+        _, gradient = objective(x)
+        return float(gradient @ (x - Product(*domains).lmo(gradient).to_array()))
+
+    def _store(self, data, problem, kept, result):
+        objective = problem.objective
+        rows, states = kept.rows, kept.states
+        self.action_locations_ = rows - data.row_starts[:-1]
+        self.action_times_ = data.t_action[rows]
+        self.labels_ = states
+        self.state_labels_ = np.split(states, data.starts[1:-1])
+        x = problem.point(rows, states)
+        image = objective.image(x)
+        fitted = [
+            term.fitted(image[part])[1] for term, part in zip(objective.terms, objective.parts)
+        ]
+        (self.action_coef_, self.action_intercept_) = fitted[0]
+        (self.state_coef_, self.state_intercept_) = fitted[1]
+        self.objective_ = kept.value
+        self.objective_parts_ = problem.parts(x)
+        self.relaxed_objective_, self.gap_ = float(result.fun), float(result.dual_gap)
+        self.history_, self.n_iter_ = result.history, int(result.nit)
+        self.best_iter_ = kept.n_iter
+
+    def decision_function(self, clips):
+        """How much rows look like the action, and candidates like the states.
+
+        Parameters
+        ----------
+        clips : list of dict
+            As for `fit`.
+
+        Returns
+        -------
+        scores : Bunch
+            ``actions`` (n_rows,) and ``states`` (n_candidates, 2), one clip after the other.
+        """
+        return self._scores(self._data(clips))
+
+    def _data(self, clips):
+        check_is_fitted(self)
+        return Clips(clips, self.action_coef_.shape[1], self.state_coef_.shape[1])
+
+    def _scores(self, data):
+        actions = data.X_action @ self.action_coef_[0] + self.action_intercept_[0]
+        states = data.X_state @ self.state_coef_.T + self.state_intercept_
+        return Bunch(actions=actions, states=states)
+
+    def predict(self, clips):
+        """Action and states of clips, chosen together by the classifiers that were learned.
+
+        Parameters
+        ----------
+        clips : list of dict
+            As for `fit`.
+
+        Returns
+        -------
+        found : Bunch
+            ``action_locations`` (n_clips,), rows within clips, and ``state_labels``, a list of
+            arrays with 0, 1 or -1 for each candidate.
+        """
+        data = self._data(clips)
+        problem = self._problem(data, classifiers=False)
+        rows, states, _ = problem.rounded(*self._scores(data).values())
+        return Bunch(
+            action_locations=rows - data.row_starts[:-1],
+            state_labels=np.split(states, data.starts[1:-1]),
+        )
+
+    def score(self, clips, y=None):
+        """Minus the cost of what `predict` finds, for the classifiers that were learned.
+
+        Parameters
+        ----------
+        clips : list of dict
+            As for `fit`.
+        y : None
+            Unused.
+
+        Returns
+        -------
+        float
+            Larger is better.
+        """
+        data = self._data(clips)
+        problem = self._problem(data, classifiers=False)
+        actions, states = self._scores(data).values()
+        _, _, value = problem.rounded(actions, states)
+        T, M = len(actions), len(states)
+        return -float(value + actions @ actions / (2 * T) + np.sum(states**2) / (2 * M))
+
+
+class Clips:
+    """Checked clips, stacked."""
+
+    def __init__(self, clips, n_action=None, n_state=None):
+        clips = check_list(clips, "clips", "dicts")
+        if not clips:
+            raise ValueError("clips holds no clip")
+        for n, clip in enumerate(clips):
+            if not isinstance(clip, dict):
+                raise TypeError(f"clips[{n}] must be a dict, got {type(clip).__name__}")
+            missing = {"X_action", "X_state", "t_action", "start", "end"} - set(clip)
+            if missing or set(clip) - KEYS:
+                raise ValueError(
+                    f"clips[{n}] must have {sorted(KEYS - {'score', 't_state'})}, and may have "
+                    f"'score' and 't_state'; got {sorted(map(str, clip))}"
+                )
+        names = "X_action of clips", "X_state of clips"
+        self.X_action, self.row_starts, _ = check_sequences(
+            [clip["X_action"] for clip in clips], name=names[0], n_features=n_action
+        )
+        self.X_state, self.starts, _ = check_sequences(
+            [clip["X_state"] for clip in clips], name=names[1], n_features=n_state
+        )
+        self.t_action = self._vectors(clips, "t_action", self.row_starts)
+        self.begin, self.end = (self._vectors(clips, k, self.starts) for k in ("start", "end"))
+        middle = 0.5 * (self.begin + self.end)
+        self.t_state = self._vectors(clips, "t_state", self.starts, middle)
+        self.score = self._vectors(clips, "score", self.starts, np.ones(len(middle)))
+        if np.any((self.score < 0.0) | (self.score > 1.0)):
+            i = int(np.flatnonzero((self.score < 0.0) | (self.score > 1.0))[0])
+            n = int(np.searchsorted(self.starts, i, side="right")) - 1
+            raise ValueError(f"score of clips[{n}] must be from 0 to 1, got {self.score[i]:g}")
+
+    @staticmethod
+    def _vectors(clips, name, starts, default=None):
+        found = []
+        for n, (clip, a, b) in enumerate(zip(clips, starts, starts[1:])):
+            values = clip.get(name)
+            if values is None and default is not None:
+                values = default[a:b]
+            values = check_array_of_numbers(values, f"{name} of clips[{n}]")
+            check_magnitude(values, f"{name} of clips[{n}]")
+            if values.shape != (b - a,):
+                raise ValueError(
+                    f"{name} of clips[{n}] has shape {values.shape}, expected ({b - a},)"
+                )
+            found.append(values)
+        return np.concatenate(found)
+
+
+class Problem:
+    """Sets, objective and roundings of a list of clips."""
+
+    def __init__(self, data, terms, coupling, constraint, restricted, weight):
+        cut = slice_all(data.starts)
+        begin, end = [data.begin[c] for c in cut], [data.end[c] for c in cut]
+        lengths = np.diff(data.row_starts)
+        masks = None
+        if restricted:
+            masks = [
+                _within(data.t_action[r], b.min(), e.max())[None]
+                for r, b, e in zip(slice_all(data.row_starts), begin, end)
+            ]
+        self.T, self.M = len(data.X_action), len(data.X_state)
+        self.actions = OrderedPlacements([(1, int(n)) for n in lengths], masks)
+        self.states = StateChoices(begin, end, constraint)
+        # Each row with the candidates of its clip: how much too late each state would be
+        sizes = np.diff(data.starts)
+        pairs = [
+            (r, np.arange(a, b))
+            for (s, t), (a, b) in zip(pairwise(data.row_starts), pairwise(data.starts))
+            for r in range(s, t)
+        ]
+        self.row = np.repeat(np.arange(self.T), np.repeat(sizes, lengths))
+        self.candidate = np.concatenate([candidates for _, candidates in pairs])
+        late = data.t_state[self.candidate] - data.t_action[self.row]
+        self.far = coupling / self.T * np.maximum(np.stack([late, -late], axis=1), 0.0)
+        self.row_offsets = starts_of(np.repeat(sizes, lengths))
+        clip_of_row = np.repeat(np.arange(len(sizes)), lengths)
+        self.row_starts = data.row_starts
+        self.given = [begin[n] for n in clip_of_row], [end[n] for n in clip_of_row]
+        self.constraint, self._copies = constraint, None
+        self.allowed = np.ones(self.T, bool) if masks is None else np.concatenate(masks, 1)[0]
+        self.linear = np.repeat(weight * (1.0 - data.score) / self.M, 2)
+        if terms is not None:
+            places = np.repeat(self.row, 2), (2 * self.candidate[:, None] + [0, 1]).ravel()
+            matrix = sp.csr_array((self.far.ravel(), places), shape=(self.T, 2 * self.M))
+            linear = np.concatenate([np.zeros(self.T), self.linear])
+            self.objective = Diffrac(terms, matrix, linear)
+
+    def point(self, rows, states):
+        """The point of an action for each clip and a state for each candidate."""
+        x = np.zeros(self.T + 2 * self.M)
+        x[rows] = 1.0
+        used = np.flatnonzero(states >= 0)
+        x[self.T + 2 * used + states[used]] = 1.0
+        return x
+
+    def parts(self, x):
+        """f, g with the linear cost, and d."""
+        image, objective = self.objective.image(x), self.objective
+        found = []
+        for term, part in zip(objective.terms, objective.parts):
+            own = image[term.block] @ image[term.block] - image[part] @ image[part]
+            found.append(own / (2.0 * term.T) + objective.linear[term.block] @ x[term.block])
+        first, second = (x[term.block] for term in objective.terms)
+        return np.array([*found, first @ (objective.coupling @ second)])
+
+    def rounded(self, actions, states):
+        """Actions and states nearest to what classifiers answer, chosen together; and their cost.
+
+        The states are found for every action that a clip could have.
+        """
+        if self._copies is None:
+            self._copies = StateChoices(*self.given, self.constraint)
+        own = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
+        cost = own[self.candidate] + self.far
+        labels = self._copies.choose(cost.ravel())
+        chosen = np.where(labels == 0, cost[:, 0], np.where(labels == 1, cost[:, 1], 0.0))
+        values = np.add.reduceat(chosen, self.row_offsets[:-1])
+        values = values + (1.0 - 2.0 * actions) / (2.0 * self.T)
+        values = np.where(self.allowed, values, np.inf)
+        clips = pairwise(self.row_starts)
+        rows = np.array([a + values[a:b].argmin() for a, b in clips])
+        found = [labels[self.row_offsets[r] : self.row_offsets[r + 1]] for r in rows]
+        return rows, np.concatenate(found), float(values[rows].sum())
+
+    def rounded_apart(self, actions, states):
+        """The same, each by itself."""
+        rows = self.actions.place(1.0 - 2.0 * actions) + self.row_starts[:-1]
+        cost = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
+        return rows, self.states.choose(cost.ravel())
+
+
+class Kept:
+    """The best assignment that relaxed points were rounded to."""
+
+    def __init__(self, problem, joint):
+        self.problem, self.joint = problem, joint
+        self.value, self.rows, self.states, self.n_iter = np.inf, None, None, 0
+        self.best_apart = np.inf
+
+    def __call__(self, x, n_iter, always=False):
+        answers = self._answers(x)
+        apart = self.problem.rounded_apart(*answers)
+        value = self._offer(*apart, n_iter)
+        if not self.joint:
+            return
+        if always or n_iter % ROUND_EVERY == 1:
+            self._descend(*self.problem.rounded(*answers)[:2], n_iter)
+        if value < self.best_apart:
+            self.best_apart = value
+            self._descend(*apart, n_iter)
+
+    def _answers(self, x):
+        """What the best classifiers of a point say of actions and of states."""
+        objective = self.problem.objective
+        image = objective.image(x)
+        actions, states = (
+            term.fitted(image[part])[0] for term, part in zip(objective.terms, objective.parts)
+        )
+        return actions[:, 0], states
+
+    def _descend(self, rows, states, n_iter):
+        """Classifiers of an assignment, and the best assignment for these, in turn."""
+        before, value = np.inf, self._offer(rows, states, n_iter)
+        while value < before:
+            answers = self._answers(self.problem.point(rows, states))
+            rows, states, _ = self.problem.rounded(*answers)
+            before, value = value, self._offer(rows, states, n_iter)
+
+    def _offer(self, rows, states, n_iter):
+        value = self.problem.objective.value(self.problem.point(rows, states))
+        if value < self.value:
+            self.value, self.rows, self.states, self.n_iter = value, rows, states, n_iter
+        return value
+
+
+def slice_all(starts):
+    """Slices between bounds."""
+    return [slice(int(a), int(b)) for a, b in pairwise(starts)]
+
+
+def _within(times, first, last):
+    """Which times lie within; the nearest where none does."""
+    inside = (times >= first) & (times <= last)
+    if not inside.any():
+        inside[np.abs(times - 0.5 * (first + last)).argmin()] = True
+    return inside

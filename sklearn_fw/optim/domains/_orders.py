@@ -1,0 +1,390 @@
+"""Sets of what has an order in time: items in ascending slots, states of candidates."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ..._packed import starts_of
+from ..._validation import check_array_of_numbers, check_choice, check_not_negative
+from ._atoms import SparseAtom
+from ._base import Described, Domain
+from ._sets import Product
+
+MOST = 2.0**28  # numbers of a point
+CONSTRAINTS = ("at_least_one", "exactly_one")
+
+
+class OrderedPlacements(Described):
+    """Items of a sequence in slots of ascending order, and what lies between such placements.
+
+    Points are matrices with a row per item and a column per slot, row after row; a vertex has a
+    one in each row, in columns that ascend strictly. Slots may stay empty. Alignments of tokens
+    with the slots of a template are such sets, and steps of a task in the frames of a film.
+
+    Parameters
+    ----------
+    shape : (int, int) or list of (int, int)
+        Numbers of items and slots, of items at most as many; a list holds those of several
+        sequences, whose matrices follow each other.
+    allowed : array-like of shape ``shape``, bool, list of such arrays or None, default=None
+        The slots that each item may take; for a list of shapes a list, in which None allows all.
+
+    Attributes
+    ----------
+    shapes : ndarray of shape (n_sequences, 2)
+        Numbers of items and slots.
+    diameter : float
+        A bound on the largest distance of two points: the root of twice the number of items.
+
+    Raises
+    ------
+    ValueError
+        When there are more items than slots, or ``allowed`` leaves a sequence no placement; the
+        message names the sequence.
+
+    See Also
+    --------
+    BipartiteMatchings : Without an order.
+    StateChoices : States of candidates.
+
+    Notes
+    -----
+    The oracle is a dynamic program, O(n_items n_slots), where the earliest of equal slots wins.
+    `contains` is exact: shares of an item before a slot are at most those of the item before it,
+    one slot earlier, and these inequalities have whole vertices.
+
+    References
+    ----------
+    .. [1] J.-B. Alayrac, P. Bojanowski, N. Agrawal, J. Sivic, I. Laptev, S. Lacoste-Julien,
+       "Unsupervised learning from narrated instruction videos", CVPR 2016: appendices B and C.
+
+    Examples
+    --------
+    >>> from sklearn_fw.optim import domains
+    >>> placements = domains.OrderedPlacements((2, 3))
+    >>> placements.lmo([0.0, 0.0, -9.0, 0.0, -5.0, 0.0]).to_array().reshape(2, 3)
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+
+    def __init__(self, shape, allowed=None):
+        try:
+            given = np.asarray(shape)
+            if given.ndim not in (1, 2) or given.shape[-1] != 2 or given.dtype.kind not in "iu":
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"shape must be (n_items, n_slots) or a list of such pairs, got {shape!r:.80}"
+            ) from None
+        self.shapes = given.reshape(-1, 2).astype(np.int64)
+        if not len(self.shapes):
+            raise ValueError("shape must hold one pair at least, got none")
+        for n, (n_items, n_slots) in enumerate(self.shapes.tolist()):
+            if not 1 <= n_items <= n_slots:
+                raise ValueError(
+                    f"shape of sequence {n} has {n_items} items and {n_slots} slots: give it one "
+                    f"item at least and a slot for each"
+                )
+        lengths = self.shapes[:, 0] * self.shapes[:, 1]
+        if lengths.astype(float).sum() > MOST:
+            raise ValueError(f"shape makes points of more than {MOST:g} numbers")
+        self._blocks = _blocks(lengths)
+        self.size = self._blocks[-1].stop
+        self._row = np.repeat(self.shapes[:, 1], self.shapes[:, 0])  # of each item
+        self._row = starts_of(self._row)[:-1]
+        self._forbidden = self._mask(allowed, given.ndim == 1)
+        self._allowed, self._single = allowed, given.ndim == 1
+        self.place(np.zeros(self.size))
+
+    def _mask(self, allowed, single):
+        if allowed is None:
+            return None
+        allowed = [allowed] if single else allowed
+        if not isinstance(allowed, list | tuple) or len(allowed) != len(self.shapes):
+            raise ValueError(
+                f"allowed must be a list of {len(self.shapes)} arrays, one for each sequence"
+            )
+        forbidden = np.zeros(self.size, bool)
+        for n, (mask, block) in enumerate(zip(allowed, self._blocks)):
+            if mask is None:
+                continue
+            mask = check_array_of_numbers(mask, f"allowed of sequence {n}")
+            if mask.shape != tuple(self.shapes[n]):
+                raise ValueError(
+                    f"allowed of sequence {n} has shape {mask.shape}, expected "
+                    f"{tuple(self.shapes[n].tolist())}"
+                )
+            forbidden[block] = mask.ravel() == 0.0
+        return forbidden if forbidden.any() else None
+
+    def split(self):
+        """The same set as a product of one for each sequence, for steps in one of them.
+
+        Returns
+        -------
+        Product
+            Of objects of this class.
+        """
+        masks = [None] * len(self.shapes)
+        if self._allowed is not None:
+            masks = [self._allowed] if self._single else self._allowed
+        return Product(*(OrderedPlacements(s, m) for s, m in zip(self.shapes.tolist(), masks)))
+
+    @property
+    def diameter(self):
+        free = self.shapes[:, 1] > self.shapes[:, 0]
+        return math.sqrt(2.0 * self.shapes[free, 0].sum())
+
+    def place(self, cost):
+        """The cheapest slot of each item.
+
+        Parameters
+        ----------
+        cost : array-like of shape (size,)
+            Cost of each slot for each item.
+
+        Returns
+        -------
+        slots : ndarray of shape (n_items,)
+            One after the other for several sequences.
+        """
+        from ..._kernels.graphs.orderings import place_in_order
+
+        cost = self._vector(cost, "cost")
+        if self._forbidden is not None:
+            cost = np.where(self._forbidden, np.inf, cost)
+        chosen = np.empty(len(self._row), np.int64)
+        n_items, n_slots = np.ascontiguousarray(self.shapes.T)
+        bad = place_in_order(np.ascontiguousarray(cost), n_items, n_slots, chosen)
+        if bad >= 0:
+            raise ValueError(
+                f"allowed leaves sequence {bad} no placement: there must be slots that ascend from "
+                f"item to item"
+            )
+        return chosen
+
+    def vertex(self, slots):
+        """The vertex of given slots.
+
+        Parameters
+        ----------
+        slots : array-like of shape (n_items,), integer
+            Slot of each item, as `place` gives them.
+
+        Returns
+        -------
+        SparseAtom
+            The vertex.
+        """
+        slots = np.asarray(slots)
+        if slots.shape != self._row.shape:
+            raise ValueError(f"slots must have shape {self._row.shape}, got {slots.shape}")
+        return SparseAtom(self.size, self._row + slots)
+
+    def lmo(self, gradient):
+        return self.vertex(self.place(self._vector(gradient, "gradient")))
+
+    def contains(self, x, tol=1e-9):
+        x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
+        if x.min() < -tol or (self._forbidden is not None and x[self._forbidden].max() > tol):
+            return False
+        for (n_items, n_slots), block in zip(self.shapes.tolist(), self._blocks):
+            shares = x[block].reshape(n_items, n_slots).cumsum(axis=1)
+            earlier = np.hstack([np.zeros((n_items, 1)), shares[:, :-1]])
+            if np.abs(shares[:, -1] - 1.0).max() > tol:
+                return False
+            if np.any(shares[1:] > earlier[:-1] + tol):
+                return False
+        return True
+
+
+class StateChoices(Domain):
+    """States of candidates in time, and what lies between such choices.
+
+    Points are matrices with a row per candidate and two columns, row after row; a vertex has a one
+    for each chosen candidate, in the column of its state. Those chosen share no moment, all in the
+    first state come before all in the second, and there is at least one of each.
+
+    Parameters
+    ----------
+    start : array-like of shape (n_candidates,) or list of such arrays
+        When each candidate begins; a list holds those of several clips, whose matrices follow each
+        other.
+    end : array-like of shape (n_candidates,) or list of such arrays
+        When each ends, not before it begins. Two that touch share a moment.
+    constraint : {"at_least_one", "exactly_one"}, default="at_least_one"
+        How many of each state.
+    allowed : array-like of shape (n_candidates, 2), bool, list of such arrays or None, default=None
+        States that each candidate may take; for a list of clips a list, in which None allows all.
+
+    Attributes
+    ----------
+    diameter : float
+        A bound on the largest distance of two points: the root of twice the number of candidates,
+        or of four for each clip with "exactly_one".
+
+    Raises
+    ------
+    ValueError
+        When a clip has no two candidates that may follow each other in the two states; the message
+        names the clip.
+
+    See Also
+    --------
+    OrderedPlacements : Items in ascending slots.
+
+    Notes
+    -----
+    The oracle is a dynamic program over candidates in the order of their ends, O(n) after these are
+    sorted once. It replaces the automaton of [1]_, in whose printed transitions a second state
+    cannot return after a candidate without state; taken literally they miss the optimum.
+
+    References
+    ----------
+    .. [1] J.-B. Alayrac, J. Sivic, I. Laptev, S. Lacoste-Julien, "Joint discovery of object states
+       and manipulation actions", ICCV 2017: section 3.2, appendix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.optim import domains
+    >>> states = domains.StateChoices([0.0, 1.0, 2.0], [0.5, 1.5, 2.5])
+    >>> cost = np.array([[-1.0, 0.0], [-1.0, -5.0], [-3.0, -1.0]])
+    >>> states.lmo(cost.ravel()).to_array().reshape(3, 2)
+    array([[1., 0.],
+           [0., 1.],
+           [0., 1.]])
+    """
+
+    def __init__(self, start, end, constraint="at_least_one", allowed=None):
+        self.constraint = check_choice(constraint, "constraint", CONSTRAINTS)
+        self._single = not _is_list(start)
+        starts, ends = _clips(start, "start"), _clips(end, "end")
+        if len(starts) != len(ends):
+            raise ValueError(f"start holds {len(starts)} clips, but end {len(ends)}")
+        order, before = [], []
+        self._offsets = starts_of([len(s) for s in starts])
+        for n, (s, e) in enumerate(zip(starts, ends)):
+            if s.shape != e.shape or s.ndim != 1:
+                raise ValueError(
+                    f"start and end of clip {n} must be vectors of one length, got shapes "
+                    f"{s.shape} and {e.shape}"
+                )
+            if np.any(e < s):
+                i = int(np.flatnonzero(e < s)[0])
+                raise ValueError(f"end of candidate {i} of clip {n} is before its start")
+            ranks = np.argsort(e, kind="stable")
+            order.append(ranks + self._offsets[n])
+            before.append(np.searchsorted(e[ranks], s[ranks], side="left"))
+        self._order, self._before = np.concatenate(order), np.concatenate(before)
+        self._blocks = _blocks([2 * len(s) for s in starts])
+        self.size = self._blocks[-1].stop
+        self._given = starts, ends
+        self._masks = self._check_allowed(allowed, len(starts))
+        self._forbidden = None
+        if self._masks is not None:
+            self._forbidden = np.concatenate([mask.ravel() for mask in self._masks]) == 0.0
+        self.choose(np.zeros(self.size))
+
+    def _check_allowed(self, allowed, n_clips):
+        if allowed is None:
+            return None
+        lengths = np.diff(self._offsets).tolist()
+        allowed = [allowed] if self._single else allowed
+        if not isinstance(allowed, list | tuple) or len(allowed) != n_clips:
+            raise ValueError(f"allowed must be a list of {n_clips} arrays, one for each clip")
+        masks = []
+        for n, (mask, m) in enumerate(zip(allowed, lengths)):
+            mask = np.ones((m, 2)) if mask is None else check_array_of_numbers(
+                mask, f"allowed of clip {n}"
+            )  # fmt: skip
+            if mask.shape != (m, 2):
+                raise ValueError(f"allowed of clip {n} has shape {mask.shape}, expected ({m}, 2)")
+            masks.append(mask)
+        return masks
+
+    def split(self):
+        """The same set as a product of one for each clip, for steps in one of them.
+
+        Returns
+        -------
+        Product
+            Of objects of this class.
+        """
+        masks = [None] * len(self._blocks) if self._masks is None else self._masks
+        clips = zip(*self._given, masks)
+        return Product(*(StateChoices(s, e, self.constraint, mask) for s, e, mask in clips))
+
+    @property
+    def diameter(self):
+        n_clips, m = len(self._blocks), int(self._offsets[-1])
+        return math.sqrt(4.0 * n_clips if self.constraint == "exactly_one" else 2.0 * m)
+
+    def choose(self, cost):
+        """The cheapest states.
+
+        Parameters
+        ----------
+        cost : array-like of shape (size,)
+            Cost of both states for each candidate.
+
+        Returns
+        -------
+        states : ndarray of shape (n_candidates,)
+            -1 for none, 0 for the first and 1 for the second; clips follow each other.
+        """
+        from ..._kernels.graphs.orderings import choose_states
+
+        cost = self._vector(cost, "cost")
+        if self._forbidden is not None:
+            cost = np.where(self._forbidden, np.inf, cost)
+        chosen = np.empty(self.size // 2, np.int64)
+        bad = choose_states(
+            np.ascontiguousarray(cost).reshape(-1, 2), self._offsets, self._order, self._before,
+            self.constraint == "exactly_one", chosen,
+        )  # fmt: skip
+        if bad >= 0:
+            raise ValueError(
+                f"clip {bad} has no candidate in the first state that ends before one in the "
+                f"second begins: leave it out, or allow more"
+            )
+        return chosen
+
+    def vertex(self, states):
+        """The vertex of given states.
+
+        Parameters
+        ----------
+        states : array-like of shape (n_candidates,), integer
+            As `choose` gives them.
+
+        Returns
+        -------
+        SparseAtom
+            The vertex.
+        """
+        states = np.asarray(states)
+        if states.shape != (self.size // 2,):
+            raise ValueError(f"states must have shape ({self.size // 2},), got {states.shape}")
+        used = np.flatnonzero(states >= 0)
+        return SparseAtom(self.size, 2 * used + states[used])
+
+    def lmo(self, gradient):
+        return self.vertex(self.choose(self._vector(gradient, "gradient")))
+
+
+def _blocks(sizes):
+    starts = starts_of(sizes).tolist()
+    return [slice(a, b) for a, b in pairwise(starts)]
+
+
+def _is_list(values):
+    return isinstance(values, list | tuple) and len(values) > 0 and np.ndim(values[0]) == 1
+
+
+def _clips(values, name):
+    """Arrays of numbers, one for each clip."""
+    if _is_list(values):
+        return [check_array_of_numbers(v, f"{name} of clip {n}") for n, v in enumerate(values)]
+    return [check_array_of_numbers(values, f"{name} of clip 0")]
