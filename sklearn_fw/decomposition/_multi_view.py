@@ -407,7 +407,7 @@ def _clipped(D):
 
 def _column_names(y):
     columns = getattr(y, "columns", None)
-    return None if columns is None else np.asarray(columns, dtype=object)
+    return None if columns is None else [str(column) for column in columns]
 
 
 def _eigenvectors(targets, rng):
