@@ -352,8 +352,8 @@ EXPECTED_FAILED_CHECKS["DiscreteICA"] = {
 # Scikit-learn knows by their names the models whose fit_transform gives the scores of two views.
 _OF_TWO_VIEWS = dict.fromkeys(
     ("check_transformer_data_not_an_array", "check_transformer_general"),
-    "expects one array of fit_transform, where CCA of scikit-learn, excused by its name, gives "
-    "two as well; decomposition/test_views.py asks for both",
+    "expects one array of fit_transform, where CCA of scikit-learn, excused by its name, gives two "
+    "as well; decomposition/test_views.py asks for both",
 )
 _OF_COUNTS = _OF_TWO_VIEWS | dict.fromkeys(
     (

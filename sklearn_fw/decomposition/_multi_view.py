@@ -133,11 +133,11 @@ class MultiViewCCA(
             not whole, or the views share fewer directions than ``n_components``.
         """
         rng = self._check_parameters()
-        self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
         self._y_names = _column_names(y)
         moments = self._checked(
             CrossMoments(pairs_of(self, X, y, sample_weight, self.batch_size), self._counts)
         )
+        self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
         U, values, V = self._checked_svd(moments)
         K = self.n_components
         whitening = Whitening.of(U[:, :K], values[:K], V[:, :K])
@@ -407,7 +407,7 @@ def _clipped(D):
 
 def _column_names(y):
     columns = getattr(y, "columns", None)
-    return None if columns is None else np.asarray(columns, dtype=object)
+    return None if columns is None else [str(column) for column in columns]
 
 
 def _eigenvectors(targets, rng):

@@ -200,7 +200,9 @@ def _loadings(values, name):
 def _names(names, size, parameter):
     if names is None:
         return [str(m) for m in range(size)]
-    names = [str(name) for name in names]
+    names = np.asarray(names, dtype=object).ravel().tolist()
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{parameter} must hold text")
     if len(names) != size:
         raise ValueError(f"{parameter} must hold {size} names, got {len(names)}")
     return names

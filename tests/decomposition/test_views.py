@@ -262,8 +262,8 @@ def test_large_sparse_views_take_other_ways(rng):
     np.testing.assert_allclose(moments._subspace(2)[1][:2], lanczos.singular_values_, rtol=1e-6)
 
 
-def test_dask_blocks_are_summed():
-    array = pytest.importorskip("dask.array")
+def test_dask_blocks_are_summed(extra):
+    array = extra("distributed", "dask.array")
     X, Y = small(DiscreteCCA, 100)
     model = DiscreteCCA(2).fit(array.from_array(X, chunks=(30, -1)),
                                array.from_array(Y, chunks=(30, -1)))  # fmt: skip

@@ -14,7 +14,7 @@ from sklearn_fw.decomposition import (
     tensor_power_method,
 )
 
-from .calls import fitting, function, generator, methods
+from .calls import build, fitting, function, generator, methods
 
 
 def similar(symmetric=False):
@@ -145,9 +145,19 @@ def view_models():
         return {"x_loadings": np.ones((4, 2)), "y_loadings": np.ones((3, 2))}
 
     names = {"x_names": ["a", "b", "c", "d"], "y_names": ["e", "f", "g"]}
+    found += build(
+        displays.LoadingDisplay, lambda: {**loadings(), **names},
+        allows={("*", "*"): "stored; plot checks"},
+    )  # fmt: skip
+    shown = {"components": [1], "n_top": 2, "ax": None}
     found += methods(
         displays.LoadingDisplay, lambda: displays.LoadingDisplay(**loadings(), **names),
-        {"plot": {"components": [1], "n_top": 2}},
+        {
+            "plot": shown,
+            "from_estimator": lambda: {
+                "estimator": DiscreteCCA(2).fit(**two_views()), **shown, **names
+            },
+        },
     )  # fmt: skip
     return found
 

@@ -1,0 +1,304 @@
+"""Shared factors of two views: loadings found, beside classical methods and stacked views.
+
+    python3 dev.py bench views [--quick] [--write]
+
+The sentence pairs are those of the folder ``word_alignment`` in the folder that SKLEARN_FW_DATA
+names; the code corpus is made of the Python packages that are installed.
+"""
+
+import warnings
+
+import numpy as np
+from _report import Clock, Repeats, in_child, load_or_skip, main, shown
+
+ABOUT = """
+How well do moment estimators find the loadings of factors that two views share, and what do they
+cost, beside canonical correlation, partial least squares and factorizations of stacked views?
+
+The error of loadings is the mean l1 distance of true and found columns in the best order, from 0 to
+1; smaller is better. Seconds are those of CPU of one fit, compilation excluded. All methods have
+their defaults, with the true number of shared factors; stacked methods get as many as the views
+have together, up to the number of columns, and their best columns count.
+"""
+SIZES = (500, 1000, 2000, 5000, 10_000)
+N_SEEDS = 5
+# Table, kind of views, and settings of its generator.
+PROBLEMS = {
+    "counts, 20 features": ("counts", {}),
+    "counts, 2 features": ("counts", {
+        "n_features": 2, "n_components": 1, "n_private": 2, "shape": 0.1,
+        "mean_length": 100.0, "private_length": 100.0}),
+    "counts, under-complete": ("counts", {"n_components": 5, "n_private": 5}),
+    "counts, 100 features": ("counts", {
+        "n_features": 100, "n_components": 20, "n_private": 100}),
+    "numbers, one factor": ("numbers", {"n_components": 1, "n_private": 1}),
+    "numbers, ten factors": ("numbers", {}),
+    "numbers, 100 features": ("numbers", {
+        "n_features": 100, "n_components": 20, "n_private": 50}),
+    "numbers and counts": ("mixed", {}),
+}  # fmt: skip
+# Mean errors of a prototype of the paper's estimators on other draws of the same recipes.
+EXPECTED = {
+    "counts, 20 features": {500: 0.241, 1000: 0.172, 2000: 0.124, 5000: 0.080, 10_000: 0.050},
+    "numbers, ten factors": {1000: 0.102, 10_000: 0.027},
+    "numbers and counts": {1000: 0.134, 5000: 0.054},
+}
+OURS = "ours"
+
+
+def contenders(kind, n_components, n_private, n_features):
+    """Name: estimator, or a function from both views to loadings."""
+    from sklearn.cross_decomposition import CCA, PLSCanonical
+
+    from sklearn_fw.decomposition import DiscreteCCA, MixedCCA, NonGaussianCCA
+
+    cls = {"counts": DiscreteCCA, "numbers": NonGaussianCCA, "mixed": MixedCCA}[kind]
+    found = {OURS: cls(n_components), "ours, spectral": cls(n_components, algorithm="spectral")}
+    if kind == "counts":
+        found["ours, generalized"] = cls(n_components, moments="generalized")
+    if kind == "numbers":
+        found["ours, one-sided"] = cls(n_components, points="one_sided")
+    found["CCA"] = CCA(n_components)
+    found["PLSCanonical"] = PLSCanonical(n_components)
+    if kind == "counts":
+        size = min(n_components + 2 * n_private, 2 * n_features)
+        found["stacked NMF"] = lambda X, y: stacked_nmf(X, y, size)
+        found["stacked DiscreteICA"] = lambda X, y: stacked_topics(X, y, size)
+    return found
+
+
+def stacked_nmf(X, y, size):
+    from sklearn.decomposition import NMF
+
+    model = NMF(size, solver="mu", beta_loss="kullback-leibler", init="random", random_state=0)
+    return split(model.fit(np.hstack([X, y])).components_, X.shape[1])
+
+
+def stacked_topics(X, y, size):
+    from sklearn_fw.decomposition import DiscreteICA
+
+    return split(DiscreteICA(size, moments="gp").fit(np.hstack([X, y])).components_, X.shape[1])
+
+
+def split(components, size):
+    """Columns of both views, those without a word of one of them left out."""
+    views = components.T[:size], components.T[size:]
+    used = np.all([np.any(view != 0.0, axis=0) for view in views], axis=0)
+    return views[0][:, used], views[1][:, used]
+
+
+def make(kind, n_samples, seed, settings):
+    from sklearn_fw import datasets
+
+    name = {"counts": "discrete", "numbers": "nongaussian", "mixed": "mixed"}[kind]
+    return getattr(datasets, f"make_{name}_cca")(n_samples, random_state=seed, **settings)
+
+
+def errors_of(kind, n_samples, settings, n_seeds):
+    """{contender: (errors, seconds)}; None where it found too few factors."""
+    from sklearn_fw.metrics import multiview_l1_error
+
+    warnings.simplefilter("ignore")
+    found = {}
+    for seed in range(-1, n_seeds):  # the first one compiles
+        data = make(kind, n_samples if seed >= 0 else 200, max(seed, 0), settings)
+        shape = data.x_loadings.shape
+        n_private = settings.get("n_private", 10 if kind == "numbers" else 20)
+        for name, method in contenders(kind, shape[1], n_private, shape[0]).items():
+            with Clock() as clock:
+                try:
+                    if callable(method):
+                        loadings = method(data.X, data.y)
+                    else:
+                        method.fit(data.X, data.y)
+                        loadings = method.x_loadings_, method.y_loadings_
+                except ValueError:  # more factors than the moments show
+                    loadings = None
+            if seed < 0:
+                continue
+            error = None
+            if loadings is not None and loadings[0].shape[1] >= shape[1]:
+                error = multiview_l1_error(
+                    data.x_loadings, data.y_loadings, *loadings, signed=kind != "counts"
+                )
+            errors, seconds = found.setdefault(name, ([], []))
+            errors.append(error)
+            seconds.append(clock.cpu)
+    return found
+
+
+def mean(values):
+    return None if None in values else float(np.mean(values))
+
+
+def one_table(report, name, sizes, n_seeds):
+    kind, settings = PROBLEMS[name]
+    results = {n: in_child(errors_of, kind, n, settings, n_seeds) for n in sizes}
+    names = list(results[sizes[0]])
+    report.text(f"{name[0].upper()}{name[1:]}, mean errors by number of samples:")
+    rows = [[n, *(shown(mean(results[n][c][0]), ".3f") for c in names)] for n in sizes]
+    report.table(["samples", *names], rows)
+    last = sizes[-1]
+    report.text(f"CPU seconds of a fit to {last} samples:")
+    seconds = [shown(Repeats(results[last][c][1]), ".3f") for c in names]
+    report.table(["samples", *names], [[last, *seconds]])
+    goals = [
+        (f"{name}, {n} samples", mean(results[n][OURS][0]), 1.15 * value, "<=")
+        for n, value in EXPECTED.get(name, {}).items()
+        if n in results
+    ]
+    if goals:
+        report.goals(*goals)
+    ahead = [
+        c for c in names
+        if not c.startswith("ours") and (other := mean(results[last][c][0])) is not None
+        and other < mean(results[last][OURS][0])
+    ]  # fmt: skip
+    if ahead:
+        report.loses(f"{name}, {last} samples: {', '.join(ahead)} found better loadings.")
+
+
+def synthetic(kind):
+    def part(report, options):
+        report.section({"counts": "Counts", "numbers": "Numbers", "mixed": "Mixed"}[kind])
+        report.text(
+            "Five draws of loadings and samples; goals are the errors of a prototype and 15 %."
+        )
+        for name, (of, _) in PROBLEMS.items():
+            if of == kind:
+                one_table(report, name, (500,) if options.quick else SIZES,
+                          2 if options.quick else N_SEEDS)  # fmt: skip
+
+    return part
+
+
+def counts(report, options):
+    """Loadings of generated counts."""
+    synthetic("counts")(report, options)
+
+
+def numbers(report, options):
+    """Loadings of generated numbers with signs."""
+    synthetic("numbers")(report, options)
+
+
+def mixed(report, options):
+    """Loadings of one view of each kind."""
+    synthetic("mixed")(report, options)
+
+
+# ---- text ----------------------------------------------------------------------------------------
+
+
+def rank_of_partners(x_scores, y_scores):
+    """Mean reciprocal rank of the true partner by the cosine of scaled scores."""
+    views = []
+    for scores in (x_scores, y_scores):
+        scores = scores - scores.mean(axis=0)
+        scores = scores / np.maximum(scores.std(axis=0), 1e-12)
+        views.append(scores / np.maximum(np.linalg.norm(scores, axis=1, keepdims=True), 1e-12))
+    similar = views[0] @ views[1].T
+    own = np.diag(similar)[:, None]
+    # Ties, above all rows of zeros, count half.
+    ranks = 1.0 + np.sum(similar > own, axis=1) + 0.5 * (np.sum(similar == own, axis=1) - 1)
+    return float(np.mean(1.0 / ranks))
+
+
+def frequent(counts, n_words):
+    total = np.asarray(counts.sum(axis=0)).ravel()
+    return np.argsort(-total, kind="stable")[:n_words]
+
+
+def corpus_results(views, n_components, n_words, names):
+    """{method: (rank of partners, held-out R^2, seconds, tops)} on the most frequent words."""
+    from sklearn.cross_decomposition import CCA, PLSCanonical
+
+    from sklearn_fw.decomposition import DiscreteCCA
+
+    warnings.simplefilter("ignore")
+    X, x_words, y, y_words = views
+    keep = [frequent(view, n_words) if n_words else np.arange(view.shape[1]) for view in (X, y)]
+    X, y = X[:, keep[0]], y[:, keep[1]]
+    order = np.random.RandomState(0).permutation(X.shape[0])
+    test, train = order[: X.shape[0] // 5], order[X.shape[0] // 5 :]
+    makers = {
+        OURS: lambda: DiscreteCCA(n_components, transform_method="lmmse"),
+        "CCA": lambda: CCA(n_components),
+        "PLSCanonical": lambda: PLSCanonical(n_components),
+    }
+    DiscreteCCA(1).fit(X[train[:500]], y[train[:500]])  # compiles
+    found = {}
+    for name in names:
+        model = makers[name]()
+        data = [X[train], y[train], X[test], y[test]]
+        if name != OURS:  # they take no sparse matrices
+            data = [part.toarray() for part in data]
+        with Clock() as clock:
+            model.fit(*data[:2])
+        rank = rank_of_partners(*model.transform(*data[2:]))
+        words = [own[kept] for own, kept in zip((x_words, y_words), keep)]
+        tops = top_words(model, words, n_components)
+        found[name] = (rank, float(model.score(*data[2:])), clock.cpu, tops)
+    return found
+
+
+def top_words(model, words, n_components):
+    """The five words of largest loadings of both views, for each component."""
+    return [
+        [" ".join(own[np.argsort(-D[:, k], kind="stable")[:5]]) for own, D in zip(words, (
+            model.x_loadings_, model.y_loadings_))]
+        for k in range(n_components)
+    ]  # fmt: skip
+
+
+def report_corpus(report, views, n_components, n_words):
+    n, sizes = views[0].shape[0], (views[0].shape[1], views[2].shape[1])
+    report.text(
+        f"""{n} pairs, {sizes[0]} and {sizes[1]} words, {n_components} factors; a fifth of the pairs
+        is held out. The rank is the mean reciprocal rank of the true partner of a held-out row
+        among all by the cosine of scores; R² is the mean of all words of the second view. Peers
+        take dense matrices, so they get the {n_words} most frequent words of each view."""
+    )
+    rows = []
+    full = in_child(corpus_results, views, n_components, None, [OURS])
+    few = in_child(corpus_results, views, n_components, n_words, [OURS, "CCA", "PLSCanonical"])
+    for label, found in (("all words", full), (f"{n_words} words", few)):
+        for name, (rank, r2, seconds, _) in found.items():
+            rows.append([f"{name}, {label}", shown(rank, ".3f"), shown(r2, ".3f"),
+                         shown(seconds, ".2f")])  # fmt: skip
+    report.table(["method", "rank", "R²", "CPU seconds"], rows)
+    ahead = [c for c in few if few[c][0] > few[OURS][0]]
+    if ahead:
+        report.loses(f"Ranks of partners, {n_words} words: {', '.join(ahead)} are ahead.")
+    report.text("Words of the factors with the largest covariance:")
+    report.table(["first view", "second view"], full[OURS][3])
+
+
+def docstrings(report, options):
+    """Docstrings and the code that they describe."""
+    from _view_corpora import docstring_views
+
+    report.section("Docstrings and identifiers")
+    report.text(
+        """Functions, classes and modules of the standard library, NumPy, SciPy and scikit-learn as
+        installed: words of the docstring, and names and attributes in the code."""
+    )
+    report_corpus(report, docstring_views(1500 if options.quick else None), 10, 300)
+
+
+def sentences(report, options):
+    """Sentences of the Canadian Hansards in English and French."""
+    from _view_corpora import sentence_views
+
+    views = load_or_skip(sentence_views)
+    report.section("English and French sentences")
+    report.text("Words of more than three letters; few sentences for moments of third order.")
+    report_corpus(report, views, 5, 100)
+
+
+if __name__ == "__main__":
+    parts = {
+        "counts": counts, "numbers": numbers, "mixed": mixed, "docstrings": docstrings,
+        "sentences": sentences,
+    }  # fmt: skip
+    raise SystemExit(main("views", "Two views", ABOUT, parts))

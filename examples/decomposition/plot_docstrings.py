@@ -1,0 +1,94 @@
+"""
+==============================
+What docstrings say about code
+==============================
+
+A docstring and the code below it are two views of one function. Both speak of the same things in
+words of their own; style, arithmetic and helpers are private to one view. ``DiscreteCCA`` finds the
+factors that both views share, and for each factor which words of the docstring go with which names
+in the code. Here the functions and classes are those of NumPy, SciPy and scikit-learn.
+"""
+
+# %%
+# Two views
+# ---------
+# Counts of words in docstrings, and of names and attributes in the syntax trees.
+
+import ast
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import scipy
+import sklearn
+from sklearn.cross_decomposition import CCA
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+from sklearn_fw.datasets import make_nongaussian_cca
+from sklearn_fw.decomposition import DiscreteCCA, NonGaussianCCA
+from sklearn_fw.displays import LoadingDisplay
+from sklearn_fw.metrics import multiview_l1_error
+
+
+def views_of(path):
+    """Pairs of a docstring and the names in the code."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            text = ast.get_docstring(node) or ""
+            parts = [n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)]
+            if len(text) > 80 and len(parts) >= 5:
+                yield text, [n.id if isinstance(n, ast.Name) else n.attr for n in parts]
+
+
+def counts(documents):
+    """Counts of words that are neither rare nor everywhere."""
+    vectorizer = CountVectorizer(
+        analyzer=lambda words: [w for w in words if w not in ENGLISH_STOP_WORDS and w != "self"],
+        min_df=10, max_df=0.2,
+    )  # fmt: skip
+    return vectorizer.fit_transform(documents), vectorizer.get_feature_names_out()
+
+
+FOLDERS = [Path(package.__file__).parent for package in (np, scipy, sklearn)]
+paths = [p for f in FOLDERS for p in sorted(f.rglob("*.py")) if "tests" not in p.parts]
+pairs = [pair for path in paths for pair in views_of(path)]
+X, words = counts([re.findall(r"[a-z_]{2,}", text.lower()) for text, _ in pairs])
+y, names = counts([code for _, code in pairs])
+
+# %%
+# Shared factors
+# --------------
+# Left are words of docstrings, right the names in the code that belong to them. The counts stay
+# sparse.
+
+model = DiscreteCCA(6).fit(X, y)
+LoadingDisplay.from_estimator(model, x_names=words, y_names=names)
+plt.show()
+
+# %%
+# Why not CCA?
+# ------------
+# Correlations determine loadings up to an invertible matrix only: more samples bring classical
+# canonical correlation to the space of the loadings, never to the loadings. Here two views of real
+# numbers share ten sources with signs.
+
+sizes = (500, 1000, 2000, 5000, 10_000)
+errors = {"NonGaussianCCA": [], "sklearn CCA": []}
+for n_samples in sizes:
+    data = make_nongaussian_cca(n_samples, random_state=0)
+    for name, estimator in (("NonGaussianCCA", NonGaussianCCA(10)), ("sklearn CCA", CCA(10))):
+        estimator.fit(data.X, data.y)
+        errors[name].append(
+            multiview_l1_error(
+                data.x_loadings, data.y_loadings, estimator.x_loadings_, estimator.y_loadings_,
+                signed=True,
+            )
+        )  # fmt: skip
+
+figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+for name, values in errors.items():
+    ax.loglog(sizes, values, "o-", label=name)
+ax.set(xlabel="Samples", ylabel="Error of loadings")
+ax.legend()
+plt.show()
