@@ -49,6 +49,7 @@ from sklearn_fw.linear_model import (
     FrankWolfeRegressor,
 )
 from sklearn_fw.model_selection import RegularizationPathCV
+from sklearn_fw.pac_bayes import PACBayesLinearRegression, PACBayesModelSelector
 from sklearn_fw.penalties import GroupLasso
 from sklearn_fw.random_fields import (
     ExactMarginals,
@@ -228,6 +229,12 @@ CASES = [
     Case(
         "states and actions",
         lambda: JointStateActionClustering(max_iter=20, random_state=0), clips, supervised=False,
+    ),
+    Case("Bayesian regression", PACBayesLinearRegression, numbers, two_d=True),
+    Case(
+        "choice by evidence",
+        lambda: PACBayesModelSelector(param_grid={"prior_variance": [0.1, 1.0]}), numbers,
+        two_d=True,
     ),
     Case("topics", lambda: DiscreteICA(1), words, two_d=True),
     Case("topics, refined", lambda: DiscreteICA(1, refine="vi", random_state=0), words, two_d=True),

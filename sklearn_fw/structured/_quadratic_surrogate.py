@@ -3,40 +3,32 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._budget import budget_now, time_budget
-from .._loop import drive
 from .._packed import starts_of
 from .._validation import (
     check_array_of_numbers,
-    check_choice,
     check_data,
-    check_flag,
-    check_integer,
     check_magnitude,
-    check_number,
-    check_random_state,
     check_sample_weight,
-    check_strength,
     find_labels,
 )
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
 from ..task_losses._costs import costs_of
 from ._quadratic._calibration import check_eps
-from ._quadratic._descent import FeatureDescent, KernelDescent
+from ._quadratic._descent import descend, functions, seen_constants
 from ._quadratic._embeddings import ListedOutputs, NodeOutputs
 from ._quadratic._forms import steps_needed
 from ._quadratic._ridge import choose_alpha, fit_features, fit_kernel
+from ._quadratic._settings import check_settings
 
 __all__ = ["QuadraticSurrogateClassifier"]
 
 MOST_OUTPUTS = 5000
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
-KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
-SOME = 2000
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
@@ -223,7 +215,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
             The estimator.
         """
         with time_budget():
-            settings = self._check_parameters()
+            settings = check_settings(self)
             X, y = check_data(self, X, y, multi_output=True, **TABLE)
             check_magnitude(X.data if sp.issparse(X) else X, "X")
             weight = check_sample_weight(sample_weight, X.shape[0])
@@ -233,32 +225,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
             if self.kernel != "linear":
                 features, self.X_fit_ = self._kernel_matrix(X), X
             return self._learn(features, targets, weight, settings)
-
-    def _check_parameters(self):
-        check_choice(self.solver, "solver", {"ridge", "asgd"})
-        if not callable(self.kernel):
-            check_choice(self.kernel, "kernel", KERNELS)
-        if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
-            raise TypeError(f"kernel_params must be a dict or None, got {self.kernel_params!r}")
-        for name in ("gamma", "degree"):
-            value = getattr(self, name)
-            if value is not None:
-                check_strength(value, name)
-        check_number(self.coef0, "coef0")
-        if isinstance(self.alpha, str):
-            check_choice(self.alpha, "alpha", {"auto"})
-        else:
-            check_strength(self.alpha, "alpha")
-        if self.radius is not None:
-            check_strength(self.radius, "radius")
-        if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", {"auto", "theory"})
-        else:
-            check_strength(self.step_size, "step_size")
-        check_integer(self.max_iter, "max_iter", 1)
-        return check_flag(self.fit_intercept, "fit_intercept"), check_random_state(
-            self.random_state
-        )
 
     def _kernel_matrix(self, X):
         """Kernel between rows of X and those of fit, which are X in fit."""
@@ -338,7 +304,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
             self.dual_coef_ = coef
         else:
             self.coef_ = coef
-        self.constants_ = self._constants(features, targets, coef, self.intercept_)
+        self.constants_ = {
+            "L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0,
+            **seen_constants(features, targets, coef, self.intercept_, is_kernel),
+        }  # fmt: skip
         return self
 
     def _ridge(self, features, targets, weight, fit_intercept, rng):
@@ -353,68 +322,14 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         return coef, intercept
 
     def _descend(self, features, targets, weight, fit_intercept, rng):
-        """Descent for targets of mean zero, with a constant feature as large as the others."""
-        is_kernel = self.X_fit_ is not None
-        mean = weight @ targets / weight.sum() if fit_intercept else np.zeros(targets.shape[1])
-        rows = np.flatnonzero(weight)
-        if len(rows) > SOME:
-            rows = np.sort(rng.choice(rows, SOME, replace=False))
-        part = features[rows][:, rows] if is_kernel else features[rows]
-        fit = fit_kernel if is_kernel else fit_features
-        coef, offset = fit(part, targets[rows], weight[rows], self.alpha_, fit_intercept)
-        constants = self._constants(part, targets[rows], coef, offset)
-        constant = constants["R"] / np.sqrt(2.0) if fit_intercept else 0.0
-        if is_kernel:
-            features = features + constant**2
-        elif fit_intercept:
-            column = np.full((features.shape[0], 1), constant)
-            stack = sp.hstack if sp.issparse(features) else np.hstack
-            features = stack([features, column])
-            features = features.tocsr() if sp.issparse(features) else features
-        radius = constants["D"] if self.radius is None else float(self.radius)
-        n_steps = self.max_iter * len(targets)
-        if self.step_size == "theory":
-            step_size = radius / (constants["M"] * np.sqrt(n_steps))
-        elif self.step_size == "auto":
-            step_size = 0.5 / (constants["R"] ** 2 + constant**2)
-        else:
-            step_size = float(self.step_size)
-        descent = (KernelDescent if is_kernel else FeatureDescent)(
-            features, targets - mean, weight, radius=radius, step_size=step_size, rng=rng
+        coef, intercept, outcome = descend(
+            self, features, targets, weight, fit_intercept, rng, is_kernel=self.X_fit_ is not None
         )
-        outcome = drive(descent, tol=0.0, max_iter=self.max_iter, verbose=self.verbose)
         self.n_iter_, self.history_ = outcome.n_iter, outcome.history
-        if is_kernel:
-            return descent.mean, mean + constant**2 * descent.mean.sum(axis=0)
-        if fit_intercept:
-            return descent.mean[:, :-1].copy(), mean + constant * descent.mean[:, -1]
-        return descent.mean, mean
+        return coef, intercept
 
     def _functions(self, features, coef, intercept):
-        """The functions g (n, r) of features, or of kernels with the rows of fit."""
-        g = features @ (coef if self.X_fit_ is not None else coef.T)
-        return np.asarray(g) + intercept
-
-    def _constants(self, features, targets, coef, intercept):
-        """Constants of the guarantee, those of the data as far as they were seen."""
-        if self.X_fit_ is not None:
-            squares = np.maximum(np.diag(features), 0.0)
-            size = np.sqrt(max(0.0, float(np.vdot(coef, features @ coef))))
-        else:
-            squares = np.asarray(
-                features.multiply(features).sum(axis=1)
-                if sp.issparse(features)
-                else np.sum(features**2, axis=1)
-            ).ravel()
-            size = float(np.linalg.norm(coef))
-        gaps = self._functions(features, coef, intercept) - targets
-        lengths = np.sqrt(np.maximum(np.sum(gaps**2, axis=1), np.sum(targets**2, axis=1)))
-        R = float(np.sqrt(squares.max()))
-        return {
-            "L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0, "R": R,
-            "D": float(max(2.0 * size, 1e-12)),
-            "M": max(float(np.max(lengths * np.sqrt(squares))), 1e-12),
-        }  # fmt: skip
+        return functions(features, coef, intercept, self.X_fit_ is not None)
 
     # ---- answers ---------------------------------------------------------------------------------
 

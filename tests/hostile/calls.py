@@ -159,6 +159,7 @@ def wanted():
 def table():
     """All entries by name."""
     from . import (
+        calls_bounds,
         calls_cluster,
         calls_decomposition,
         calls_density,
@@ -179,10 +180,10 @@ def table():
     )
 
     families = (
-        calls_cluster, calls_decomposition, calls_density, calls_files, calls_frank_wolfe,
-        calls_gaussian_probability, calls_inference, calls_latent, calls_linear, calls_metrics,
-        calls_optim, calls_prox_linear, calls_solvers, calls_steps, calls_structured,
-        calls_submodular, calls_task_losses,
+        calls_bounds, calls_cluster, calls_decomposition, calls_density, calls_files,
+        calls_frank_wolfe, calls_gaussian_probability, calls_inference, calls_latent, calls_linear,
+        calls_metrics, calls_optim, calls_prox_linear, calls_solvers, calls_steps,
+        calls_structured, calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}

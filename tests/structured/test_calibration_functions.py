@@ -54,9 +54,7 @@ def max_excess(costs):
     found = 0.0
     for i, j in itertools.permutations(range(k), 2):
         A = costs[:, [i]].T - np.delete(costs, i, axis=1).T
-        answer = linprog(
-            costs[:, i] - costs[:, j], A, np.zeros(k - 1), np.ones((1, m)), [1.0]
-        )
+        answer = linprog(costs[:, i] - costs[:, j], A, np.zeros(k - 1), np.ones((1, m)), [1.0])
         found = max(found, -answer.fun if answer.status == 0 else 0.0)
     return found
 

@@ -232,9 +232,9 @@ def test_kernel_descent_is_feature_descent():
         "step_size": 0.05,
     }  # fmt: skip
     linear = QuadraticSurrogateClassifier(random_costs(3), **options).fit(X, y)
-    dual = QuadraticSurrogateClassifier(
-        random_costs(3), kernel="precomputed", **options
-    ).fit(X @ X.T, y)
+    dual = QuadraticSurrogateClassifier(random_costs(3), kernel="precomputed", **options).fit(
+        X @ X.T, y
+    )
     np.testing.assert_allclose(dual.dual_coef_.T @ X, linear.coef_, rtol=0, atol=1e-10)
     np.testing.assert_allclose(dual.intercept_, linear.intercept_, rtol=0, atol=1e-10)
     free = QuadraticSurrogateClassifier(random_costs(3), **options | {"radius": 100.0}).fit(X, y)
@@ -276,9 +276,7 @@ def test_chosen_alpha_has_the_least_error(shape, fit_intercept):
     def error(alpha):
         fit = Ridge(alpha, fit_intercept=fit_intercept)
         fitted = fit.fit(X, targets, weight).predict(X)
-        hat = np.array(
-            [fit.fit(X, e, weight).predict(X)[i] for i, e in enumerate(np.eye(len(X)))]
-        )
+        hat = np.array([fit.fit(X, e, weight).predict(X)[i] for i, e in enumerate(np.eye(len(X)))])
         free = weight.sum() - hat.sum()
         return weight @ ((fitted - targets) ** 2).sum(axis=1) / free**2
 
@@ -355,6 +353,8 @@ def test_refusals_of_outputs(rng):
         QuadraticSurrogateClassifier("hamming", score_space="full").fit(X, y)
     with pytest.raises(ValueError, match="y has one class"):
         QuadraticSurrogateClassifier().fit(X, np.zeros(30))
-    restricted = QuadraticSurrogateClassifier(score_space=np.eye(3)[:, :2]).fit(X, np.arange(30) % 3)
+    restricted = QuadraticSurrogateClassifier(score_space=np.eye(3)[:, :2]).fit(
+        X, np.arange(30) % 3
+    )
     with pytest.raises(ValueError, match="score_space does not hold the loss"):
         restricted.learning_complexity(0.1)

@@ -38,9 +38,7 @@ class PairPrograms:
             [np.zeros((len(among), space.rank)), L[among] @ self.to_q]
         )
         self.shift = -projected
-        self.score_slope = np.column_stack(
-            [np.sqrt(k) * space.unit[among], -projected @ self.to_q]
-        )
+        self.score_slope = np.column_stack([np.sqrt(k) * space.unit[among], -projected @ self.to_q])
         self.simplex_slope = np.column_stack([np.zeros((m, space.rank)), -self.to_q])
 
     def _rows(self, i, j, eps):
@@ -96,7 +94,7 @@ class PairPrograms:
         return (best if best > TINY else 0.0), v, q / q.sum()
 
     def largest_excess(self, i, j):
-        """Largest excess of the risk of j over that of i, the best one, with scores ``-P_F L q``."""
+        """Largest excess of the risk of j over that of the best, i, with scores ``-P_F L q``."""
         scores = -self.shift  # P_F L, of which j has the least
         A = np.vstack(
             [

@@ -26,7 +26,9 @@ def check_costs(costs):
             f"label, which changes no decision"
         )
     if costs.max() < 1e-100:  # of which squares vanish
-        raise ValueError("costs must not be zero for all predictions: then there is nothing to learn")
+        raise ValueError(
+            "costs must not be zero for all predictions: then there is nothing to learn"
+        )
     return costs
 
 

@@ -1,0 +1,497 @@
+"""Bayesian linear regression with bounds on its risk."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_data,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_random_state,
+    check_sample_weight,
+    check_strength,
+)
+from ._bounds import catoni_bound, hoeffding_bound, subgamma_bound
+from ._checks import check_delta, check_range
+from ._clipped import clipped_losses
+from ._gaussian import (
+    LOSSES,
+    gaussian_linear_bound,
+    largest_temperature,
+    subgamma_coefficients,
+)
+
+__all__ = ["PACBayesLinearRegression"]
+
+KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
+TRUTHS = ("noise_true", "w_norm2", "x_variance")
+SAFE = 0.95  # of the largest temperature
+
+
+class PACBayesLinearRegression(RegressorMixin, BaseEstimator):
+    """Bayesian linear regression that bounds its expected loss from the training data alone.
+
+    The posterior minimises, over all distributions of the coefficients w::
+
+        lam * (mean loss on the data) + KL(posterior || prior)
+
+    for the loss ``-ln N(y; <w, x>, noise_variance)`` and the prior ``N(prior_mean,
+    prior_variance)``. With ``lam = n`` it is that of Bayes and minus the minimum is the log
+    evidence.
+
+    Parameters
+    ----------
+    noise_variance : float, default=1.0
+        Variance of the likelihood.
+    prior_variance : float or array-like of shape (n_features,), default=1.0
+        Variances of the prior; the intercept has the first one, or the number.
+    prior_mean : array-like of shape (n_features,) or None, default=None
+        Mean of the prior; None is zero.
+    fit_intercept : bool, default=True
+        Whether a constant feature is added, under the prior like the others. Data are never
+        centred: the prior would depend on them.
+    temperature : float or {"n", "sqrt"}, default="n"
+        The factor lam; "sqrt" is the root of n.
+    delta : float, default=0.05
+        Probability that a bound fails.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Means of the coefficients.
+    intercept_ : float
+        Mean of the intercept.
+    covariance_ : ndarray of shape (d, d)
+        Covariance of coefficients and, last, intercept.
+    log_evidence_ : float
+        Log of the marginal likelihood of the targets, whatever the temperature.
+    log_gibbs_normalizer_ : float
+        ``-lam * empirical_risk_ - kl_divergence_``; the log evidence for ``lam = n``.
+    empirical_risk_ : float
+        Mean negative log-likelihood, averaged over the posterior.
+    kl_divergence_ : float
+        Divergence of the posterior from the prior, in nats.
+    lambda_ : float
+        The factor lam.
+    n_samples_fit_ : float
+        Number of samples, the sum of their weights.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, and NaN or infinity in the data.
+
+    See Also
+    --------
+    PACBayesModelSelector : Chooses or averages models by evidence.
+    sklearn.linear_model.BayesianRidge : Variances from the data, no guarantee.
+
+    Notes
+    -----
+    Guarantees hold for settings that do not depend on the data: variances, temperature, and columns
+    that no step before has scaled or chosen by the same samples.
+
+    One singular value decomposition, ``O(n d min(n, d))``.
+
+    References
+    ----------
+    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
+       inference", NIPS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_fw.pac_bayes import PACBayesLinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3))
+    >>> y = X @ [0.5, 0.0, -0.5] + 0.3 * rng.normal(size=100)
+    >>> model = PACBayesLinearRegression(prior_variance=0.01, fit_intercept=False).fit(X, y)
+    >>> bound = model.risk_bound(x_variance=1.0, w_norm2=0.5, noise_true=0.09)
+    >>> bound.rigorous, bool(model.empirical_risk_ < bound.value < 1.5)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        noise_variance=1.0,
+        *,
+        prior_variance=1.0,
+        prior_mean=None,
+        fit_intercept=True,
+        temperature="n",
+        delta=0.05,
+    ):
+        self.noise_variance = noise_variance
+        self.prior_variance = prior_variance
+        self.prior_mean = prior_mean
+        self.fit_intercept = fit_intercept
+        self.temperature = temperature
+        self.delta = delta
+
+    # ---- fit -------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Compute the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            A whole number counts as so many copies; with weights no bound is a guarantee.
+
+        Returns
+        -------
+        self : PACBayesLinearRegression
+            The estimator.
+        """
+        noise = check_strength(self.noise_variance, "noise_variance")
+        has_constant = check_flag(self.fit_intercept, "fit_intercept")
+        check_delta(self.delta)
+        X, y = check_data(self, X, y, dtype=np.float64, y_numeric=True)
+        check_magnitude(X, "X")
+        check_magnitude(y, "y")
+        weight = check_sample_weight(sample_weight, len(y))
+        y = y.astype(np.float64)
+        n = float(weight.sum())
+        design = np.column_stack([X, np.ones(len(X))]) if has_constant else X
+        root, mean = self._prior(X.shape[1], has_constant)
+        lam = self._factor(n)
+        shifted = y - design @ mean
+        halves = np.sqrt(weight)
+        left, sizes, right = np.linalg.svd(halves[:, None] * design * root, full_matrices=False)
+        parts = left.T @ (halves * shifted)
+        gains = (lam / n) * sizes**2 / noise
+        place = right.T @ (parts * (lam / n) * sizes / noise / (1.0 + gains))
+        point = mean + root * place
+        self.coef_ = point[: X.shape[1]]
+        self.intercept_ = float(point[-1]) if has_constant else 0.0
+        shrunk = (right.T * (gains / (1.0 + gains))) @ right
+        self.covariance_ = root[:, None] * (np.eye(len(root)) - shrunk) * root
+        residual = y - design @ point
+        spread = np.maximum(np.einsum("ij,jk,ik->i", design, self.covariance_, design), 0.0)
+        constant = 0.5 * np.log(2.0 * np.pi * noise)
+        traced = float(np.sum(sizes**2 / (1.0 + gains)))
+        squares = float(weight @ residual**2)
+        self.empirical_risk_ = float((squares + traced) / (2.0 * noise * n) + constant)
+        self.kl_divergence_ = 0.5 * float(
+            place @ place + np.sum(np.log1p(gains) - gains / (1.0 + gains))
+        )
+        self.lambda_, self.n_samples_fit_ = lam, n
+        self.log_gibbs_normalizer_ = -lam * self.empirical_risk_ - self.kl_divergence_
+        full = sizes**2 / noise
+        outside = max(float(weight @ shifted**2) - float(parts @ parts), 0.0)
+        quadratic = (outside + float(np.sum(parts**2 / (1.0 + full)))) / noise
+        self.log_evidence_ = -n * constant - 0.5 * (quadratic + float(np.log1p(full).sum()))
+        self._losses = (residual, spread, weight)
+        self._estimates = {
+            "x_variance": float(np.mean(X**2)) or 1.0,
+            "w_norm2": float(np.sum((point - mean) ** 2)), "noise_true": squares / n,
+        }  # fmt: skip
+        self._is_weighted = bool(np.any(weight != 1.0))
+        return self
+
+    def _prior(self, d, has_constant):
+        """Standard deviations and means of the prior of all coefficients."""
+        variance = check_array_of_numbers(self.prior_variance, "prior_variance")
+        if variance.ndim > 1 or (variance.ndim == 1 and len(variance) != d):
+            raise ValueError(
+                f"prior_variance must be a number or have shape ({d},), got {variance.shape}"
+            )
+        if np.any(variance < 1e-100) or np.any(variance > 1e100):
+            raise ValueError("prior_variance must be positive, from 1e-100 to 1e100")
+        mean = np.zeros(d) if self.prior_mean is None else self.prior_mean
+        mean = check_array_of_numbers(mean, "prior_mean")
+        check_magnitude(mean, "prior_mean")
+        if mean.shape != (d,):
+            raise ValueError(f"prior_mean must have shape ({d},), got {mean.shape}")
+        spread = np.broadcast_to(np.sqrt(variance), (d,))
+        if has_constant:
+            first = np.sqrt(variance.ravel()[0])
+            return np.append(spread, first), np.append(mean, 0.0)
+        return spread, mean
+
+    def _factor(self, n):
+        if isinstance(self.temperature, str):
+            check_choice(self.temperature, "temperature", {"n", "sqrt"})
+            return n if self.temperature == "n" else float(np.sqrt(n))
+        return check_strength(self.temperature, "temperature")
+
+    # ---- predictions -----------------------------------------------------------------------------
+
+    def _design(self, X):
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False, dtype=np.float64)
+        check_magnitude(X, "X")
+        if len(self.covariance_) > X.shape[1]:
+            X = np.column_stack([X, np.ones(len(X))])
+        return X
+
+    def _moments(self, design):
+        """Means of predictions and variances, without those of the noise."""
+        point = self.coef_
+        if len(self.covariance_) > len(point):
+            point = np.append(point, self.intercept_)
+        spread = np.einsum("ij,jk,ik->i", design, self.covariance_, design)
+        return design @ point, np.maximum(spread, 0.0)
+
+    def predict(self, X, return_std=False, return_cov=False):
+        """Predictive means.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return standard deviations, with those of the noise.
+        return_cov : bool, default=False
+            Whether to return covariances, with the noise on the diagonal.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Means.
+        spread : ndarray of shape (n_samples,) or (n_samples, n_samples)
+            With ``return_std`` or ``return_cov``.
+        """
+        if check_flag(return_std, "return_std") and check_flag(return_cov, "return_cov"):
+            raise ValueError("return_std and return_cov exclude each other: set one of them")
+        design = self._design(X)
+        mean, spread = self._moments(design)
+        if return_std:
+            return mean, np.sqrt(spread + self.noise_variance)
+        if check_flag(return_cov, "return_cov"):
+            return mean, design @ self.covariance_ @ design.T + self.noise_variance * np.eye(
+                len(mean)
+            )
+        return mean
+
+    def nll_loss(self, X, y):
+        """Mean negative log-likelihood of the mean of the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        loss : float
+            In nats.
+        """
+        return self._mean_loss(X, y, 0.0)
+
+    def gibbs_nll_loss(self, X, y):
+        """Mean negative log-likelihood, averaged over the posterior: what bounds speak of.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        loss : float
+            In nats; `empirical_risk_` for the training data.
+        """
+        return self._mean_loss(X, y, 1.0)
+
+    def _mean_loss(self, X, y, share):
+        mean, spread = self._moments(self._design(X))
+        y = check_array_of_numbers(y, "y")
+        check_magnitude(y, "y")
+        if y.shape != mean.shape:
+            raise ValueError(f"y must have shape {mean.shape}, got {y.shape}")
+        squares = np.mean((y - mean) ** 2 + share * spread)
+        noise = self.noise_variance
+        return float(squares / (2.0 * noise) + 0.5 * np.log(2.0 * np.pi * noise))
+
+    def sample_posterior(self, n_samples=1, random_state=None):
+        """Draw coefficients.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState or None, default=None
+            Seed.
+
+        Returns
+        -------
+        w : ndarray of shape (n_samples, d)
+            Coefficients and, last, intercept.
+        """
+        check_is_fitted(self)
+        n_samples = check_integer(n_samples, "n_samples", 1)
+        rng = check_random_state(random_state)
+        point = self.coef_
+        if len(self.covariance_) > len(point):
+            point = np.append(point, self.intercept_)
+        sizes, vectors = np.linalg.eigh(self.covariance_)
+        root = vectors * np.sqrt(np.maximum(sizes, 0.0))
+        return point + rng.normal(size=(n_samples, len(point))) @ root.T
+
+    def sample_y(self, X, n_samples=1, random_state=None):
+        """Draw targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        n_samples : int, default=1
+            How many draws of all of them, each with its own coefficients.
+        random_state : int, RandomState or None, default=None
+            Seed.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows, n_samples)
+            Targets with noise.
+        """
+        design, rng = self._design(X), check_random_state(random_state)
+        w = self.sample_posterior(n_samples, rng)
+        noise = np.sqrt(self.noise_variance) * rng.normal(size=(len(design), len(w)))
+        return design @ w.T + noise
+
+    # ---- bounds ----------------------------------------------------------------------------------
+
+    def risk_bound(
+        self, kind="gaussian_linear", *, delta=None, loss="nll", lam=None, loss_range=None,
+        assumptions=None, x_variance=None, w_norm2=None, noise_true=None,
+    ):  # fmt: skip
+        """Bound on the expected loss of a draw from the posterior.
+
+        For losses that are convex, as these are, it bounds the loss of the mean as well.
+
+        Parameters
+        ----------
+        kind : {"gaussian_linear", "subgamma", "catoni", "hoeffding"}, default="gaussian_linear"
+            "gaussian_linear": exact for normal features and noise, a guarantee. "subgamma": as
+            published, no guarantee. "catoni", "hoeffding": of the loss clipped to ``loss_range``, a
+            guarantee whatever the distribution is.
+        delta : float or None, default=None
+            Probability that the bound fails; None takes that of the estimator.
+        loss : {"nll", "squared"}, default="nll"
+            Negative log-likelihood, or squared error, which clipped losses are not.
+        lam : float or None, default=None
+            Temperature of the bound, fixed before the data are seen. None is that of the fit and,
+            for "gaussian_linear", at most 0.95 of where the bound becomes infinite.
+        loss_range : tuple of two floats or None, default=None
+            Ends of the interval, for "catoni" and "hoeffding".
+        assumptions : {"plugin"} or None, default=None
+            "plugin" estimates from the data what is not given; then there is no guarantee.
+        x_variance : float or None, default=None
+            True variance of the features, for "gaussian_linear" and "subgamma".
+        w_norm2 : float or None, default=None
+            Squared norm of the true coefficients less the mean of the prior.
+        noise_true : float or None, default=None
+            True variance of the noise.
+
+        Returns
+        -------
+        bound : Bunch
+            ``value``, ``empirical_risk``, ``complexity``, ``gap`` (the remainder), ``kind``,
+            ``loss``, ``lam``, ``delta``, ``assumptions`` (dict) and ``rigorous``: whether the value
+            is a guarantee under the stated assumptions.
+
+        Raises
+        ------
+        ValueError
+            When a truth is missing, or the model is none that the bound is for.
+        """
+        check_is_fitted(self)
+        check_choice(kind, "kind", KINDS)
+        check_choice(loss, "loss", LOSSES)
+        if assumptions is not None:
+            check_choice(assumptions, "assumptions", {"plugin"})
+        delta = check_delta(self.delta if delta is None else delta)
+        given = {"x_variance": x_variance, "w_norm2": w_norm2, "noise_true": noise_true}
+        if kind in ("catoni", "hoeffding"):
+            return self._bounded(kind, delta, loss, lam, loss_range)
+        is_plugin = assumptions == "plugin"
+        missing = [name for name in TRUTHS if given[name] is None]
+        if missing and not is_plugin:
+            raise ValueError(
+                f"{missing[0]} must be given, which data do not tell: pass it, or set "
+                f"assumptions='plugin' for an estimate without guarantee"
+            )
+        given = {
+            name: self._estimates[name] if value is None else check_strength(value, name)
+            if name == "x_variance" else value for name, value in given.items()
+        }  # fmt: skip
+        d = len(self.covariance_)
+        if d > self.n_features_in_ and not is_plugin:
+            raise ValueError(
+                f"fit_intercept must be False for kind={kind!r}: all features are normal with mean "
+                f"zero there; or set assumptions='plugin' for an estimate without guarantee"
+            )
+        variance = np.unique(check_array_of_numbers(self.prior_variance, "prior_variance"))
+        if len(variance) > 1:
+            raise ValueError(f"prior_variance must be one number for kind={kind!r}")
+        model = {
+            **given, "noise_variance": self.noise_variance, "prior_variance": float(variance[0]),
+            "n_features": d, "loss": loss,
+        }  # fmt: skip
+        return self._unbounded(kind, delta, loss, lam, model, given, bool(missing))
+
+    def _unbounded(self, kind, delta, loss, lam, model, given, is_estimated):
+        n, noise = self.n_samples_fit_, self.noise_variance
+        risk = self.empirical_risk_
+        if loss == "squared":
+            risk = 2.0 * noise * (risk - 0.5 * np.log(2.0 * np.pi * noise))
+        limit = largest_temperature(
+            noise if loss == "nll" else 0.5, model["prior_variance"], given["x_variance"]
+        )
+        if lam is None:
+            lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
+        lam = check_strength(lam, "lam")
+        if kind == "gaussian_linear":
+            value = gaussian_linear_bound(risk, self.kl_divergence_, n, delta, lam=lam, **model)
+        else:
+            s2, c = subgamma_coefficients(**model, t=lam / n)
+            value = subgamma_bound(risk, self.kl_divergence_, n, delta, s2=s2, c=c, lam=lam)
+        is_rigorous = kind == "gaussian_linear" and not is_estimated and bool(np.isfinite(value))
+        is_rigorous = is_rigorous and len(self.covariance_) == self.n_features_in_
+        return self._result(value, risk, kind, loss, lam, delta, given, is_rigorous)
+
+    def _bounded(self, kind, delta, loss, lam, loss_range):
+        if loss != "nll":
+            raise ValueError(f"loss must be 'nll' for kind={kind!r}")
+        if loss_range is None:
+            raise ValueError(f"loss_range must be given for kind={kind!r}, such as (1, 4)")
+        low, high = check_range(loss_range)
+        residual, spread, weight = self._losses
+        risks = clipped_losses(residual, spread, self.noise_variance, low, high)
+        risk = float(weight @ risks) / self.n_samples_fit_
+        n, kl = self.n_samples_fit_, self.kl_divergence_
+        lam = self.lambda_ if lam is None else check_strength(lam, "lam")
+        if kind == "catoni":
+            beta = lam / n * (high - low)
+            value = catoni_bound(risk, kl, n, delta, loss_range=(low, high), beta=beta)
+        else:
+            value = hoeffding_bound(risk, kl, n, delta, loss_range=(low, high), lam=lam)
+        given = {"loss_range": (low, high)}
+        return self._result(value, risk, kind, "clipped nll", lam, delta, given, True)
+
+    def _result(self, value, risk, kind, loss, lam, delta, assumptions, is_rigorous):
+        complexity = (self.kl_divergence_ - np.log(delta)) / lam
+        return Bunch(
+            value=value, empirical_risk=risk, complexity=float(complexity),
+            gap=float(value - risk - complexity), kind=kind, loss=loss, lam=lam, delta=delta,
+            assumptions=assumptions, rigorous=is_rigorous and not self._is_weighted,
+        )  # fmt: skip

@@ -1,0 +1,249 @@
+"""Choice and average of models by their evidence, with bounds over the choice."""
+
+from numbers import Real
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._threads import parallel
+from .._validation import check_array_of_numbers, check_choice, check_flag, check_number
+from ._checks import check_delta
+from ._models import model_averaging_bound, model_selection_bounds
+from ._regression import PACBayesLinearRegression
+
+__all__ = ["PACBayesModelSelector"]
+
+
+class PACBayesModelSelector(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Models of a grid, averaged by their evidence or the best of them.
+
+    Weights are ``p_i Z_i`` with the prior weights p and the marginal likelihoods Z. No data are
+    held out, and the bounds of `model_selection_bounds` hold for all models at once.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        A regressor with ``log_evidence_`` after fit, or a Pipeline that ends in one; None is
+        `PACBayesLinearRegression`.
+    param_grid : dict, list of dict or None, default=None
+        Grid of parameters as in GridSearchCV, ``{"polynomialfeatures__degree": [1, 2]}``; None
+        is the estimator alone.
+    mode : {"average", "select"}, default="average"
+        Whether to predict by all models or by the best one.
+    log_prior : array-like of shape (n_models,) or None, default=None
+        Logs of the prior weights, in the order of ``params_``; None takes equal ones.
+    delta : float, default=0.05
+        Probability that the bounds fail.
+    gap : float, array-like of shape (n_models,) or None, default=None
+        What the bounds of the models add (see `model_selection_bounds`), known before the data are
+        seen; None gives no bounds.
+    n_jobs : int or None, default=None
+        Fits at a time.
+
+    Attributes
+    ----------
+    params_ : list of dict
+        Parameters of the models.
+    estimators_ : list of estimators
+        Fitted models.
+    log_evidences_ : ndarray of shape (n_models,)
+        Logs of the marginal likelihoods.
+    posterior_weights_ : ndarray of shape (n_models,)
+        Weights of the models; they sum to one.
+    best_index_ : int
+        Number of the model with the largest weight.
+    best_params_ : dict
+        Its parameters.
+    best_estimator_ : estimator
+        The model.
+    selection_penalty_ : float
+        What selection costs against averaging, in nats per sample: ``(ln sum_i p_i Z_i - max_i ln
+        p_i Z_i) / n``.
+    bounds_ : ndarray of shape (n_models,) or None
+        Bounds on the expected negative log-likelihood of each.
+    averaging_bound_ : float or None
+        Bound for the average.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when X had names that are all strings.
+
+    Raises
+    ------
+    TypeError
+        For an estimator without ``log_evidence_``.
+    ValueError
+        For a prior or gaps of other lengths, and parameters out of range.
+
+    See Also
+    --------
+    PACBayesLinearRegression : The usual model.
+    sklearn.model_selection.GridSearchCV : Choice by held-out data.
+
+    Notes
+    -----
+    A step of a Pipeline that learns from the samples (StandardScaler) voids the bounds, which
+    cannot be seen here.
+
+    References
+    ----------
+    .. [1] P. Germain, F. Bach, A. Lacoste, S. Lacoste-Julien, "PAC-Bayesian theory meets Bayesian
+       inference", NIPS 2016: section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import PolynomialFeatures
+    >>> from sklearn_fw.pac_bayes import PACBayesLinearRegression, PACBayesModelSelector
+    >>> rng = np.random.default_rng(0)
+    >>> x = 2 * np.pi * rng.random((60, 1))
+    >>> y = np.sin(x[:, 0]) + 0.25 * rng.normal(size=60)
+    >>> last = PACBayesLinearRegression(1 / 16, prior_variance=200.0, fit_intercept=False)
+    >>> polynomial = make_pipeline(PolynomialFeatures(), last)
+    >>> grid = {"polynomialfeatures__degree": [1, 2, 3, 4, 5]}
+    >>> PACBayesModelSelector(polynomial, grid).fit(x, y).best_params_
+    {'polynomialfeatures__degree': 3}
+    """
+
+    def __init__(
+        self,
+        estimator=None,
+        param_grid=None,
+        *,
+        mode="average",
+        log_prior=None,
+        delta=0.05,
+        gap=None,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.mode = mode
+        self.log_prior = log_prior
+        self.delta = delta
+        self.gap = gap
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        """Fit all models.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        self : PACBayesModelSelector
+            The estimator.
+        """
+        check_choice(self.mode, "mode", {"average", "select"})
+        check_delta(self.delta)
+        estimator = PACBayesLinearRegression() if self.estimator is None else self.estimator
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise TypeError(f"estimator must be an estimator, got {estimator!r:.60}")
+        self.params_ = self._grid()
+        log_prior = self._log_prior()
+        self.estimators_ = parallel(self.n_jobs)(
+            delayed(_fit)(clone(estimator).set_params(**params), X, y) for params in self.params_
+        )
+        self.log_evidences_ = np.array([_evidence(model) for model in self.estimators_])
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimators_[0], name):
+                setattr(self, name, getattr(self.estimators_[0], name))
+        logs = self.log_evidences_ + log_prior
+        self.posterior_weights_ = softmax(logs)
+        self.best_index_ = int(np.argmax(logs))
+        self.best_params_ = self.params_[self.best_index_]
+        self.best_estimator_ = self.estimators_[self.best_index_]
+        n = np.shape(y)[0]
+        self.selection_penalty_ = max(0.0, float(logsumexp(logs) - logs.max())) / n
+        self.bounds_ = self.averaging_bound_ = None
+        if self.gap is not None:
+            gaps = check_array_of_numbers(self.gap, "gap")
+            if gaps.ndim and gaps.shape != logs.shape:
+                raise ValueError(
+                    f"gap must be a number or have shape {logs.shape}, got {gaps.shape}"
+                )
+            options = {"log_prior": log_prior}
+            self.bounds_ = model_selection_bounds(
+                self.log_evidences_, n, self.delta, gap=gaps, **options
+            )
+            self.averaging_bound_ = model_averaging_bound(
+                self.log_evidences_, n, self.delta, gap=float(gaps.max()), **options
+            )
+        return self
+
+    def _grid(self):
+        if self.param_grid is None:
+            return [{}]
+        try:
+            found = list(ParameterGrid(self.param_grid))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"param_grid: {error}") from None
+        if not found:
+            raise ValueError("param_grid must name one model at least")
+        return found
+
+    def _log_prior(self):
+        n_models = len(self.params_)
+        if self.log_prior is None:
+            return np.full(n_models, -np.log(n_models))
+        log_prior = check_array_of_numbers(self.log_prior, "log_prior")
+        if log_prior.shape != (n_models,) or logsumexp(log_prior) > 1e-9:
+            raise ValueError(
+                f"log_prior must hold {n_models} logs of probabilities that sum to one at most"
+            )
+        return log_prior
+
+    def predict(self, X, return_std=False):
+        """Means of the predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return standard deviations.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Means.
+        std : ndarray of shape (n_samples,)
+            With ``return_std``: of the mixture of the models, or of the best one.
+        """
+        check_is_fitted(self)
+        return_std = check_flag(return_std, "return_std")
+        options = {"return_std": True} if return_std else {}
+        if self.mode == "select":
+            return self.best_estimator_.predict(X, **options)
+        found = [model.predict(X, **options) for model in self.estimators_]
+        weights = self.posterior_weights_
+        if not return_std:
+            return weights @ np.array(found)
+        means, stds = (np.array(part) for part in zip(*found))
+        mean = weights @ means
+        return mean, np.sqrt(np.maximum(weights @ (stds**2 + (means - mean) ** 2), 0.0))
+
+
+def _fit(model, X, y):
+    return model.fit(X, y)
+
+
+def _evidence(model):
+    last = model[-1] if isinstance(model, Pipeline) else model
+    evidence = getattr(last, "log_evidence_", None)
+    if not isinstance(evidence, Real):
+        raise TypeError(
+            f"estimator must have log_evidence_ after fit, which {type(last).__name__} has not"
+        )
+    return check_number(evidence, "log_evidence_")
