@@ -83,7 +83,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "subsection_order": [
         f"../examples/{family}"
-        for family in ("structured", "inference", "linear_model", "optim", "density")
+        for family in ("structured", "inference", "linear_model", "optim", "density", "cluster")
     ],
     "filename_pattern": r"plot_",
     "ignore_pattern": r"benchmarks|__init__\.py",
