@@ -90,6 +90,7 @@ sphinx_gallery_conf = {
             "optim",
             "density",
             "decomposition",
+            "cluster",
         )
     ],
     "filename_pattern": r"plot_",

@@ -1,34 +1,27 @@
 """States of an object and the action that changes them, found together in clips without labels."""
 
-from itertools import pairwise
-
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._packed import starts_of
 from .._validation import (
-    check_array_of_numbers,
     check_choice,
     check_flag,
     check_integer,
-    check_list,
     check_magnitude,
     check_not_negative,
     check_positive,
     check_random_state,
 )
-from ..optim.domains import OrderedPlacements, Product, StateChoices
-from ._clips import check_sequences
+from ..optim.domains import Product
 from ._diffrac import Classifier, Diffrac, Term, relax, start_of
+from ._state_problem import Clips, Problem
 
 __all__ = ["JointStateActionClustering"]
 
 N_CORNERS, N_WARM = 5, 30  # of the first points, and iterations on each problem alone
 ROUND_EVERY = 25
-KEYS = {"X_action", "X_state", "t_action", "t_state", "start", "end", "score"}
 
 
 class JointStateActionClustering(BaseEstimator):
@@ -361,140 +354,6 @@ class JointStateActionClustering(BaseEstimator):
         return -float(value + actions @ actions / (2 * T) + np.sum(states**2) / (2 * M))
 
 
-class Clips:
-    """Checked clips, stacked."""
-
-    def __init__(self, clips, n_action=None, n_state=None):
-        clips = check_list(clips, "clips", "dicts")
-        if not clips:
-            raise ValueError("clips holds no clip")
-        for n, clip in enumerate(clips):
-            if not isinstance(clip, dict):
-                raise TypeError(f"clips[{n}] must be a dict, got {type(clip).__name__}")
-            missing = {"X_action", "X_state", "t_action", "start", "end"} - set(clip)
-            if missing or set(clip) - KEYS:
-                raise ValueError(
-                    f"clips[{n}] must have {sorted(KEYS - {'score', 't_state'})}, and may have "
-                    f"'score' and 't_state'; got {sorted(map(str, clip))}"
-                )
-        names = "X_action of clips", "X_state of clips"
-        self.X_action, self.row_starts, _ = check_sequences(
-            [clip["X_action"] for clip in clips], name=names[0], n_features=n_action
-        )
-        self.X_state, self.starts, _ = check_sequences(
-            [clip["X_state"] for clip in clips], name=names[1], n_features=n_state
-        )
-        self.t_action = self._vectors(clips, "t_action", self.row_starts)
-        self.begin, self.end = (self._vectors(clips, k, self.starts) for k in ("start", "end"))
-        middle = 0.5 * (self.begin + self.end)
-        self.t_state = self._vectors(clips, "t_state", self.starts, middle)
-        self.score = self._vectors(clips, "score", self.starts, np.ones(len(middle)))
-        if np.any((self.score < 0.0) | (self.score > 1.0)):
-            i = int(np.flatnonzero((self.score < 0.0) | (self.score > 1.0))[0])
-            n = int(np.searchsorted(self.starts, i, side="right")) - 1
-            raise ValueError(f"score of clips[{n}] must be from 0 to 1, got {self.score[i]:g}")
-
-    @staticmethod
-    def _vectors(clips, name, starts, default=None):
-        found = []
-        for n, (clip, a, b) in enumerate(zip(clips, starts, starts[1:])):
-            values = clip.get(name)
-            if values is None and default is not None:
-                values = default[a:b]
-            values = check_array_of_numbers(values, f"{name} of clips[{n}]")
-            check_magnitude(values, f"{name} of clips[{n}]")
-            if values.shape != (b - a,):
-                raise ValueError(
-                    f"{name} of clips[{n}] has shape {values.shape}, expected ({b - a},)"
-                )
-            found.append(values)
-        return np.concatenate(found)
-
-
-class Problem:
-    """Sets, objective and roundings of a list of clips."""
-
-    def __init__(self, data, terms, coupling, constraint, restricted, weight):
-        cut = slice_all(data.starts)
-        begin, end = [data.begin[c] for c in cut], [data.end[c] for c in cut]
-        lengths = np.diff(data.row_starts)
-        masks = None
-        if restricted:
-            masks = [
-                _within(data.t_action[r], b.min(), e.max())[None]
-                for r, b, e in zip(slice_all(data.row_starts), begin, end)
-            ]
-        self.T, self.M = len(data.X_action), len(data.X_state)
-        self.actions = OrderedPlacements([(1, int(n)) for n in lengths], masks)
-        self.states = StateChoices(begin, end, constraint)
-        # Each row with the candidates of its clip: how much too late each state would be
-        sizes = np.diff(data.starts)
-        pairs = [
-            (r, np.arange(a, b))
-            for (s, t), (a, b) in zip(pairwise(data.row_starts), pairwise(data.starts))
-            for r in range(s, t)
-        ]
-        self.row = np.repeat(np.arange(self.T), np.repeat(sizes, lengths))
-        self.candidate = np.concatenate([candidates for _, candidates in pairs])
-        late = data.t_state[self.candidate] - data.t_action[self.row]
-        self.far = coupling / self.T * np.maximum(np.stack([late, -late], axis=1), 0.0)
-        self.row_offsets = starts_of(np.repeat(sizes, lengths))
-        clip_of_row = np.repeat(np.arange(len(sizes)), lengths)
-        self.row_starts = data.row_starts
-        self.given = [begin[n] for n in clip_of_row], [end[n] for n in clip_of_row]
-        self.constraint, self._copies = constraint, None
-        self.allowed = np.ones(self.T, bool) if masks is None else np.concatenate(masks, 1)[0]
-        self.linear = np.repeat(weight * (1.0 - data.score) / self.M, 2)
-        if terms is not None:
-            places = np.repeat(self.row, 2), (2 * self.candidate[:, None] + [0, 1]).ravel()
-            matrix = sp.csr_array((self.far.ravel(), places), shape=(self.T, 2 * self.M))
-            linear = np.concatenate([np.zeros(self.T), self.linear])
-            self.objective = Diffrac(terms, matrix, linear)
-
-    def point(self, rows, states):
-        """The point of an action for each clip and a state for each candidate."""
-        x = np.zeros(self.T + 2 * self.M)
-        x[rows] = 1.0
-        used = np.flatnonzero(states >= 0)
-        x[self.T + 2 * used + states[used]] = 1.0
-        return x
-
-    def parts(self, x):
-        """f, g with the linear cost, and d."""
-        image, objective = self.objective.image(x), self.objective
-        found = []
-        for term, part in zip(objective.terms, objective.parts):
-            own = image[term.block] @ image[term.block] - image[part] @ image[part]
-            found.append(own / (2.0 * term.T) + objective.linear[term.block] @ x[term.block])
-        first, second = (x[term.block] for term in objective.terms)
-        return np.array([*found, first @ (objective.coupling @ second)])
-
-    def rounded(self, actions, states):
-        """Actions and states nearest to what classifiers answer, chosen together; and their cost.
-
-        The states are found for every action that a clip could have.
-        """
-        if self._copies is None:
-            self._copies = StateChoices(*self.given, self.constraint)
-        own = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
-        cost = own[self.candidate] + self.far
-        labels = self._copies.choose(cost.ravel())
-        chosen = np.where(labels == 0, cost[:, 0], np.where(labels == 1, cost[:, 1], 0.0))
-        values = np.add.reduceat(chosen, self.row_offsets[:-1])
-        values = values + (1.0 - 2.0 * actions) / (2.0 * self.T)
-        values = np.where(self.allowed, values, np.inf)
-        clips = pairwise(self.row_starts)
-        rows = np.array([a + values[a:b].argmin() for a, b in clips])
-        found = [labels[self.row_offsets[r] : self.row_offsets[r + 1]] for r in rows]
-        return rows, np.concatenate(found), float(values[rows].sum())
-
-    def rounded_apart(self, actions, states):
-        """The same, each by itself."""
-        rows = self.actions.place(1.0 - 2.0 * actions) + self.row_starts[:-1]
-        cost = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
-        return rows, self.states.choose(cost.ravel())
-
-
 class Kept:
     """The best assignment that relaxed points were rounded to."""
 
@@ -537,16 +396,3 @@ class Kept:
         if value < self.value:
             self.value, self.rows, self.states, self.n_iter = value, rows, states, n_iter
         return value
-
-
-def slice_all(starts):
-    """Slices between bounds."""
-    return [slice(int(a), int(b)) for a, b in pairwise(starts)]
-
-
-def _within(times, first, last):
-    """Which times lie within; the nearest where none does."""
-    inside = (times >= first) & (times <= last)
-    if not inside.any():
-        inside[np.abs(times - 0.5 * (first + last)).argmin()] = True
-    return inside

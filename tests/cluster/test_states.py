@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_fw.cluster import JointStateActionClustering
-from sklearn_fw.cluster._states import Clips
+from sklearn_fw.cluster._state_problem import Clips
 from sklearn_fw.datasets import make_state_action_clips
 
 

@@ -6,10 +6,13 @@ import numpy as np
 
 from sklearn_fw import datasets, metrics
 from sklearn_fw.cluster import (
+    AlignedScriptDisplay,
     JointStateActionClustering,
     OrderedDiscriminativeClustering,
     ScriptDiscovery,
     SequenceAligner,
+    StateActionDisplay,
+    StepsDisplay,
 )
 from sklearn_fw.optim import domains
 
@@ -155,10 +158,37 @@ def of_estimators():
     ]  # fmt: skip
 
 
+def of_displays():
+    stored = {("*", "*"): "stored; plot checks"}
+    table = {"names": ["a"], "cells": [["a"], [""]], "support": [1]}
+    clip = {
+        "start": np.array([0.0, 2.0]), "end": np.array([1.0, 3.0]), "states": np.array([0, 1]),
+        "times": np.arange(3.0), "scores": np.arange(3.0), "action": 1,
+    }  # fmt: skip
+    steps = {"locations": np.array([[0, 2]]), "intervals_true": None, "names": ["a", "b"]}
+    aligner = SequenceAligner(2, max_iter=5, n_init=1, random_state=0).fit(LINES)
+    ordered = OrderedDiscriminativeClustering(2, max_iter=5, random_state=0).fit(series())
+    joint = JointStateActionClustering(max_iter=5, random_state=0).fit(clips())
+    found = []
+    for cls, made, drawn in (
+        (AlignedScriptDisplay, table, {"estimator": aligner, "sequences": LINES}),
+        (
+            StepsDisplay, steps,
+            {"estimator": ordered, "X": series(), "intervals_true": None, "names": ["a", "b"]},
+        ),
+        (StateActionDisplay, clip, {"estimator": joint, "clips": clips(), "index": 0}),
+    ):  # fmt: skip
+        found += build(cls, functools.partial(dict, made), allows=stored)
+        pictures = {"plot": {"ax": None}, "from_estimator": {**drawn, "ax": None}}
+        found += methods(cls, functools.partial(cls, **made), pictures)
+    return found
+
+
 def entries():
     intervals = np.array([[[0, 1], [2, 3]], [[1, 1], [-1, -1]]])
     return [
         *of_sets(),
+        *of_displays(),
         *of_estimators(),
         *function(
             datasets.make_scripts,

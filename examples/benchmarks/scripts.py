@@ -1,0 +1,221 @@
+"""Scripts, steps in time, states and actions: what is found without labels, and how fast."""
+
+import gzip
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from _report import Repeats, load_or_skip, main, shown
+
+from sklearn_fw._kernels.graphs.orderings import realign
+from sklearn_fw.cluster import (
+    JointStateActionClustering,
+    OrderedDiscriminativeClustering,
+    SequenceAligner,
+)
+from sklearn_fw.cluster._alignment import Alignment
+from sklearn_fw.datasets import make_ordered_videos, make_scripts, make_state_action_clips
+from sklearn_fw.metrics import localization_f1
+
+N_PROGRESSIVE = 5  # random orders of the progressive baseline, as many as it gets
+RECIPES = "msa/ara_recipes.json.gz"
+ABOUT = """
+Common scripts of token sequences, steps of a task in feature series, and states of an object with
+the action that changes them. All data are generated but the recipes, where people linked each
+action of a recipe to one of another.
+
+Progressive alignment puts one sequence after the other into the template, in random order, exactly;
+its best of several orders counts. Pairwise alignment is that of Needleman and Wunsch, with the
+largest number of equal tokens and no costs of gaps.
+"""
+
+
+def seeds(options):
+    return range(1 if options.quick else max(options.repeat, 3))
+
+
+def progressive(aligner, tokens, starts):
+    """The best objective of sequences that are put in one after the other."""
+    problem, best = Alignment(tokens, starts, aligner.cost_matrix_, aligner.n_slots_), np.inf
+    rng = np.random.RandomState(0)
+    for _ in range(N_PROGRESSIVE):
+        order, slots = rng.permutation(len(starts) - 1), np.zeros(len(tokens), np.int64)
+        first = slice(*starts[order[0] : order[0] + 2])
+        # Evenly over the template, so that there is room for others
+        slots[first] = np.linspace(0, aligner.n_slots_ - 1, first.stop - first.start).astype(int)
+        counts = np.zeros(problem.shape)
+        counts[tokens[first], slots[first]] = 1.0
+        absent, sums = np.zeros(len(order), bool), problem.costs @ counts
+        realign(
+            order[1:], absent, tokens, starts, problem.costs, counts, sums, slots
+        )  # fmt: skip
+        best = min(best, problem.value(slots))
+    return best
+
+
+def alignment(report, options):
+    """Objective of alignments on the generator."""
+    report.section("Scripts")
+    report.text("""Objective of 30 sequences with a hidden script of ten tokens, lower is better;
+        "planted" is that of the script with all other tokens alone. CPU seconds of one fit.""")
+    rows, excess, seconds = [], [], []
+    for seed in seeds(options):
+        data = make_scripts(random_state=seed)
+        start = time.process_time()
+        aligner = SequenceAligner(10, random_state=0).fit(data.sequences)
+        seconds.append(time.process_time() - start)
+        place = {token: k for k, token in enumerate(aligner.vocabulary_)}
+        tokens = np.array([place[t] for s in data.sequences for t in s])
+        starts = np.cumsum([0] + [len(s) for s in data.sequences])
+        counts = np.bincount(np.concatenate(data.sequences), minlength=45)
+        planted = -(np.sum(counts[:10] ** 2) + counts[10:].sum()) / len(tokens)
+        excess.append(aligner.objective_ - planted)
+        found = sum(name in data.script for name in aligner.step_names_)
+        rows.append([
+            f"seed {seed}", shown(planted, ".2f"), shown(aligner.objective_, ".2f"),
+            shown(progressive(aligner, tokens, starts), ".2f"), found,
+            shown(seconds[-1], ".2f"),
+        ])  # fmt: skip
+    report.table(["", "planted", "SequenceAligner", "progressive", "steps right", "s"], rows)
+    report.goals(
+        ("objective above the planted one, largest", shown(max(excess), ".2f"), 0.2, "<="),
+        ("seconds of a fit, median", shown(Repeats(seconds), ".2f"), 2.0, "<="),
+    )
+
+
+def lcs(a, b):
+    """Pairs of places of a longest common subsequence."""
+    best = np.zeros((len(a) + 1, len(b) + 1), int)
+    for i in range(len(a) - 1, -1, -1):
+        for j in range(len(b) - 1, -1, -1):
+            match = best[i + 1, j + 1] + 1 if a[i] == b[j] else 0
+            best[i, j] = max(match, best[i + 1, j], best[i, j + 1])
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i] == b[j] and best[i, j] == best[i + 1, j + 1] + 1:
+            yield i, j
+            i, j = i + 1, j + 1
+        elif best[i + 1, j] >= best[i, j + 1]:
+            i += 1
+        else:
+            j += 1
+
+
+def in_slots(aligner):
+    def pairs(m, n):
+        at = {int(slot): j for j, slot in enumerate(aligner.slots_[n]) if slot >= 0}
+        return [(i, at[int(s)]) for i, s in enumerate(aligner.slots_[m]) if int(s) in at]
+
+    return pairs
+
+
+def recipes(report, options):
+    """Links of actions between recipes of one dish."""
+    with gzip.open(load_or_skip(data_path), "rt", encoding="utf-8") as file:
+        dishes = json.load(file)[: 2 if options.quick else None]
+    report.section("Recipes")
+    report.text("""Ten dishes of eleven recipes, links of the crowd as the truth. A token is the
+        text of an action in small letters. A link is found if both actions stand in one slot of
+        the template, or are matched; actions with different words cannot be.""")
+    counts = {"SequenceAligner": np.zeros(2), "pairwise": np.zeros(2)}
+    n_true = 0
+    for dish in dishes:
+        names = list(dish["recipes"])
+        actions = [dish["recipes"][name]["actions"] for name in names]
+        lines = [[text.lower() for _, text in own] for own in actions]
+        aligner = SequenceAligner(
+            10, keep="all", max_vocabulary=None, random_state=0
+        ).fit(lines)  # fmt: skip
+        truth = {(a, i, b, j) for a, i, b, j in dish["alignments"] if i > 0 and j > 0}
+        compared = {(names.index(a), names.index(b)) for a, _, b, _ in truth}
+        n_true += len(truth)
+        for method, pairs in (
+            ("SequenceAligner", in_slots(aligner)),
+            ("pairwise", lambda m, n, lines=lines: lcs(lines[m], lines[n])),
+        ):
+            for m, n in compared:
+                for i, j in pairs(m, n):
+                    link = names[m], actions[m][i][0], names[n], actions[n][j][0]
+                    counts[method] += [link in truth, 1]
+    rows, scores = [], {}
+    for method, (right, given) in counts.items():
+        precision, recall = right / given, right / n_true
+        scores[method] = 2 * precision * recall / (precision + recall)
+        rows.append([method, shown(precision, ".3f"), shown(recall, ".3f"),
+                     shown(scores[method], ".3f")])  # fmt: skip
+    report.table(["", "precision", "recall", "F1"], rows)
+    if scores["pairwise"] > scores["SequenceAligner"]:
+        report.loses(
+            "On recipes pairwise alignment has the higher F1: it need not agree with itself."
+        )
+
+
+def data_path(folder=None):
+    """Where the recipes are."""
+    path = Path(folder or os.environ.get("SKLEARN_FW_DATA", ".")) / RECIPES
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: set SKLEARN_FW_DATA")
+    return path
+
+
+def videos(report, options):
+    """Steps in feature series."""
+    report.section("Steps in time")
+    report.text("""F1 of the places of seven steps in 30 series, without labels; "uniform" spreads
+        the steps evenly. CPU seconds of one fit with windows.""")
+    rows, least, seconds = [], [], []
+    for seed in seeds(options):
+        data = make_ordered_videos(random_state=seed)
+        uniform = np.tile(((np.arange(7) + 0.5) / 7 * 150).astype(int), (30, 1))
+        f1 = [localization_f1(data.truth, uniform, matching="identity").f1]
+        for windows in (None, data.windows):
+            start = time.process_time()
+            model = OrderedDiscriminativeClustering(7, random_state=0)
+            model.fit(data.X, windows=windows)
+            f1.append(localization_f1(data.truth, model.locations_).f1)
+        seconds.append(time.process_time() - start)
+        least.append(f1[2])
+        rows.append([f"seed {seed}", *(shown(v, ".2f") for v in f1), shown(seconds[-1], ".2f")])
+    report.table(["", "uniform", "features alone", "with windows", "s"], rows)
+    report.goals(
+        ("F1 with windows, least", shown(min(least), ".2f"), 0.8, ">="),
+        ("seconds of a fit, median", shown(Repeats(seconds), ".2f"), 2.0, "<="),
+    )
+
+
+def states(report, options):
+    """States and actions, together and apart."""
+    report.section("States and actions")
+    report.text("""Precision of actions and of states in 30 clips, mean over clips; "apart" has no
+        coupling. CPU seconds of one joint fit.""")
+    rows, actions, ahead = [], [], []
+    for seed in seeds(options):
+        data, found = make_state_action_clips(random_state=seed), []
+        start = time.process_time()
+        for coupling in (1.0, 0.0):
+            model = JointStateActionClustering(coupling=coupling, random_state=0).fit(data.clips)
+            if coupling:
+                seconds = time.process_time() - start
+            places = zip(model.action_locations_, data.actions)
+            found.append(np.mean([first <= row <= last for row, (first, last) in places]))
+            found.append(np.mean([
+                [np.mean(truth[own == s] == s) for s in (0, 1)]
+                for own, truth in zip(model.state_labels_, data.states)
+            ]))  # fmt: skip
+        actions.append(found[0])
+        ahead += [found[0] - found[2], found[1] - found[3]]
+        rows.append([f"seed {seed}", *(shown(v, ".2f") for v in found), shown(seconds, ".2f")])
+    report.table(
+        ["", "action, joint", "states, joint", "action, apart", "states, apart", "s"], rows
+    )
+    report.goals(
+        ("precision of actions, least", shown(min(actions), ".2f"), 0.8, ">="),
+        ("joint minus apart, least", shown(min(ahead), ".2f"), 0.0, ">="),
+    )
+
+
+if __name__ == "__main__":
+    parts = {"alignment": alignment, "recipes": recipes, "videos": videos, "states": states}
+    raise SystemExit(main("scripts", "Scripts, steps, states and actions", ABOUT, parts))
