@@ -30,7 +30,7 @@ def walks(n_samples, rng):
         jumps = rng.random(length) < 0.2
         arms = np.cumsum(jumps * rng.integers(1, N_ARMS, length)) + rng.integers(N_ARMS)
         arms, radius = arms % N_ARMS, rng.uniform(0.4, 2.0, length)
-        angle = 2 * np.pi * arms / N_ARMS + 1.6 * radius
+        angle = 2 * np.pi * arms / N_ARMS + 2.5 * radius
         places = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
         X.append(places + 0.12 * rng.normal(size=places.shape))
         y.append(arms)
@@ -38,7 +38,7 @@ def walks(n_samples, rng):
 
 
 rng = np.random.default_rng(0)
-X, y = walks(50, rng)
+X, y = walks(60, rng)
 X_test, y_test = walks(100, rng)
 
 # %%

@@ -19,6 +19,7 @@ PIECES, LATER = 4, 2
 LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
 STEEPEST = 4.0  # what noise drives it up to, in units of its bound
 FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
+FLATTEST = 1e-3  # in units of lam + kappa: gradients that do not change have no curvature
 PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
 MOST_OUTPUTS = 64
 # What smoothing adds to the objective does not fall below this share of the gap, or of so much of
@@ -411,10 +412,14 @@ class _CasimirMethod(IterativeMethod):
             else:
                 return total / n_counted
 
+    def _step_size(self, shrinks):
+        """Length of steps: lazy ones divide by the share of x that one of them leaves."""
+        return 1.0 / (max(self.lipschitz, FLATTEST * shrinks) + shrinks)
+
     def _piece(self, order, x, kappa):
         """Steps on the samples of an order: their end, the sum of iterates, and what they met."""
         shrinks = self.lam + kappa
-        step = 1.0 / (self.lipschitz + shrinks)
+        step = self._step_size(shrinks)
         drift = step * (kappa * self.center - self.gradient)
         return svrg_walk(
             self.blocks, order, x, self.x, drift, step, 1.0 - step * shrinks,
@@ -451,7 +456,7 @@ class _CasimirMethod(IterativeMethod):
         self.lipschitz = (blocks.mean_square or 1.0) / (self.smoothing.mu or self._unit())
         n_steps = max(1, min(self.blocks.n_blocks, int(PROBED * self.blocks.n_blocks) + 10))
         for _ in range(PROBES):
-            step = 1.0 / (self.lipschitz + self.lam)
+            step = self._step_size(self.lam)
             *_, report = svrg_walk(
                 self.blocks, self._draw(n_steps), self.x, self.x, -step * self.gradient, step,
                 1.0 - step * self.lam, self.snapshot.values, self.smoothing,
