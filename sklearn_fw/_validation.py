@@ -59,9 +59,14 @@ def check_positive(value, name):
 
 def check_strength(value, name):
     """A positive number of which squares and inverses are numbers, too."""
+    return check_between(value, name, 1.0 / LARGEST, LARGEST)
+
+
+def check_between(value, name, least, most):
+    """A positive number in a range, as a float."""
     number = check_positive(value, name)
-    if not 1.0 / LARGEST <= number <= LARGEST:
-        raise ValueError(f"{name} must be from {1.0 / LARGEST:g} to {LARGEST:g}, got {value}")
+    if not least <= number <= most:
+        raise ValueError(f"{name} must be from {least:g} to {most:g}, got {number:g}")
     return number
 
 

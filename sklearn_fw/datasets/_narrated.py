@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_integer, check_not_negative, check_random_state
+from .._validation import check_between, check_integer, check_not_negative, check_random_state
 
 __all__ = ["make_ordered_videos", "make_scripts", "make_state_action_clips"]
 
@@ -185,9 +185,7 @@ def make_state_action_clips(
     """
     n, T = check_integer(n_clips, "n_clips", 1), check_integer(n_rows, "n_rows", 20)
     d = check_integer(n_features, "n_features", 1)
-    interval = check_not_negative(interval, "interval")
-    if not 1e-6 <= interval <= 1e6:
-        raise ValueError(f"interval must be from 1e-06 to 1e+06, got {interval:g}")
+    interval = check_between(interval, "interval", 1e-6, 1e6)
     rng = check_random_state(random_state)
 
     def direction():

@@ -6,6 +6,7 @@ from sklearn.utils import Bunch
 
 from .._validation import (
     check_array_of_numbers,
+    check_between,
     check_integer,
     check_magnitude,
     check_positive,
@@ -192,9 +193,7 @@ def _topics(rng, topics, n_features, n_components, concentration):
         n_components = check_integer(n_components, "n_components", 1)
         if n_features * n_components > MOST_TOKENS:
             raise ValueError("n_features times n_components must be below 2**31")
-        concentration = check_positive(concentration, "topic_prior")
-        if not 1e-6 <= concentration <= 1e6:
-            raise ValueError(f"topic_prior must be from 1e-06 to 1e+06, got {concentration:g}")
+        concentration = check_between(concentration, "topic_prior", 1e-6, 1e6)
         return draw_dirichlet(rng, np.full(n_features, concentration), n_components)
     topics = check_array_of_numbers(topics, "topics")
     check_magnitude(topics, "topics")

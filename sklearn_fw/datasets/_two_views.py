@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._validation import check_integer, check_positive, check_random_state
+from .._validation import check_between, check_integer, check_random_state
 from ._topic_corpora import MOST_TOKENS, draw_dirichlet
 
 __all__ = ["make_discrete_cca", "make_mixed_cca", "make_nongaussian_cca"]
@@ -214,10 +214,7 @@ def _draw(counts, n_samples, n_features, n_components, n_private, shapes, random
             "n_samples, n_features, n_components and n_private must have products below 2**31"
         )
     names = ("shape", "private_shape", "mean_length or scale", "private_length or private_scale")
-    shapes = [check_positive(value, name) for value, name in zip(shapes, names)]
-    for value, name in zip(shapes, names):
-        if not 1e-6 <= value <= 1e9:
-            raise ValueError(f"{name} must be from 1e-06 to 1e+09, got {value:g}")
+    shapes = [check_between(value, name, 1e-6, 1e9) for value, name in zip(shapes, names)]
     shape, private_shape, size, private_size = shapes
     loadings = [_loadings(rng, n_features, n_components, is_count) for is_count in counts]
     private = [_loadings(rng, n_features, n_private, is_count) for is_count in counts]

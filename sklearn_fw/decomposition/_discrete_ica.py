@@ -6,10 +6,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import (
     check_array_of_numbers,
+    check_between,
     check_choice,
     check_integer,
     check_not_negative,
-    check_positive,
     check_random_state,
 )
 from .._warnings import warn
@@ -237,9 +237,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if not (isinstance(self.projections, str) and self.projections == "canonical"):
             check_integer(self.projections, "projections", 1)
         if self.c0 is not None:
-            c0 = check_positive(self.c0, "c0")
-            if not 1e-6 <= c0 <= 1e6:
-                raise ValueError(f"c0 must be from 1e-06 to 1e+06, got {c0:g}")
+            check_between(self.c0, "c0", 1e-6, 1e6)
         check_choice(
             self.prior_estimator, "prior_estimator",
             ("auto", "average", "likelihood", "mean_variance", "tensor"),
@@ -427,8 +425,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         float
             In bits, below zero.
         """
-        score = self.score(X)
-        n_tokens = float(np.sum(check_counts(self, X).data))
+        X, topics, gamma = self._infer(X)
+        n_tokens = float(X.sum())
         if n_tokens == 0.0:
             raise ValueError("X has no words: all counts are zero")
-        return score / (n_tokens * np.log(2.0))
+        score = np.sum(bounds(X, topics, self.doc_topic_prior_, gamma))
+        return float(score) / (n_tokens * np.log(2.0))

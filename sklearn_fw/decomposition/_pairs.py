@@ -91,7 +91,7 @@ def check_view(view, name, is_count, estimator=None, reset=False):
     if view.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {view.shape}")
     if is_count:
-        return as_counts(view, name, True, checked=True)
+        return as_counts(view, name, whole=True)
     largest = np.max(np.abs(view.data if sp.issparse(view) else view), initial=0.0)
     if largest > 1e50:
         raise ValueError(f"{name} must hold numbers up to 1e50, got {largest:g}: scale it")

@@ -38,9 +38,11 @@ class Rows:
 
     def __iter__(self):
         for i, batch in enumerate(self.batches):
-            X = computed(batch)
-            X = X if self.load is None else self.load(X, i)
+            X = self._loaded(computed(batch), i)
             yield X, self._weight(X, i)
+
+    def _loaded(self, batch, i):
+        return batch if self.load is None else self.load(batch, i)
 
     def _weight(self, X, i):
         return np.ones(X.shape[0]) if self.weights is None else self.weights[i]
@@ -82,14 +84,14 @@ class Rows:
         return totals
 
     def _term(self, batch, i, function):
-        X = batch if self.load is None else self.load(batch, i)
+        X = self._loaded(batch, i)
         return function(X, self._weight(X, i))
 
     def shuffled(self, seed):
         """The same with the entries of each column in random rows of their batch."""
 
         def load(batch, i):
-            X = batch if self.load is None else self.load(batch, i)
+            X = self._loaded(batch, i)
             rng = np.random.RandomState((seed + i) % 2**32)
             rows = rng.randint(X.shape[0], size=X.nnz)
             return sp.csr_array((X.data, (rows, X.indices)), shape=X.shape)
@@ -161,7 +163,9 @@ def _rows_of_batches(estimator, X, sample_weight, whole):
     n_features = first.shape[1]
 
     def load(batch, i):
-        batch = as_counts(batch, f"X[{i}]", whole)
+        name = f"X[{i}]"
+        batch = check_table(batch, input_name=name, accept_sparse="csr", dtype=np.float64)
+        batch = as_counts(batch, name, whole)
         if batch.shape[1] != n_features:
             raise ValueError(
                 f"X[{i}] has {batch.shape[1]} columns, X[0] has {n_features}: all batches need the "
@@ -175,13 +179,11 @@ def _rows_of_batches(estimator, X, sample_weight, whole):
 def check_counts(estimator, X, *, whole=False, reset=False):
     """A CSR array of float64 with numbers of words of each document."""
     X = check_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset)
-    return as_counts(X, "X", whole, checked=True)
+    return as_counts(X, "X", whole)
 
 
-def as_counts(X, name, whole, checked=False):
-    """A CSR array in canonical form of numbers that are not negative, ``whole`` if need be."""
-    if not checked:
-        X = check_table(X, input_name=name, accept_sparse="csr", dtype=np.float64)
+def as_counts(X, name, whole):
+    """A table as CSR in canonical form of numbers that are not negative, ``whole`` if need be."""
     X = sp.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()

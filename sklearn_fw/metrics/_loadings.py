@@ -46,7 +46,10 @@ def topic_l1_error(topics_true, topics_pred):
     >>> topic_l1_error([[1, 0, 0], [0, 1, 1]], [[0, 2, 2], [1, 1, 0]])
     0.25
     """
-    true, found = _unit_rows(topics_true, "topics_true"), _unit_rows(topics_pred, "topics_pred")
+    true, found = (
+        _unit_rows(_as_matrix(topics, name), name)
+        for topics, name in ((topics_true, "topics_true"), (topics_pred, "topics_pred"))
+    )
     _check_fit(true, found, "topics_true", "topics_pred")
     return _best_order(_distances(true, found))
 
@@ -107,11 +110,8 @@ def multiview_l1_error(
         ("true", x_loadings_true, y_loadings_true), ("pred", x_loadings_pred, y_loadings_pred),
     ):  # fmt: skip
         views = [
-            _unit_rows(np.transpose(view), view_name, signed=True)
-            for view, view_name in (
-                (_as_matrix(x, f"x_loadings_{name}"), f"x_loadings_{name}"),
-                (_as_matrix(y, f"y_loadings_{name}"), f"y_loadings_{name}"),
-            )
+            _unit_rows(_as_matrix(view, view_name).T, view_name, signed=True)
+            for view, view_name in ((x, f"x_loadings_{name}"), (y, f"y_loadings_{name}"))
         ]
         if len(views[0]) != len(views[1]):
             raise ValueError(
@@ -137,7 +137,6 @@ def _as_matrix(values, name):
 
 
 def _unit_rows(values, name, signed=False):
-    values = _as_matrix(values, name)
     if not signed and np.any(values < 0.0):
         raise ValueError(f"{name} must not be negative, got {values.min()}")
     scale = np.max(np.abs(values), axis=1, keepdims=True)
