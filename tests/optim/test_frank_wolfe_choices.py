@@ -106,6 +106,15 @@ def test_budgets_of_slow_steps(rng):
     assert steps.variant == "pairwise"  # what was asked for stays
 
 
+def test_corrections_end_where_rounding_leaves_no_more(rng):
+    A = rng.normal(size=(80, 12)) * 10.0 ** rng.uniform(-4, 4, 12)
+    objective = objectives.LeastSquares(A, A.sum(axis=1) + rng.normal(size=80))
+    with pytest.warns(UserWarning, match="increase max_iter or tol"):
+        result = minimize_frank_wolfe(objective, domains.L1Ball(12, 100.0), tol=1e-16)
+    assert (result.variant, result.status) == ("min_norm_point", "max_iter")
+    assert result.nit < 2000
+
+
 def test_nearly_flat_balls_are_corrected(rng):
     objective = objectives.LeastSquares(rng.normal(size=(50, 20)), rng.normal(size=50))
     for p, variant in ((1.5, "fw"), (2.0, "fw"), (4.0, "min_norm_point")):

@@ -234,10 +234,19 @@ def _patient(run, max_iter, verbose, callback, options):
     n_iter = outcome.n_iter
     if outcome.status is Status.STOPPED and not is_asked:
         follower = run.corrected(options)
+        watch = end_of(callback, follower.state)
+
+        def end():
+            nonlocal is_asked
+            is_asked = watch is not None and watch()
+            return is_asked or follower.step_length == 0.0  # rounding leaves no more
+
         outcome = drive(
-            follower, tol=None, max_iter=max_iter - n_iter, verbose=verbose, history=history,
-            end=end_of(callback, follower.state),
+            follower, tol=None, max_iter=max_iter - n_iter, verbose=verbose, end=end,
+            history=history,
         )  # fmt: skip
+        if outcome.status is Status.STOPPED and not is_asked:
+            outcome = outcome._replace(status=Status.MAX_ITER)  # more of them would change nothing
         n_iter += outcome.n_iter
         runs = (follower,) if outcome.converged else (follower, run)
         run = min(runs, key=lambda run: run.certified_best().dual_gap)
