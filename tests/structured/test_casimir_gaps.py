@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw.structured import SVRG, Casimir, ChainModel, StructuredSVM
 
-N_PROBLEMS = 1000
+N_PROBLEMS = 60
 REFEREES = {"hinge": "bcpfw", "crf": "dual_ascent", "softmax_margin": "dual_ascent"}
 ROUNDING = 1e-9
 

@@ -440,7 +440,7 @@ class _CasimirMethod(IterativeMethod):
         steepest = STEEPEST * self.blocks.mean_square / mu
         is_wild = rise > 2.0 * abs(self.best[0]) and self.lipschitz < steepest
         if is_wild or not np.isfinite(rise):
-            self.lipschitz *= REJECTED
+            self.lipschitz = REJECTED * max(self.lipschitz, FLATTEST * (self.lam + kappa))
             return False
         met = square / slope if slope > 0.0 else 0.0
         if rise > noise:
