@@ -70,7 +70,7 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
     cov = check_covariance(cov)
     n = len(cov)
-    if not np.linalg.eigvalsh(cov)[0] > 1e-12 * np.abs(cov).max():
+    if not np.linalg.eigvalsh(cov)[0] > max(1e-12 * np.abs(cov).max(), 1e-100):
         raise ValueError("cov must be positive definite here: add a small multiple of the identity")
     lower, upper, mean = _check_boxes(lower, upper, 0.0 if mean is None else mean, n)
     log_prob, gradient = np.empty(len(mean)), np.empty((len(mean), n))

@@ -13,6 +13,8 @@ from .._validation import (
     check_data,
     check_flag,
     check_integer,
+    check_magnitude,
+    check_moderate,
     check_not_negative,
     check_number,
     check_positive,
@@ -139,11 +141,12 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
         """
         noises = self._check_parameters()
         X, y = check_data(self, X, y, dtype=np.float64)
+        check_magnitude(X, "X")
         check_classification_targets(y)
         if type_of_target(y) != "binary":
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}: wrap it in OneVsRestClassifier"
+                f"{type_of_target(y)}: y must have two labels, or wrap it in OneVsRestClassifier"
             )
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -183,7 +186,7 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
         if not isinstance(self.noise, Real):
             check_choice(self.noise, "noise", {"auto"})
             return NOISES
-        return (check_not_negative(self.noise, "noise"),)
+        return (check_moderate(self.noise, "noise"),)
 
     def _kernel(self, A, B):
         options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
@@ -205,6 +208,7 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
     def _latent(self, X):
         check_is_fitted(self)
         X = check_data(self, X, dtype=np.float64, reset=False)
+        check_magnitude(X, "X")
         K = self._kernel(X, self.X_fit_) / self._lengths
         lengths = self._row_lengths(X)
         K /= lengths[:, None]

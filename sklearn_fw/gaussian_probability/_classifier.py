@@ -9,10 +9,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import (
+    check_array_of_numbers,
     check_data,
+    check_flag,
     check_integer,
+    check_magnitude,
     check_positive,
     check_random_state,
+    check_strength,
 )
 from ._latent import LatentSigns, positive_probability
 
@@ -120,6 +124,7 @@ class EPProbitClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         X, y = check_data(self, X, y, dtype=np.float64)
+        check_magnitude(X, "X")
         check_classification_targets(y)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -146,7 +151,7 @@ class EPProbitClassifier(ClassifierMixin, BaseEstimator):
             )
         if self.optimizer not in (None, "fmin_l_bfgs_b"):
             raise ValueError(f"optimizer must be 'fmin_l_bfgs_b' or None, got {self.optimizer!r}")
-        check_positive(self.noise, "noise")
+        check_strength(self.noise, "noise")
         check_positive(self.tol, "tol")
         check_integer(self.max_iter, "max_iter", 1)
         check_integer(self.n_restarts_optimizer, "n_restarts_optimizer", 0)
@@ -199,6 +204,7 @@ class EPProbitClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_data(self, X, dtype=np.float64, reset=False)
+        check_magnitude(X, "X")
         parts = [
             posterior.predict(kernel(X, self.X_train_), kernel.diag(X))
             for kernel, posterior in zip(self._kernels, self._posteriors, strict=True)
@@ -262,11 +268,19 @@ class EPProbitClassifier(ClassifierMixin, BaseEstimator):
             Its gradient, only with ``eval_gradient=True``.
         """
         check_is_fitted(self)
+        eval_gradient = check_flag(eval_gradient, "eval_gradient")
+        if theta is not None:
+            theta = check_array_of_numbers(theta, "theta")
+            n_dims = self._kernels[0].n_dims
+            if theta.shape != (n_dims,) or np.any(np.abs(theta) > 100.0):
+                raise ValueError(
+                    f"theta must hold {n_dims} logarithms between -100 and 100, got {theta}"
+                )
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
         values, gradients = [], []
         for kernel, signs in zip(self._kernels, self._signs, strict=True):
-            kernel = kernel if theta is None else kernel.clone_with_theta(np.asarray(theta))
+            kernel = kernel if theta is None else kernel.clone_with_theta(theta)
             K, K_gradient = kernel(self.X_train_, eval_gradient=True)
             posterior = self._posterior(K, signs)
             values.append(posterior.log_evidence)

@@ -11,7 +11,7 @@ from ._problems import check_bounds, check_covariance
 __all__ = ["equicorrelated_probability", "exact_log_probability", "orthant_probability"]
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
-PANELS = 48
+PANELS = 12
 DROP = 60.0  # of the logarithm of the integrand, beyond which nothing counts
 EQUAL = 1e-14  # of correlations
 
@@ -109,7 +109,7 @@ def _common_factor(lower, upper, rho):
         masses, _, _ = interval_masses(low, high, np.zeros(shape), np.ones(shape))
         return masses.sum(axis=1) - 0.5 * t**2
 
-    if slope == 0.0:
+    if slope < 1e-15:  # its share is below rounding
         return float(log_integrand(origin)[0]), 0.0
     reach = 40.0 + np.abs(np.r_[lower, upper][np.isfinite(np.r_[lower, upper])]).max(initial=0.0)
     reach = 2.0 * reach / slope
@@ -120,7 +120,7 @@ def _common_factor(lower, upper, rho):
     mode, best = found.x, -found.fun
 
     def excess(t):
-        return log_integrand(t)[0] - best + DROP
+        return np.nan_to_num(log_integrand(t)[0] - best + DROP, nan=-1e300, neginf=-1e300)
 
     ends = [brentq(excess, mode, edge, xtol=1e-6) for edge in (mode - 12.0, mode + 12.0)]
     # Panels become finer towards the mode, on both sides.

@@ -19,7 +19,7 @@ class LatentSigns:
         G[np.diag_indices_from(G)] += noise**2
         p = len(signs)
         self.sites = propagate(
-            G, np.zeros(p), np.zeros(p), np.full(p, np.inf), tol=tol, max_iter=max_iter,
+            G, np.zeros(p), np.zeros(p), np.full(p, np.inf), tol=float(tol), max_iter=max_iter,
             start=start,
         )  # fmt: skip
         if self.sites is not None:

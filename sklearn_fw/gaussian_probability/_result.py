@@ -49,6 +49,10 @@ class GaussianProbabilityResult:
         Largest absolute cosine between two constraints in whitened space; near 1 expectation
         propagation alone is wrong.
 
+    Notes
+    -----
+    More than 13 parameters: a record, made by one function and read by name.
+
     Examples
     --------
     >>> from sklearn_fw.gaussian_probability import log_gaussian_probability

@@ -8,7 +8,15 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_data, check_integer, check_positive, check_random_state
+from .._validation import (
+    check_array_of_numbers,
+    check_data,
+    check_integer,
+    check_magnitude,
+    check_positive,
+    check_random_state,
+    check_strength,
+)
 from .._warnings import warn
 from ._probability import log_gaussian_probability
 from ._problems import check_bounds, check_constraints
@@ -105,10 +113,11 @@ class TruncatedGaussian(DensityMixin, BaseEstimator):
         self : TruncatedGaussian
             The fitted model.
         """
-        reg_covar = check_positive(self.reg_covar, "reg_covar")
+        reg_covar = check_strength(self.reg_covar, "reg_covar")
         check_integer(self.max_iter, "max_iter", 1)
         check_positive(self.tol, "tol")
         X = check_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        check_magnitude(X, "X")
         n = X.shape[1]
         self._A = np.eye(n)
         if self.constraints is not None:
@@ -165,7 +174,7 @@ class TruncatedGaussian(DensityMixin, BaseEstimator):
             return value + result.log_prob, np.r_[by_mean, (2.0 * by_cov @ L)[below]]
 
         start = np.r_[np.zeros(n), np.linalg.cholesky(cov)[below]]
-        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-13}
+        options = {"maxiter": self.max_iter, "gtol": float(self.tol), "ftol": 1e-13}
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         if not answer.success:
             warn(
@@ -196,6 +205,7 @@ class TruncatedGaussian(DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_data(self, X, dtype=np.float64, reset=False)
+        check_magnitude(X, "X")
         factor = np.linalg.cholesky(self.covariance_)
         white = np.linalg.solve(factor, (X - self.mean_).T)
         log_density = -0.5 * np.sum(white**2, axis=0) - np.sum(np.log(np.diag(factor)))
@@ -239,10 +249,13 @@ class TruncatedGaussian(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         rng = check_random_state(random_state)
         n_samples = check_integer(n_samples, "n_samples", 1)
-        start = check_data(self, np.atleast_2d(start), dtype=np.float64, reset=False)
+        start = check_array_of_numbers(start, "start")
+        if start.shape != self.mean_.shape:
+            raise ValueError(f"start must hold {len(self.mean_)} numbers, got shape {start.shape}")
+        start = start[None]
         if not np.all(self._is_inside(start)):
             raise ValueError("start must be inside the region: give a training row")
-        X = np.repeat(start[:1], n_samples, axis=0)
+        X = np.repeat(start, n_samples, axis=0)
         precision = np.linalg.inv(self.covariance_)
         for _ in range(SWEEPS):
             for j in range(X.shape[1]):

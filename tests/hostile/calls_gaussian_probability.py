@@ -51,6 +51,8 @@ def boxes():
 
 
 def entries():
+    ignored = {("y", "*"): "documented as ignored"}
+    numbers = {("*", "no_axis"): "one number for all", ("*", "two_more_axes"): "it broadcasts"}
     few, ends = {"X": points(4)}, (np.array([0.0, -1.0]), np.array([1.0, 2.0]))
     machine = {
         "kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0, "fit_intercept": True,
@@ -71,21 +73,24 @@ def entries():
         *function(
             log_gaussian_probability, region, infinite=True,
             variants={"method": ["auto", "ep", "genz"], "minimal": [False], "power": ["gram"]},
-            aliases={"constraints": ("cov",)},
+            aliases={"constraints": ("cov",)}, allows=numbers,
         ),
         *function(log_box_probabilities, boxes, infinite=True),
         *function(
             truncated_normal_moments,
             lambda: {"lower": ends[0], "upper": ends[1], "mean": 0.0, "var": 1.0},
+            allows=numbers,
         ),
         *function(
             minimal_polyhedron,
             lambda: {"constraints": np.eye(2), "lower": ends[0], "upper": ends[1]},
+            allows=numbers,
         ),
         *function(orthant_probability, lambda: {"cov": cov()}),
         *function(
             equicorrelated_probability,
             lambda: {"lower": ends[0], "upper": ends[1], "rho": 0.5}, infinite=True,
+            allows=numbers,
         ),
         *build(
             GaussianProbabilityResult,
@@ -106,12 +111,16 @@ def entries():
             BayesPointMachine, lambda: BayesPointMachine(noise=0.5).fit(points(), labels()),
             {**predicted, **scored, "decision_function": few},
         ),
-        *fitting(TruncatedGaussian, lambda: dict(normal), lambda: {"X": points(), "y": None}),
+        *fitting(
+            TruncatedGaussian, lambda: dict(normal), lambda: {"X": points(), "y": None},
+            allows=ignored,
+        ),
         *methods(
             TruncatedGaussian, lambda: TruncatedGaussian(-9.0, 9.0).fit(points()),
             {
                 "score_samples": few, "score": {**few, "y": None},
                 "sample": {"n_samples": 3, "start": np.zeros(2), "random_state": 0},
             },
+            allows=ignored,
         ),
     ]  # fmt: skip
