@@ -30,7 +30,7 @@ def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None)
     ----------
     log_evidences : array-like of shape (n_models,)
         Logs of the marginal likelihoods.
-    n : int
+    n : float
         Number of independent examples.
     delta : float, default=0.05
         Probability that any of them fails.
@@ -75,7 +75,7 @@ def model_averaging_bound(log_evidences, n, delta=0.05, *, gap, log_prior=None):
     ----------
     log_evidences : array-like of shape (n_models,)
         Logs of the marginal likelihoods.
-    n : int
+    n : float
         Number of independent examples.
     delta : float, default=0.05
         Probability that the bound fails.
