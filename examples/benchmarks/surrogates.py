@@ -9,20 +9,25 @@ TITLE = "Quadratic surrogates of task losses"
 ABOUT = """
 ``QuadraticSurrogateClassifier`` beside ``RidgeClassifier`` and ``OneVsRestClassifier`` around
 ``LogisticRegression``. Everybody chooses its regularisation from the same number of values by the
-mean task loss in three folds of the training part, and is judged by the task loss on the rest. The
-last row is ours without any choice, by its defaults.
+mean task loss in three folds of the training part, and is judged by the task loss on the rest. Ours
+runs with linear functions, with a Gaussian kernel of the usual width, and without any choice, by its
+defaults; the peers are linear. Expected costs are seldom linear in the features.
 """
 VALUES = tuple(10.0**k for k in range(-4, 5))
 
 
-def contenders(loss):
-    """Name, function from a value to an estimator, and whether it knows the loss."""
+def contenders(loss, gamma):
+    """Name, and function from a value to an estimator."""
     from sklearn.linear_model import LogisticRegression, RidgeClassifier
     from sklearn.multiclass import OneVsRestClassifier
 
     from sklearn_fw.structured import QuadraticSurrogateClassifier
 
     yield "QuadraticSurrogateClassifier", lambda v: QuadraticSurrogateClassifier(loss, alpha=v)
+    yield (
+        "QuadraticSurrogateClassifier, rbf",
+        lambda v: QuadraticSurrogateClassifier(loss, kernel="rbf", gamma=gamma, alpha=v),
+    )
     yield "RidgeClassifier", lambda v: RidgeClassifier(alpha=v)
     yield (
         "OneVsRestClassifier(LogisticRegression)",
@@ -32,6 +37,7 @@ def contenders(loss):
 
 
 OURS = "QuadraticSurrogateClassifier"
+JUDGED = "QuadraticSurrogateClassifier, rbf"
 
 
 def scene(task):
@@ -103,7 +109,7 @@ def measure(name, quick):
     if quick:
         X, y = X[::4], y[::4]
     rows = []
-    for method, make in contenders(loss):
+    for method, make in contenders(loss, 1.0 / (X.shape[1] * X.var())):
         value = choose(make, X, y, loss) if "defaults" not in method else 1.0
         seconds = []
         for _ in range(3):
@@ -130,9 +136,12 @@ def part_of(name):
         )
         losses = {method: loss for method, loss, *_ in rows}
         other = min((m for m in losses if OURS not in m), key=losses.get)
-        report.goals((f"Task loss of ours over that of {other}", losses[OURS], losses[other], "<="))
-        if losses[OURS] > losses[other]:
-            report.loses(f"{name}: the task loss of {other}")
+        report.goals(
+            (f"Task loss of {JUDGED} over that of {other}", losses[JUDGED], losses[other], "<=")
+        )
+        for ours in (OURS, JUDGED):
+            if losses[ours] > losses[other]:
+                report.loses(f"{name}: the task loss of {ours} against {other}")
 
     part.__doc__ = f"Methods on {name}."
     return part
