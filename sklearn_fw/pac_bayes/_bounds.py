@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_choice, check_positive
+from .._validation import check_array_of_numbers, check_choice, check_positive
 from ._checks import (
     answer,
     check_complexity,
@@ -40,7 +40,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
         Mean loss of the posterior on the data, in the range.
     kl : float or array-like
         Divergence of the posterior from the prior, in nats.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -87,7 +87,7 @@ def catoni_evidence_bound(log_evidence, n, delta=0.05, *, loss_range):
     ----------
     log_evidence : float or array-like
         Log of the marginal likelihood, of n examples.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -131,7 +131,7 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
         Mean loss of the posterior on the data.
     kl : float or array-like
         Divergence of the posterior from the prior, in nats.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -161,9 +161,9 @@ def alquier_bound(emp_risk, kl, n, delta=0.05, *, lam="n", psi):
     complexity, n = check_complexity(kl, n, delta)
     lam = check_temperature(lam, n)
     psi = psi(answer(lam), answer(n)) if callable(psi) else psi
-    psi = np.asarray(psi, dtype=np.float64) if not isinstance(psi, str) else values(psi, "psi")
-    if np.any(np.isnan(psi)):
-        raise ValueError("psi must be a number, or infinite where the mean does not exist; got NaN")
+    psi = check_array_of_numbers(psi, "psi", finite=False)
+    if np.any(psi == -np.inf):
+        raise ValueError("psi must be a number, or infinite where the mean does not exist")
     return answer(risk + (complexity + psi) / lam)
 
 
@@ -178,7 +178,7 @@ def hoeffding_bound(
         Mean loss of the posterior on the data, in the range.
     kl : float or array-like
         Divergence of the posterior from the prior, in nats.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -229,7 +229,7 @@ def subgaussian_bound(emp_risk, kl, n, delta=0.05, *, s2, lam="n"):
         Mean loss of the posterior on the data.
     kl : float or array-like
         Divergence of the posterior from the prior, in nats.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -276,7 +276,7 @@ def subgamma_bound(emp_risk, kl, n, delta=0.05, *, s2, c, lam="n"):
         Mean loss of the posterior on the data.
     kl : float or array-like
         Divergence of the posterior from the prior, in nats.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -334,7 +334,7 @@ def subgamma_evidence_bound(log_evidence, n, delta=0.05, *, s2, c):
     ----------
     log_evidence : float or array-like
         Log of the marginal likelihood, of n examples.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.

@@ -2,17 +2,20 @@
 
 import numpy as np
 
-from .._validation import check_array_of_numbers, check_list, check_number
+from .._validation import check_array_of_numbers, check_list, check_magnitude, check_number
 
 __all__ = [
-    "answer", "check_complexity", "check_confidence", "check_delta", "check_evidence", "check_range",
-    "check_risk", "values",
+    "answer", "check_complexity", "check_confidence", "check_delta", "check_evidence",
+    "check_range", "check_risk", "values",
 ]  # fmt: skip
 
 
 def values(number, name, *, least=None, strict=False):
     """Numbers of any shape, not below ``least``."""
     array = check_array_of_numbers(number, name)
+    check_magnitude(array, name)
+    if strict and array.size and 0.0 < array.min() < 1e-100:
+        raise ValueError(f"{name} must be at least 1e-100, got {array.min():g}")
     if least is not None and array.size:
         low = float(array.min())
         if low < least or (strict and low <= least):

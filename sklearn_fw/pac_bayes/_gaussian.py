@@ -13,6 +13,7 @@ __all__ = [
 
 LOSSES = {"nll", "squared"}
 N_GRID = 20001
+MOST = 1e12  # beyond, the grid does not resolve the integrand
 DEEP = 45.0  # what is smaller by exp(-45) adds nothing
 
 
@@ -109,7 +110,7 @@ def psi_gaussian_linear(
     ----------
     lam : float or array-like
         Temperature, positive.
-    n : int or array-like
+    n : float or array-like
         Number of examples.
     loss : {"nll", "squared"}, default="nll"
         Negative log-likelihood, or squared error.
@@ -157,6 +158,8 @@ def psi_gaussian_linear(
     )
     lam = values(lam, "lam", least=0.0, strict=True)
     n = values(n, "n", least=0.0, strict=True)
+    if np.any(n > MOST) or np.any(lam > MOST):
+        raise ValueError(f"n and lam must be at most {MOST:g}")
     lam, n = np.broadcast_arrays(lam, n)
     found = [_psi(float(a), float(b), *model) for a, b in zip(lam.ravel(), n.ravel())]
     return answer(np.reshape(found, lam.shape))
@@ -198,7 +201,7 @@ def gaussian_linear_bound(
         Mean loss of the posterior on the data.
     kl : float or array-like
         Divergence of the posterior from the prior, in nats.
-    n : int or array-like
+    n : float or array-like
         Number of independent examples.
     delta : float or array-like, default=0.05
         Probability that the bound fails.
@@ -228,10 +231,6 @@ def gaussian_linear_bound(
     ------
     ValueError
         For numbers out of range.
-
-    Notes
-    -----
-    More than 13 parameters: six are the truth that a guarantee has to be told.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from .._validation import check_number, check_positive
+from .._validation import check_number, check_positive, check_strength
 from ._checks import check_confidence, values
 
 __all__ = ["gaussian_kl", "gibbs_log_weights", "model_averaging_bound", "model_selection_bounds"]
@@ -30,7 +30,7 @@ def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None)
     ----------
     log_evidences : array-like of shape (n_models,)
         Logs of the marginal likelihoods.
-    n : int
+    n : float
         Number of independent examples.
     delta : float, default=0.05
         Probability that any of them fails.
@@ -61,7 +61,7 @@ def model_selection_bounds(log_evidences, n, delta=0.05, *, gap, log_prior=None)
     array([3.679, 2.346])
     """
     evidences, log_prior = _check_models(log_evidences, log_prior)
-    n, delta = check_positive(n, "n"), check_confidence(check_number(delta, "delta"))
+    n, delta = check_strength(n, "n"), check_confidence(check_number(delta, "delta"))
     return values(gap, "gap") - (evidences + log_prior + np.log(delta)) / n
 
 
@@ -75,7 +75,7 @@ def model_averaging_bound(log_evidences, n, delta=0.05, *, gap, log_prior=None):
     ----------
     log_evidences : array-like of shape (n_models,)
         Logs of the marginal likelihoods.
-    n : int
+    n : float
         Number of independent examples.
     delta : float, default=0.05
         Probability that the bound fails.
@@ -101,7 +101,7 @@ def model_averaging_bound(log_evidences, n, delta=0.05, *, gap, log_prior=None):
     2.346
     """
     evidences, log_prior = _check_models(log_evidences, log_prior)
-    n, delta = check_positive(n, "n"), check_confidence(check_number(delta, "delta"))
+    n, delta = check_strength(n, "n"), check_confidence(check_number(delta, "delta"))
     gap = check_number(gap, "gap")
     return float(gap - (logsumexp(evidences + log_prior) + np.log(delta)) / n)
 

@@ -164,7 +164,7 @@ class PACBayesModelSelector(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_index_ = int(np.argmax(logs))
         self.best_params_ = self.params_[self.best_index_]
         self.best_estimator_ = self.estimators_[self.best_index_]
-        n = np.shape(y)[0]
+        n = len(np.asarray(y))
         self.selection_penalty_ = max(0.0, float(logsumexp(logs) - logs.max())) / n
         self.bounds_ = self.averaging_bound_ = None
         if self.gap is not None:

@@ -67,7 +67,7 @@ def distances():
 
 
 def risks():
-    return {"emp_risk": 0.3, "kl": 2.0, "n": 100, "delta": 0.05}
+    return {"emp_risk": 0.3, "kl": 2.0, "n": 100.0, "delta": 0.05}
 
 
 def regression():
@@ -84,8 +84,8 @@ def surrogate():
 
 def surrogate_params():
     return {
-        "task_loss": "zero_one", "score_space": "loss", "kernel": "rbf", "gamma": 0.5, "degree": 3,
-        "coef0": 1.0, "kernel_params": None, "solver": "ridge", "alpha": 1.0,
+        "task_loss": "zero_one", "score_space": "loss", "kernel": "rbf", "gamma": 0.5,
+        "degree": 3.0, "coef0": 1.0, "kernel_params": None, "solver": "ridge", "alpha": 1.0,
         "fit_intercept": True, "radius": 1.0, "step_size": 0.1, "max_iter": 2, "random_state": 0,
         "verbose": 0,
     }  # fmt: skip
@@ -146,8 +146,8 @@ def calibration():
 
 
 def bounds():
-    evidence = {"log_evidence": -150.0, "n": 100, "delta": 0.05}
-    models = {"log_evidences": np.array([-50.0, -30.0]), "n": 15, "delta": 0.05, "gap": 0.1}
+    evidence = {"log_evidence": -150.0, "n": 100.0, "delta": 0.05}
+    models = {"log_evidences": np.array([-50.0, -30.0]), "n": 15.0, "delta": 0.05, "gap": 0.1}
     weighted = {**models, "log_prior": np.log([0.5, 0.5])}
     bounded = {**risks(), "loss_range": (0.0, 1.0)}
     return [
@@ -166,7 +166,7 @@ def bounds():
         *function(subgamma_coefficients, lambda: {**MODEL, "loss": "nll", "t": 1.0}),
         *function(
             psi_gaussian_linear,
-            lambda: {**MODEL, "lam": 10.0, "n": 100, "loss": "nll"},
+            lambda: {**MODEL, "lam": 10.0, "n": 100.0, "loss": "nll"},
             infinite=True,
         ),
         *function(
@@ -215,8 +215,12 @@ def entries():
             {
                 "decision_function": few, "predict": few, "predict_risk": few,
                 "score": {"X": rows(4), "y": labels(4), "sample_weight": np.ones(4)},
-                "learning_complexity": {"eps": 0.1},
             },
+            allows={("y", "half"): "a label that fit has not seen costs one"},
+        ),
+        *methods(
+            QuadraticSurrogateClassifier, surrogate, {"learning_complexity": {"eps": 0.1}},
+            infinite=True,
         ),
         *fitting(
             PACBayesLinearRegression,

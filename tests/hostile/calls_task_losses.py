@@ -32,7 +32,15 @@ def poses():
 def of_loss(cls, params, outputs=lambda: {"y_true": true(), "y_pred": predicted()}, **options):
     loss = functools.partial(lambda: cls(**params))
     given = {name: y[0] for name, y in outputs().items()}
+    why = "outputs are what the loss takes; `losses` has the same checks"
     return [
+        *methods(
+            cls,
+            loss,
+            {"matrix": {"outputs": list(given.values())}},
+            aliases={"outputs": ("y_true", "y_pred")},
+            allows={("outputs", "*"): why, ("outputs.#", "*"): why, ("outputs.#.#", "*"): why},
+        ),
         *fitting(cls, lambda: dict(params), outputs, method="losses", **options),
         *methods(cls, loss, {"value": given}, **options),
     ]

@@ -266,7 +266,7 @@ def test_table_of_the_paper():
         (lambda: catoni_bound(0.1, 1.0, 10, loss_range=(1, 0)), "loss_range must rise"),
         (lambda: catoni_bound(0.1, 1.0, 10, beta=0.0), "beta"),
         (lambda: catoni_evidence_bound(0.0, 10, loss_range=(1, 4)), "log_evidence is more than"),
-        (lambda: alquier_bound(0.1, 1.0, 10, psi=np.nan), "psi must be"),
+        (lambda: alquier_bound(0.1, 1.0, 10, psi=np.nan), "psi contains NaN"),
         (lambda: alquier_bound(0.1, 1.0, 10, lam="all", psi=0.0), "lam must be one of"),
         (lambda: subgamma_bound(0.1, 1.0, 10, s2=1.0, c=1.0), "c must be below n / lam"),
         (lambda: subgamma_coefficients(**SETTING, t=200.0), "t must be below 200"),

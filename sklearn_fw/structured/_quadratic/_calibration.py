@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._validation import check_array_of_numbers, check_flag, check_list
+from ..._validation import check_array_of_numbers, check_flag, check_list, check_magnitude
 from ..._warnings import warn
 from ._programs import PairPrograms
 from ._spaces import ScoreSpace, check_costs
@@ -49,6 +49,7 @@ class CalibrationPair(NamedTuple):
 def check_eps(eps):
     """Excesses as an array of numbers that are not negative."""
     eps = check_array_of_numbers(eps, "eps")
+    check_magnitude(eps, "eps")
     if eps.size and eps.min() < 0.0:
         raise ValueError(f"eps must not be negative, got {eps.min():g}")
     return eps
