@@ -15,7 +15,7 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
     """
     if groups is not None:
         X = check_array_of_numbers(X, name)
-        groups = np.asarray(groups)
+        groups = check_array_of_numbers(groups, "groups")
         if X.ndim != 2 or groups.shape != X.shape[:1]:
             raise ValueError(
                 f"groups must have one entry per row of {name}: got shapes {groups.shape} and "
@@ -71,7 +71,8 @@ def check_windows(windows, lengths, n_steps):
             mask = np.zeros((n_rows, n_steps), bool)
             for window in check_list(given, f"windows[{n}]", "(step, first, last)"):
                 entry = check_array_of_numbers(window, f"windows[{n}]")
-                if entry.shape != (3,) or np.any(entry != entry // 1):
+                whole = np.all(np.abs(entry) < 2.0**53) and np.all(entry == entry // 1)
+                if entry.shape != (3,) or not whole:
                     raise ValueError(
                         f"windows[{n}] must hold (step, first row, last row), got {window!r:.80}"
                     )

@@ -8,7 +8,7 @@ polytopes by the methods of `sklearn_fw.optim`.
 import warnings
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from ..optim import minimize_block_frank_wolfe, minimize_frank_wolfe
@@ -31,14 +31,14 @@ class Classifier:
         self.fit_intercept = fit_intercept
         self.mean = X.mean(axis=0) if fit_intercept else np.zeros(d)
         X = X - self.mean
+        # Directions without variance are left out: with a small penalty they are rounding errors.
+        values, vectors = eigh(X.T @ X if d <= T else X @ X.T)
+        used = values > TINY * max(values[-1], 0.0)
+        values, vectors = values[used], vectors[:, used]
         if d <= T:
-            factor = cholesky(X.T @ X + T * reg * np.eye(d), lower=True)
-            self.root = np.ascontiguousarray(solve_triangular(factor, X.T, lower=True).T)
-            self.back = solve_triangular(factor, np.eye(d), lower=True, trans="T")
+            self.back = vectors / np.sqrt(values + T * reg)
+            self.root = np.ascontiguousarray(X @ self.back)
         else:
-            values, vectors = eigh(X @ X.T)
-            used = values > TINY * max(values[-1], 0.0)
-            values, vectors = values[used], vectors[:, used]
             self.root = vectors * np.sqrt(values / (values + T * reg))
             self.back = X.T @ (vectors / np.sqrt(values * (values + T * reg)))
 

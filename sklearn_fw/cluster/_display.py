@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._figures import new_figure
-from .._validation import check_integer, check_list
+from .._validation import check_array_of_numbers, check_integer, check_list
 from ._aligner import SequenceAligner
 from ._ordered import OrderedDiscriminativeClustering
 from ._state_problem import Clips
@@ -77,7 +77,7 @@ class AlignedScriptDisplay:
             With the artists as attributes.
         """
         _check_kind(estimator, SequenceAligner)
-        cells = []
+        sequences, cells = check_list(sequences, "sequences", "lists of tokens"), []
         for tokens, labels in zip(sequences, estimator.predict(sequences)):
             row = [""] * estimator.n_steps_
             for token, label in zip(tokens, labels.tolist()):
@@ -208,12 +208,19 @@ class StepsDisplay:
             names = [str(name) for name in check_list(self.names, "names", "text")]
         if len(names) != n_steps:
             raise ValueError(f"names holds {len(names)} names, but there are {n_steps} steps")
+        truth = np.empty((len(locations), 0, 2))
+        if self.intervals_true is not None:
+            truth = check_array_of_numbers(self.intervals_true, "intervals_true")
+        if truth.ndim != 3 or truth.shape[::2] != (len(locations), 2):
+            raise ValueError(
+                f"intervals_true must have shape ({len(locations)}, n_steps, 2), got {truth.shape}"
+            )
         self.figure_, self.ax_ = new_figure(self, ax)
         rows, self.points_ = np.arange(len(locations)), []
         for k, name in enumerate(names):
             colour = f"C{k % 10}"
-            if self.intervals_true is not None and k < np.shape(self.intervals_true)[1]:
-                first, last = np.asarray(self.intervals_true)[:, k].T
+            if k < truth.shape[1]:
+                first, last = truth[:, k].T
                 there = first >= 0
                 self.ax_.barh(
                     rows[there], (last - first + 1)[there], left=first[there] - 0.5, height=0.8,

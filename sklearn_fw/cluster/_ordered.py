@@ -11,8 +11,8 @@ from .._validation import (
     check_flag,
     check_integer,
     check_not_negative,
-    check_positive,
     check_random_state,
+    check_strength,
 )
 from .._warnings import warn
 from ..optim.domains import OrderedPlacements
@@ -193,7 +193,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, BaseEstimator):
     def _check_parameters(self):
         check_integer(self.n_steps, "n_steps", 1)
         if not (isinstance(self.reg, str) and self.reg == "auto"):
-            check_positive(self.reg, "reg")
+            check_strength(self.reg, "reg")
         check_flag(self.fit_intercept, "fit_intercept")
         check_choice(self.algorithm, "algorithm", ("fw", "bcfw", "away"))
         check_choice(self.rounding, "rounding", ("classifier", "l2", "fw"))

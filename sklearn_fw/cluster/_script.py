@@ -10,6 +10,8 @@ from ._ordered import OrderedDiscriminativeClustering
 
 __all__ = ["ScriptDiscovery"]
 
+MOST = 2.0**52  # rows
+
 
 class ScriptDiscovery(BaseEstimator):
     """Steps of a task from narrated series: a script of the words, then its steps in the features.
@@ -149,8 +151,8 @@ class ScriptDiscovery(BaseEstimator):
                 raise ValueError(
                     f"token_rows[{n}] has shape {rows.shape}, expected {(len(own), 2)}"
                 )
-            first = np.floor(rows[:, 0] - self.before).astype(np.int64)
-            last = np.ceil(rows[:, 1] + self.after).astype(np.int64)
+            ends = np.floor(rows[:, 0] - self.before), np.ceil(rows[:, 1] + self.after)
+            first, last = (np.clip(end, -MOST, MOST).astype(np.int64) for end in ends)
             found = zip(own.tolist(), first.tolist(), last.tolist())
             windows.append([window for window in found if window[0] >= 0])
         return windows

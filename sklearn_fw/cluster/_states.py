@@ -11,8 +11,8 @@ from .._validation import (
     check_integer,
     check_magnitude,
     check_not_negative,
-    check_positive,
     check_random_state,
+    check_strength,
 )
 from ..optim.domains import Product
 from ._diffrac import Classifier, Diffrac, Term, relax, start_of
@@ -179,8 +179,8 @@ class JointStateActionClustering(BaseEstimator):
         return self
 
     def _check_parameters(self):
-        check_positive(self.action_reg, "action_reg")
-        check_positive(self.state_reg, "state_reg")
+        check_strength(self.action_reg, "action_reg")
+        check_strength(self.state_reg, "state_reg")
         for name in ("coupling", "candidate_scores_weight"):
             check_magnitude(np.array([check_not_negative(getattr(self, name), name)]), name)
         check_choice(self.state_constraint, "state_constraint", ("at_least_one", "exactly_one"))

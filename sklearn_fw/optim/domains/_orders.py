@@ -6,7 +6,12 @@ from itertools import pairwise
 import numpy as np
 
 from ..._packed import starts_of
-from ..._validation import check_array_of_numbers, check_choice, check_not_negative
+from ..._validation import (
+    check_array_of_numbers,
+    check_choice,
+    check_magnitude,
+    check_not_negative,
+)
 from ._atoms import SparseAtom
 from ._base import Described, Domain
 from ._sets import Product
@@ -152,6 +157,7 @@ class OrderedPlacements(Described):
         from ..._kernels.graphs.orderings import place_in_order
 
         cost = self._vector(cost, "cost")
+        check_magnitude(cost, "cost")
         if self._forbidden is not None:
             cost = np.where(self._forbidden, np.inf, cost)
         chosen = np.empty(len(self._row), np.int64)
@@ -177,9 +183,9 @@ class OrderedPlacements(Described):
         SparseAtom
             The vertex.
         """
-        slots = np.asarray(slots)
-        if slots.shape != self._row.shape:
-            raise ValueError(f"slots must have shape {self._row.shape}, got {slots.shape}")
+        slots = _whole(slots, "slots", self._row.shape)
+        if np.any((slots < 0) | (slots >= np.repeat(self.shapes[:, 1], self.shapes[:, 0]))):
+            raise ValueError("slots must be from 0 to the last slot of their sequence")
         return SparseAtom(self.size, self._row + slots)
 
     def lmo(self, gradient):
@@ -337,6 +343,7 @@ class StateChoices(Domain):
         from ..._kernels.graphs.orderings import choose_states
 
         cost = self._vector(cost, "cost")
+        check_magnitude(cost, "cost")
         if self._forbidden is not None:
             cost = np.where(self._forbidden, np.inf, cost)
         chosen = np.empty(self.size // 2, np.int64)
@@ -364,14 +371,23 @@ class StateChoices(Domain):
         SparseAtom
             The vertex.
         """
-        states = np.asarray(states)
-        if states.shape != (self.size // 2,):
-            raise ValueError(f"states must have shape ({self.size // 2},), got {states.shape}")
+        states = _whole(states, "states", (self.size // 2,))
+        if np.any((states < -1) | (states > 1)):
+            raise ValueError("states must be -1, 0 or 1")
         used = np.flatnonzero(states >= 0)
         return SparseAtom(self.size, 2 * used + states[used])
 
     def lmo(self, gradient):
         return self.vertex(self.choose(self._vector(gradient, "gradient")))
+
+
+def _whole(values, name, shape):
+    values = check_array_of_numbers(values, name)
+    if values.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
+    if np.any(np.abs(values) > MOST) or np.any(values != values // 1):
+        raise ValueError(f"{name} must be whole numbers")
+    return values.astype(np.int64)
 
 
 def _blocks(sizes):
