@@ -359,18 +359,20 @@ class KnowledgeBaseAligner(BaseEstimator):
             Names on the second side, None for what is not matched.
         """
         check_is_fitted(self)
-        return [self.mapping_.get(self.kb1_.entities[c]) for c in self._codes(entities1, 0)]
+        return [
+            self.mapping_.get(self.kb1_.entities[c]) for c in self._codes(entities1, 0, "entities1")
+        ]
 
-    def _codes(self, entities, side):
+    def _codes(self, entities, side, name):
         if isinstance(entities, str) or not hasattr(entities, "__iter__"):
-            raise TypeError(f"entities must be a list, got {entities!r:.60}")
+            raise TypeError(f"{name} must be a list, got {entities!r:.60}")
         kb = (self.kb1_, self.kb2_)[side]
         codes = []
         for e in entities:
             try:
                 codes.append(kb._codes[e])
             except (KeyError, TypeError):
-                raise ValueError(f"{e!r:.60} is no entity of side {side + 1}") from None
+                raise ValueError(f"{name}: {e!r:.60} is no entity of side {side + 1}") from None
         return codes
 
     def score_samples(self, pairs):
@@ -388,7 +390,7 @@ class KnowledgeBaseAligner(BaseEstimator):
         """
         check_is_fitted(self)
         pairs = as_pairs(pairs, "pairs")
-        codes = [self._codes([p[side] for p in pairs], side) for side in (0, 1)]
+        codes = [self._codes([p[side] for p in pairs], side, "pairs") for side in (0, 1)]
         return self._terms(np.array(codes, dtype=np.int64).T.reshape(-1, 2))[:, 0]
 
     def _terms(self, pairs):
@@ -417,7 +419,7 @@ class KnowledgeBaseAligner(BaseEstimator):
         """
         check_is_fitted(self)
         check_integer(n, "n", 1)
-        code = self._codes([entity1], 0)[0]
+        code = self._codes([entity1], 0, "entity1")[0]
         pairs, neighbors = candidate_pairs(self, code)
         terms = self._terms(pairs)
         order = np.argsort(-terms[:, 0], kind="stable")[:n]
