@@ -55,3 +55,36 @@ def pairs_of(links):
 def _is_list(y):
     """Lists are pairs, whatever their shape, and arrays are matrices."""
     return isinstance(y, list | tuple | set | frozenset)
+
+
+def as_mapping(pairs, name):
+    """A dict, or a list of pairs as one, in which no left side stands with two partners."""
+    if isinstance(pairs, dict):
+        return pairs
+    try:
+        if not isinstance(pairs, list | tuple | np.ndarray):
+            raise TypeError
+        if any(isinstance(p, str | bytes) for p in pairs):
+            raise TypeError
+        listed = [(a, b) for a, b in pairs]
+        made = dict(listed)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a dict or a list of pairs, got {pairs!r:.60}") from None
+    twice = next(((a, b) for a, b in listed if made[a] != b), None)
+    if twice is not None:
+        raise ValueError(f"{name} has two partners for {twice[0]!r:.60}: it must be one to one")
+    return made
+
+
+def mapping_counts(truth, mapping):
+    """Right pairs of a mapping, pairs whose left side has a true partner, and true pairs."""
+    right = sum(a in truth and truth[a] == b for a, b in mapping.items())
+    return right, sum(a in truth for a in mapping), len(truth)
+
+
+def precision_recall_f1(n_right, n_judged, n_true):
+    """Precision (1 where nothing is judged), recall (1 where nothing is true) and F1."""
+    precision = n_right / n_judged if n_judged else 1.0
+    recall = n_right / n_true if n_true else 1.0
+    both = precision + recall
+    return precision, recall, 2.0 * precision * recall / both if both else 0.0

@@ -6,6 +6,7 @@ variable ``SKLEARN_FW_DATA``, and never downloads; `fetch_conll2000` does, when 
 
 from ._conll import fetch_conll2000, load_conll, load_conll2000
 from ._digit_words import make_digit_words
+from ._knowledge_bases import make_kb_pair
 from ._label_grids import make_label_grids
 from ._markov_random_fields import (
     make_digit_inpainting,
@@ -36,6 +37,7 @@ __all__ = [
     "make_ising_clique",
     "make_ising_grid",
     "make_ising_rbm",
+    "make_kb_pair",
     "make_label_grids",
     "make_lda_corpus",
     "make_mixed_cca",

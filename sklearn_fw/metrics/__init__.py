@@ -1,6 +1,6 @@
 """Metrics of structured outputs, and scorers made of them; every function takes the truth first."""
 
-from ._alignments import alignment_error_rate
+from ._alignments import alignment_error_rate, alignment_prf
 from ._loadings import multiview_l1_error, topic_l1_error
 from ._localization import localization_f1
 from ._sequences import (
@@ -23,6 +23,7 @@ __all__ = [
     "SCORERS",
     "PhraseScores",
     "alignment_error_rate",
+    "alignment_prf",
     "localization_f1",
     "make_loss_scorer",
     "mean_hamming_loss",

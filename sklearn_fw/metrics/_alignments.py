@@ -2,10 +2,17 @@
 
 import numpy as np
 
-from .._links import common_shape, links_of, pairs_of
-from .._validation import check_list
+from .._links import (
+    as_mapping,
+    common_shape,
+    links_of,
+    mapping_counts,
+    pairs_of,
+    precision_recall_f1,
+)
+from .._validation import check_flag, check_list
 
-__all__ = ["alignment_error_rate"]
+__all__ = ["alignment_error_rate", "alignment_prf"]
 
 
 def alignment_error_rate(y_sure, y_possible, y_pred):
@@ -80,3 +87,42 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
         n_right += len(predicted & sure) + len(predicted & (possible | sure))
         n_links += len(predicted) + len(sure)
     return 1.0 - n_right / n_links if n_links else 0.0
+
+
+def alignment_prf(truth, mapping, *, complete=False):
+    """Precision, recall and F1 of a mapping between two sets of entities.
+
+    Parameters
+    ----------
+    truth : dict or list of pairs
+        True matches.
+    mapping : dict or list of pairs
+        Predicted matches.
+    complete : bool, default=False
+        Whether the truth is complete, so that matches of entities without a true one are wrong.
+        Otherwise these are not judged.
+
+    Returns
+    -------
+    precision : float
+        Share of the judged matches that are true; 1 when none is judged.
+    recall : float
+        Share of the true matches that were found; 1 when there are none.
+    f1 : float
+        Their harmonic mean.
+
+    Raises
+    ------
+    ValueError
+        When an argument is no mapping.
+
+    Examples
+    --------
+    >>> from sklearn_fw.metrics import alignment_prf
+    >>> alignment_prf({"a": 1, "b": 2}, {"a": 1, "c": 3})
+    (1.0, 0.5, 0.6666666666666666)
+    """
+    check_flag(complete, "complete")
+    truth, mapping = as_mapping(truth, "truth"), as_mapping(mapping, "mapping")
+    n_right, n_judged, n_true = mapping_counts(truth, mapping)
+    return precision_recall_f1(n_right, len(mapping) if complete else n_judged, n_true)

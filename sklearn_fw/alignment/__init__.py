@@ -1,0 +1,6 @@
+"""Alignment of knowledge bases: which entities of two graphs are the same."""
+
+from ._aligner import KnowledgeBaseAligner
+from ._knowledge_base import KnowledgeBase
+
+__all__ = ["KnowledgeBase", "KnowledgeBaseAligner"]

@@ -1,0 +1,497 @@
+"""Greedy one-to-one alignment of two knowledge bases (SiGMa)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms, suggest
+from .._links import as_mapping, mapping_counts, precision_recall_f1
+from .._validation import check_integer, check_random_state
+from .._warnings import warn
+from ._checks import as_pairs, check_parameters
+from ._encoding import (
+    encode_graphs,
+    encode_labels,
+    encode_values,
+    pairs_of_rare_values,
+    simple_words,
+    tie_names,
+    unique_labels,
+)
+from ._explain import candidate_pairs
+from ._knowledge_base import check_knowledge_base
+
+__all__ = ["KnowledgeBaseAligner"]
+
+MATCH = [
+    ("entity1", object), ("entity2", object), ("score", float), ("iteration", int),
+    ("static", float), ("string", float), ("prop", float), ("graph", float),
+]  # fmt: skip
+
+
+class KnowledgeBaseAligner(BaseEstimator):
+    """Entities of two knowledge bases that are the same, one to one, by names, values and links.
+
+    Raises ``obj(y) = sum_ij y_ij [(1 - alpha) s_ij + alpha g_ij(y)]`` over one-to-one partial
+    mappings y greedily: s is what two entities share in labels and properties, g how many of their
+    neighbours are matched to one another. The best pair is matched, its neighbours gain, and so on
+    until no score is above the threshold; a match is never undone. Every score is exactly what the
+    match adds to the objective.
+
+    Parameters
+    ----------
+    alpha : float, default=1/3
+        Weight of the graph, between 0 and 1.
+    beta : float, default=0.25
+        Weight of properties beside labels, between 0 and 1.
+    threshold : float, default=0.25
+        Pairs with a score that is not above it are not matched; infinity leaves the seed alone.
+    string_weights : {"idf", "uniform"}, default="idf"
+        Weights of the words of labels.
+    string_smoothing : float or "auto", default="auto"
+        Added to the sum of the weights of both labels; "auto" is the sum of the decimal logarithms
+        of the numbers of entities.
+    property_weights : {"idf", "uniform"}, default="idf"
+        Weights of values.
+    property_smoothing : float, default=2.0
+        Added to the sum of the weights of the values of both entities.
+    graph_weights : {"uniform", "inverse_degree"}, default="uniform"
+        Weights of neighbours; "inverse_degree" divides by how many entities have the neighbour.
+    graph_smoothing : float, default=1.0
+        Added to the sum of the weights of neighbours.
+    seed : {"exact_string", "random_exact"}, dict, list of pairs or None, default="exact_string"
+        Matches to begin with: labels that are equal and that one entity alone has on both sides,
+        one of them drawn at random, or given ones.
+    seed_fraction : float, default=1.0
+        Share of the seed that is kept, that with the best static scores.
+    suggestions : {"inverted_index", None}, default="inverted_index"
+        Whether pairs with similar labels are tried without a matched neighbour.
+    min_shared_words : int, default=2
+        Words that suggested pairs share, or all words of the shorter label.
+    suggestion_threshold : float, default=0.75
+        Least weighted share of common words, without smoothing, of suggested pairs.
+    n_stop_words : int, default=0
+        The most frequent words of each side that the index leaves out, beside those that
+        ``max_block`` leaves out.
+    max_block : int, default=1000
+        The index leaves out words of more entities, too.
+    relation_map : dict, list of pairs or None, default=None
+        Relations of the first side and those of the second that mean the same; None takes equal
+        names (after the last # or /). What is paired with one thing is one relation.
+    property_map : dict, list of pairs or None, default=None
+        The same for properties.
+    property_similarity : "auto" or dict of property to str, default="auto"
+        How values are compared: "exact", "numeric" (equal numbers), "year" (equal years) or
+        "jaccard" (weighted share of common words); "auto", and properties not named, are
+        judged by their values.
+    max_neighbor_pairs : int, default=1000000
+        A match with more pairs of neighbours in one relation leaves these out, with a warning.
+    tokenizer : callable or None, default=None
+        Takes a text, returns a list of words; None takes words in lower case without punctuation
+        and accents.
+    max_matches : int or None, default=None
+        Most matches, with those of the seed.
+    random_state : int, RandomState instance or None, default=None
+        Draws the seed "random_exact".
+
+    Attributes
+    ----------
+    mapping_ : dict
+        Entity of the second side for each matched one of the first.
+    inverse_mapping_ : dict
+        The same from the second side.
+    matches_ : structured ndarray of shape (n_matches,)
+        Matches in their order: "entity1", "entity2", "score", "iteration" (0 for the seed), and
+        the terms "static", "string", "prop" and "graph" at that time.
+    n_matches_ : int
+        Number of matches.
+    n_seed_ : int
+        Number of matches in the seed.
+    objective_ : float
+        Value of the objective: the sum of all scores.
+    n_candidates_ : int
+        Pairs that were scored.
+    n_skipped_blocks_ : int
+        Blocks of neighbours that were left out.
+    stop_reason_ : str
+        "threshold", "exhausted" or "max_matches".
+    kb1_ : KnowledgeBase
+        First side.
+    kb2_ : KnowledgeBase
+        Second side.
+
+    Warns
+    -----
+    UserWarning
+        When blocks of neighbours are larger than ``max_neighbor_pairs``.
+
+    Notes
+    -----
+    Cost is the sum over matches of the pairs of their neighbours in each relation, times the
+    logarithm of the heap; memory some 60 bytes per scored pair. Runs are deterministic.
+
+    The threshold of suggestions is taken of the weighted share without smoothing, as no
+    smoothed score of a short name could reach it. Values that are equal count in full.
+
+    More than 13 parameters: the weights of three terms and the limits of two searches.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, K. Palla, A. Davies, G. Kasneci, T. Graepel, Z. Ghahramani, "SiGMa:
+       simple greedy matching for aligning large knowledge bases", KDD 2013: table 2, eqs. (2)-(12).
+
+    Examples
+    --------
+    >>> from sklearn_fw.alignment import KnowledgeBase, KnowledgeBaseAligner
+    >>> one = KnowledgeBase([("m", "actor", "p")], labels={"m": "Blue Night", "p": "Ann Lee"})
+    >>> two = KnowledgeBase([("f", "actor", "q")], labels={"f": "Blue Night", "q": "A. Lee"})
+    >>> KnowledgeBaseAligner(threshold=0.1).fit(one, two).mapping_
+    {'m': 'f', 'p': 'q'}
+    """
+
+    def __init__(
+        self, alpha=1 / 3, beta=0.25, threshold=0.25, *, string_weights="idf",
+        string_smoothing="auto", property_weights="idf", property_smoothing=2.0,
+        graph_weights="uniform", graph_smoothing=1.0, seed="exact_string", seed_fraction=1.0,
+        suggestions="inverted_index", min_shared_words=2, suggestion_threshold=0.75,
+        n_stop_words=0, max_block=1000, relation_map=None, property_map=None,
+        property_similarity="auto", max_neighbor_pairs=1_000_000, tokenizer=None,
+        max_matches=None, random_state=None,
+    ):  # fmt: skip
+        self.alpha = alpha
+        self.beta = beta
+        self.threshold = threshold
+        self.string_weights = string_weights
+        self.string_smoothing = string_smoothing
+        self.property_weights = property_weights
+        self.property_smoothing = property_smoothing
+        self.graph_weights = graph_weights
+        self.graph_smoothing = graph_smoothing
+        self.seed = seed
+        self.seed_fraction = seed_fraction
+        self.suggestions = suggestions
+        self.min_shared_words = min_shared_words
+        self.suggestion_threshold = suggestion_threshold
+        self.n_stop_words = n_stop_words
+        self.max_block = max_block
+        self.relation_map = relation_map
+        self.property_map = property_map
+        self.property_similarity = property_similarity
+        self.max_neighbor_pairs = max_neighbor_pairs
+        self.tokenizer = tokenizer
+        self.max_matches = max_matches
+        self.random_state = random_state
+
+    def fit(self, kb1, kb2):
+        """Align two knowledge bases.
+
+        Parameters
+        ----------
+        kb1 : KnowledgeBase or networkx graph
+            First side.
+        kb2 : KnowledgeBase or networkx graph
+            Second side.
+
+        Returns
+        -------
+        KnowledgeBaseAligner
+            The fitted aligner.
+        """
+        return self._fit(check_knowledge_base(kb1, "kb1"), check_knowledge_base(kb2, "kb2"), None)
+
+    def partial_fit(self, kb1, kb2):
+        """Add facts to both sides and go on from the matches there are, which stay.
+
+        Parameters
+        ----------
+        kb1 : KnowledgeBase or networkx graph
+            More facts of the first side.
+        kb2 : KnowledgeBase or networkx graph
+            More facts of the second side.
+
+        Returns
+        -------
+        KnowledgeBaseAligner
+            The fitted aligner; earlier matches are its seed.
+        """
+        kb1, kb2 = check_knowledge_base(kb1, "kb1"), check_knowledge_base(kb2, "kb2")
+        if not hasattr(self, "mapping_"):
+            return self._fit(kb1, kb2, None)
+        return self._fit(self.kb1_.merge(kb1), self.kb2_.merge(kb2), self.mapping_)
+
+    def fit_predict(self, kb1, kb2):
+        """Align two knowledge bases and return the mapping.
+
+        Parameters
+        ----------
+        kb1 : KnowledgeBase or networkx graph
+            First side.
+        kb2 : KnowledgeBase or networkx graph
+            Second side.
+
+        Returns
+        -------
+        dict
+            ``mapping_``.
+        """
+        return self.fit(kb1, kb2).mapping_
+
+    def _fit(self, kb1, kb2, kept):
+        check_parameters(self)
+        for kb, name in ((kb1, "kb1"), (kb2, "kb2")):
+            if len(kb) == 0:
+                raise ValueError(f"{name} has no entities: give it facts or entities")
+        tokenizer = simple_words if self.tokenizer is None else self.tokenizer
+        sides, smoothing = (kb1, kb2), self.string_smoothing
+        if smoothing == "auto":
+            smoothing = float(np.log10(len(kb1)) + np.log10(len(kb2)))
+        labels, counts = encode_labels(sides, tokenizer, self.string_weights)
+        similarity = {} if self.property_similarity == "auto" else self.property_similarity
+        ties = tie_names(
+            kb1.property_names, kb2.property_names, as_pairs(self.property_map), "property_map"
+        )
+        values, words = encode_values(sides, ties, tokenizer, self.property_weights, similarity)
+        ties = tie_names(
+            kb1.relation_names, kb2.relation_names, as_pairs(self.relation_map), "relation_map"
+        )
+        self._graphs = tuple(encode_graphs(sides, ties, self.graph_weights, self.graph_smoothing))
+        self._text = (*labels, *values, *words)
+        self._smoothing = (float(smoothing), float(self.property_smoothing))
+        self.kb1_, self.kb2_ = kb1, kb2
+        suggested = np.empty((0, 2), dtype=np.int64)
+        if self.suggestions is not None and self.threshold < np.inf:
+            suggested = self._suggest(labels, counts)
+            if self.beta > 0.0:
+                rare = pairs_of_rare_values(values, words)
+                suggested = np.unique(np.concatenate([suggested, rare]), axis=0)
+        seeds = self._seed_pairs(tokenizer, kept)
+        limit = min(len(kb1), len(kb2)) if self.max_matches is None else self.max_matches
+        found = align(
+            seeds[:limit], suggested, self._graphs, self._text, self._smoothing,
+            (float(self.alpha), float(self.beta), float(self.threshold)),
+            (int(limit), int(self.max_neighbor_pairs)),
+        )  # fmt: skip
+        return self._store(found, min(len(seeds), limit), limit)
+
+    def _suggest(self, labels, counts):
+        indexed = (counts[0] > 0) & (counts[1] > 0) & (counts[1] <= self.max_block)
+        for count in counts:
+            indexed[np.argsort(-count, kind="stable")[: self.n_stop_words]] = False
+        second = labels[1]
+        order = np.argsort(second.words, kind="stable")
+        entities = np.repeat(np.arange(len(second.totals)), np.diff(second.indptr))[order]
+        indptr = np.concatenate([[0], np.cumsum(counts[1])])
+        return suggest(
+            *labels, (indptr, entities), indexed, int(self.min_shared_words),
+            float(self.suggestion_threshold),
+        )  # fmt: skip
+
+    def _seed_pairs(self, tokenizer, kept):
+        kb1, kb2 = self.kb1_, self.kb2_
+        if kept is not None or isinstance(self.seed, Mapping | list | tuple):
+            pairs = as_pairs(self.seed if kept is None else kept)
+            for a, b in pairs:
+                for kb, e in ((kb1, a), (kb2, b)):
+                    if e not in kb._codes:
+                        raise ValueError(f"seed names {e!r:.60}, which is no entity of that side")
+            pairs = [(kb1._codes[a], kb2._codes[b]) for a, b in pairs]
+            for side in (0, 1):
+                if len({p[side] for p in pairs}) < len(pairs):
+                    raise ValueError("seed must be one to one: it has an entity twice")
+        elif self.seed is None:
+            pairs = []
+        else:
+            first, second = (unique_labels(kb.labels, tokenizer) for kb in (kb1, kb2))
+            pairs = [(i, second[text]) for text, i in first.items() if text in second]
+            if self.seed == "random_exact" and pairs:
+                rng = check_random_state(self.random_state)
+                pairs = [pairs[rng.randint(len(pairs))]]
+        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        if kept is None and self.seed_fraction < 1.0:
+            terms = pair_terms(pairs, self._text, self._smoothing)
+            order = np.argsort(-(terms @ [1.0 - self.beta, self.beta]), kind="stable")
+            pairs = pairs[order[: int(np.ceil(self.seed_fraction * len(pairs)))]]
+        return pairs
+
+    def _store(self, found, n_seed, limit):
+        pairs, scores, (n_candidates, n_skipped) = found
+        names1, names2 = self.kb1_.entities, self.kb2_.entities
+        terms = pair_terms(pairs, self._text, self._smoothing)
+        self.matches_ = np.empty(len(pairs), dtype=MATCH)
+        for column, names, side in (("entity1", names1, 0), ("entity2", names2, 1)):
+            for t, code in enumerate(pairs[:, side].tolist()):
+                self.matches_[column][t] = names[code]
+        self.matches_["score"], self.matches_["graph"] = scores[:, 0], scores[:, 1]
+        self.matches_["string"], self.matches_["prop"] = terms[:, 0], terms[:, 1]
+        self.matches_["static"] = terms @ [1.0 - self.beta, self.beta]
+        self.matches_["iteration"] = np.maximum(np.arange(len(pairs)) - n_seed + 1, 0)
+        self.mapping_ = dict(zip(self.matches_["entity1"], self.matches_["entity2"], strict=True))
+        self.inverse_mapping_ = {b: a for a, b in self.mapping_.items()}
+        self._mapped = np.full(len(names1), -1, dtype=np.int64)
+        self._mapped[pairs[:, 0]] = pairs[:, 1]
+        self.n_matches_, self.n_seed_ = len(pairs), n_seed
+        self.objective_ = float(scores[:, 0].sum())
+        self.n_candidates_, self.n_skipped_blocks_ = int(n_candidates), int(n_skipped)
+        full = len(pairs) == min(len(names1), len(names2))
+        self.stop_reason_ = "exhausted" if full else (
+            "max_matches" if len(pairs) >= limit else "threshold")  # fmt: skip
+        if n_skipped:
+            warn(
+                f"{n_skipped} blocks of more than max_neighbor_pairs={self.max_neighbor_pairs} "
+                "pairs of neighbours were left out: raise it to have them scored"
+            )
+        return self
+
+    def predict(self, entities1):
+        """Return the matches of entities of the first side.
+
+        Parameters
+        ----------
+        entities1 : list of entities
+            Names on the first side.
+
+        Returns
+        -------
+        list
+            Names on the second side, None for what is not matched.
+        """
+        check_is_fitted(self)
+        return [
+            self.mapping_.get(self.kb1_.entities[c]) for c in self._codes(entities1, 0, "entities1")
+        ]
+
+    def _codes(self, entities, side, name):
+        if isinstance(entities, str) or not hasattr(entities, "__iter__"):
+            raise TypeError(f"{name} must be a list, got {entities!r:.60}")
+        kb = (self.kb1_, self.kb2_)[side]
+        codes = []
+        for e in entities:
+            try:
+                codes.append(kb._codes[e])
+            except (KeyError, TypeError):
+                raise ValueError(f"{name}: {e!r:.60} is no entity of side {side + 1}") from None
+        return codes
+
+    def score_samples(self, pairs):
+        """Return the score that pairs have beside the final mapping.
+
+        Parameters
+        ----------
+        pairs : list of (entity1, entity2)
+            Pairs to score.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            ``(1 - alpha) static + alpha graph``, all matches but that of the pair itself counted.
+        """
+        check_is_fitted(self)
+        pairs = as_pairs(pairs, "pairs")
+        codes = [self._codes([p[side] for p in pairs], side, "pairs") for side in (0, 1)]
+        return self._terms(np.array(codes, dtype=np.int64).T.reshape(-1, 2))[:, 0]
+
+    def _terms(self, pairs):
+        """Score, string, property and graph term of pairs of numbers."""
+        terms = pair_terms(pairs, self._text, self._smoothing)
+        graph = graph_terms(pairs, self._mapped, *self._graphs)
+        static = terms @ [1.0 - self.beta, self.beta]
+        return np.column_stack([(1.0 - self.alpha) * static + self.alpha * graph, terms, graph])
+
+    def candidates(self, entity1, n=10):
+        """Explain a match: the best pairs of an entity, and what speaks for them.
+
+        Parameters
+        ----------
+        entity1 : entity
+            Name on the first side.
+        n : int, default=10
+            Most pairs to return.
+
+        Returns
+        -------
+        list of Bunch
+            Best first: ``entity2``, ``score``, ``string``, ``prop``, ``graph``, ``matched``
+            (whether it is the match), ``taken_by`` (the entity it is matched to, or None) and
+            ``neighbors`` (list of matched neighbours (relation, entity1, entity2)).
+        """
+        check_is_fitted(self)
+        check_integer(n, "n", 1)
+        code = self._codes([entity1], 0, "entity1")[0]
+        pairs, neighbors = candidate_pairs(self, code)
+        terms = self._terms(pairs)
+        order = np.argsort(-terms[:, 0], kind="stable")[:n]
+        made = []
+        for t in order.tolist():
+            entity2 = self.kb2_.entities[pairs[t, 1]]
+            score, string, prop, graph = terms[t].tolist()
+            made.append(Bunch(
+                entity2=entity2, score=score, string=string, prop=prop, graph=graph,
+                matched=self.mapping_.get(entity1) == entity2,
+                taken_by=self.inverse_mapping_.get(entity2),
+                neighbors=neighbors.get(int(pairs[t, 1]), []),
+            ))  # fmt: skip
+        return made
+
+    def evaluate(self, truth):
+        """Return precision, recall and F1 of the mapping.
+
+        Parameters
+        ----------
+        truth : dict or list of pairs
+            True matches; matched entities without one are not judged.
+
+        Returns
+        -------
+        Bunch
+            ``precision``, ``recall`` and ``f1``.
+        """
+        check_is_fitted(self)
+        truth = as_mapping(truth, "truth")
+        values = precision_recall_f1(*mapping_counts(truth, self.mapping_))
+        return Bunch(**dict(zip(("precision", "recall", "f1"), values, strict=True)))
+
+    def score(self, truth):
+        """Return the F1 score of the mapping.
+
+        Parameters
+        ----------
+        truth : dict or list of pairs
+            True matches.
+
+        Returns
+        -------
+        float
+            ``evaluate(truth).f1``.
+        """
+        return self.evaluate(truth).f1
+
+    def curve(self, truth):
+        """Precision and recall after each match: what a higher threshold would have given.
+
+        Parameters
+        ----------
+        truth : dict or list of pairs
+            True matches.
+
+        Returns
+        -------
+        Bunch
+            Arrays of shape (n_matches + 1 - n_seed,): ``precision``, ``recall``, ``f1`` and
+            ``threshold``, the largest threshold that reaches so far, infinity for the seed alone.
+        """
+        check_is_fitted(self)
+        truth = as_mapping(truth, "truth")
+        judged = np.array([a in truth for a in self.matches_["entity1"]], dtype=bool)
+        right = np.array([a in truth and truth[a] == b
+                          for a, b in self.mapping_.items()], dtype=bool)  # fmt: skip
+        counts = [np.concatenate([[0], np.cumsum(x)])[self.n_seed_ :] for x in (right, judged)]
+        rows = [
+            precision_recall_f1(int(r), int(k), len(truth)) for r, k in zip(*counts, strict=True)
+        ]
+        lowest = np.minimum.accumulate(self.matches_["score"][self.n_seed_ :])
+        precision, recall, f1 = np.array(rows).T
+        threshold = np.concatenate([[np.inf], lowest])
+        return Bunch(precision=precision, recall=recall, f1=f1, threshold=threshold)

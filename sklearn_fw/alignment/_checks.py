@@ -1,0 +1,68 @@
+"""Parameters of the aligner, checked before anything is done."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_random_state,
+)
+from ._encoding import SIMILARITIES
+
+__all__ = ["as_pairs", "check_parameters"]
+
+
+def check_parameters(model):
+    """Refuse parameters of an aligner that make no sense."""
+    for name in ("alpha", "beta", "seed_fraction", "suggestion_threshold"):
+        check_number(getattr(model, name), name)
+        if not 0.0 <= getattr(model, name) <= 1.0:
+            raise ValueError(f"{name} must be between 0 and 1, got {getattr(model, name)!r}")
+    if not (isinstance(model.threshold, float) and model.threshold == np.inf):
+        check_not_negative(model.threshold, "threshold")
+    for name in ("property_smoothing", "graph_smoothing", "string_smoothing"):
+        if name != "string_smoothing" or not isinstance(model.string_smoothing, str):
+            check_not_negative(getattr(model, name), name)
+    _check_choices(model)
+    for name in ("min_shared_words", "max_block", "max_neighbor_pairs"):
+        check_integer(getattr(model, name), name, 1)
+    check_integer(model.n_stop_words, "n_stop_words", 0)
+    if model.max_matches is not None:
+        check_integer(model.max_matches, "max_matches", 0)
+    if model.tokenizer is not None and not callable(model.tokenizer):
+        raise TypeError(f"tokenizer must be callable or None, got {model.tokenizer!r:.60}")
+    check_random_state(model.random_state)
+    similarity = model.property_similarity
+    if isinstance(similarity, Mapping):
+        for name, kind in similarity.items():
+            check_choice(kind, f"property_similarity[{name!r}]", SIMILARITIES)
+    else:
+        check_choice(similarity, "property_similarity", ("auto",))
+
+
+def _check_choices(model):
+    if isinstance(model.string_smoothing, str):
+        check_choice(model.string_smoothing, "string_smoothing", ("auto",))
+    check_choice(model.string_weights, "string_weights", ("idf", "uniform"))
+    check_choice(model.property_weights, "property_weights", ("idf", "uniform"))
+    check_choice(model.graph_weights, "graph_weights", ("uniform", "inverse_degree"))
+    if model.suggestions is not None:
+        check_choice(model.suggestions, "suggestions", ("inverted_index",))
+    if model.seed is not None and not isinstance(model.seed, Mapping | list | tuple):
+        check_choice(model.seed, "seed", ("exact_string", "random_exact"))
+
+
+def as_pairs(mapping, name="seed, relation_map and property_map"):
+    """A dict, or a list of pairs, as a list of pairs; None stays None."""
+    if mapping is None:
+        return None
+    pairs = list(mapping.items()) if isinstance(mapping, Mapping) else mapping
+    if not isinstance(pairs, list | tuple) or not all(
+        isinstance(p, tuple | list) and len(p) == 2 for p in pairs
+    ):
+        raise ValueError(f"{name} must be a dict or a list of pairs, got {mapping!r:.60}")
+    return pairs
