@@ -217,7 +217,10 @@ def is_moderate(values):
         return True
     # NaN is the smallest and the largest number, and no larger or smaller than any.
     largest, smallest = np.maximum.reduce, np.minimum.reduce  # less to call than the methods
-    return bool(largest(values, axis=None) <= LARGEST and smallest(values, axis=None) >= -LARGEST)
+    # Single precision would have to hold the limit, which it does not.
+    return float(largest(values, axis=None)) <= LARGEST and (
+        float(smallest(values, axis=None)) >= -LARGEST
+    )
 
 
 def check_magnitude(values, name):

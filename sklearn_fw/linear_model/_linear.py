@@ -291,7 +291,34 @@ class LabelsMixin(ClassifierMixin):
         return np.where(total > 0, positive, 1.0) / np.where(total > 0, total, positive.shape[1])
 
 
-class TargetsMixin(RegressorMixin):
+class ScoreMixin(RegressorMixin):
+    """Score of a regressor, which looks at the targets first."""
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        y = check_array_of_numbers(y, "y")
+        check_magnitude(y, "y")
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
+        return super().score(X, y, sample_weight)
+
+
+class TargetsMixin(ScoreMixin):
     """One target or several, and predictions of numbers from scores."""
 
     _multi_output = True
@@ -333,29 +360,6 @@ class TargetsMixin(RegressorMixin):
         """
         scores = self._scores(X)
         return scores.ravel() if self._one_target else scores
-
-    def score(self, X, y, sample_weight=None):
-        """Coefficient of determination R^2, by `sklearn.metrics.r2_score`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            At most 1; larger is better.
-        """
-        y = check_array_of_numbers(y, "y")
-        check_magnitude(y, "y")
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(y) if y.ndim else 1)
-        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

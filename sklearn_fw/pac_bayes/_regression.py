@@ -1,7 +1,7 @@
 """Bayesian linear regression with bounds on its risk."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,7 @@ from .._validation import (
     check_sample_weight,
     check_strength,
 )
+from ..linear_model._linear import ScoreMixin
 from ._bounds import catoni_bound, hoeffding_bound, subgamma_bound
 from ._checks import check_delta, check_range
 from ._clipped import clipped_losses
@@ -33,7 +34,7 @@ TRUTHS = ("noise_true", "w_norm2", "x_variance")
 SAFE = 0.95  # of the largest temperature
 
 
-class PACBayesLinearRegression(RegressorMixin, BaseEstimator):
+class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
     """Bayesian linear regression that bounds its expected loss from the training data alone.
 
     The posterior minimises, over all distributions of the coefficients w::

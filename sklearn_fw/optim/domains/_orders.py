@@ -156,8 +156,7 @@ class OrderedPlacements(Described):
         """
         from ..._kernels.graphs.orderings import place_in_order
 
-        cost = self._vector(cost, "cost")
-        check_magnitude(cost, "cost")
+        cost = _costs(self, cost, "cost")
         if self._forbidden is not None:
             cost = np.where(self._forbidden, np.inf, cost)
         chosen = np.empty(len(self._row), np.int64)
@@ -189,7 +188,7 @@ class OrderedPlacements(Described):
         return SparseAtom(self.size, self._row + slots)
 
     def lmo(self, gradient):
-        return self.vertex(self.place(self._vector(gradient, "gradient")))
+        return self.vertex(self.place(_costs(self, gradient, "gradient")))
 
     def contains(self, x, tol=1e-9):
         x, tol = self._vector(x, "x"), check_not_negative(tol, "tol")
@@ -342,8 +341,7 @@ class StateChoices(Domain):
         """
         from ..._kernels.graphs.orderings import choose_states
 
-        cost = self._vector(cost, "cost")
-        check_magnitude(cost, "cost")
+        cost = _costs(self, cost, "cost")
         if self._forbidden is not None:
             cost = np.where(self._forbidden, np.inf, cost)
         chosen = np.empty(self.size // 2, np.int64)
@@ -378,7 +376,7 @@ class StateChoices(Domain):
         return SparseAtom(self.size, 2 * used + states[used])
 
     def lmo(self, gradient):
-        return self.vertex(self.choose(self._vector(gradient, "gradient")))
+        return self.vertex(self.choose(_costs(self, gradient, "gradient")))
 
 
 def _whole(values, name, shape):
@@ -404,3 +402,10 @@ def _clips(values, name):
     if _is_list(values):
         return [check_array_of_numbers(v, f"{name} of clip {n}") for n, v in enumerate(values)]
     return [check_array_of_numbers(values, f"{name} of clip 0")]
+
+
+def _costs(domain, values, name):
+    """Costs of entries, which sums can hold."""
+    costs = domain._vector(values, name)
+    check_magnitude(costs, name)
+    return costs

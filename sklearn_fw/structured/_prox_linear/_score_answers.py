@@ -17,6 +17,7 @@ class ScoreAnswers:
 
     def _scores_of(self, X):
         """Flat scores of each input with their layout."""
+        length_of(X, "X")  # refuses what is no list
         scores = CheckedScores(self.model_)
         for i, x in enumerate(X):
             flat, layout = scores.value(i, x, self.coef_)
