@@ -91,6 +91,7 @@ sphinx_gallery_conf = {
             "density",
             "decomposition",
             "cluster",
+            "pac_bayes",
         )
     ],
     "filename_pattern": r"plot_",

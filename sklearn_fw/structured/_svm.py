@@ -203,7 +203,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     Before, where there are tables of pairs of states, features are divided by the power of two
     ``feature_scale_`` that brings the root mean square norm of those of a node near to 2, unless
     it is from 0.8 to 5: in other units tables are hardly learnt, or nothing else. With a C that is
-    given, the problem is that of the features as they come.
+    given, or a solver with a ``radius``, the problem is that of the features as they come.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -361,9 +361,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         return blocks, self.lam_
 
     def _set_scale(self, X):
-        """Natural units of features go with a natural C; one that is given is for X as it is."""
+        """Natural units go with a natural C; one that is given, or a radius, is for X as it is."""
+        is_natural = is_auto(self.C) and not has_radius(self.solver_)
         if not (self.warm_start and hasattr(self, "_warm")):
-            self.feature_scale_ = natural_scale(self.model_, X) if is_auto(self.C) else 1.0
+            self.feature_scale_ = natural_scale(self.model_, X) if is_natural else 1.0
         if not is_auto(self.C):
             warn_of_scale(self.model_, X)
         if has_parts(self.model_):
