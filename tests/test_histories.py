@@ -57,12 +57,20 @@ def test_learning_never_gets_worse():
     np.testing.assert_allclose(gains, history["gain"][2:], atol=1e-12)
 
 
+# Sweeps of one compiled call, of which nothing is seen in between.
+ONE_CALL = {
+    "BayesPointMachine", "DiscreteCCA", "EPProbitClassifier", "MixedCCA", "NonGaussianCCA",
+    "TruncatedGaussian",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("case", ESTIMATORS, ids=str)
 def test_every_iterative_estimator_has_a_history(case):
     """By names that the table above knows, so that a new one has to be entered there."""
     known = set().union(*(columns for _, columns in CASES.values()))
     estimator = case.make().fit(*case.data())
-    assert hasattr(estimator, "history_") or "max_iter" not in estimator.get_params()
+    is_one_call = type(estimator).__name__ in ONE_CALL
+    assert hasattr(estimator, "history_") or is_one_call or "max_iter" not in vars(estimator)
     history = getattr(estimator, "history_", {})
     assert set(history) <= known
     assert not history or "n_iter" in history

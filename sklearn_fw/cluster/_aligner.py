@@ -84,13 +84,13 @@ class SequenceAligner(BaseEstimator):
         For each slot that is used, in order, how often each token is in it.
     template_slots_ : ndarray of int
         Those slots.
-    step_slots_ : ndarray of shape (n_steps_,)
+    step_slots_ : ndarray of shape (n_steps,)
         Slots of the steps, in order.
     steps_ : list of list
         Tokens of each step, the most frequent first.
     step_names_ : list
         The most frequent token of each step.
-    support_ : ndarray of shape (n_steps_,)
+    support_ : ndarray of shape (n_steps,)
         Number of sequences that have each step.
     labels_ : list of ndarray
         Step of each token of each sequence, -1 for none.
@@ -417,7 +417,7 @@ class SequenceAligner(BaseEstimator):
 
         Returns
         -------
-        present : ndarray of shape (n_sequences, n_steps_)
+        present : ndarray of shape (n_sequences, n_steps)
             1 for a step that is there, else 0.
         """
         labels = self._align(sequences)[0]

@@ -48,7 +48,7 @@ class ScriptDiscovery(BaseEstimator):
         The most frequent token of each step.
     windows_ : list of list
         For each sequence (step, first row, last row) where steps may be.
-    locations_ : ndarray of shape (n_sequences, n_steps_)
+    locations_ : ndarray of shape (n_sequences, n_steps)
         Row of each step within its sequence.
     labels_ : ndarray of shape (n_rows,)
         Step of each row, -1 for none, one sequence after the other.
@@ -78,7 +78,7 @@ class ScriptDiscovery(BaseEstimator):
     --------
     >>> from sklearn_fw.cluster import ScriptDiscovery
     >>> from sklearn_fw.datasets import make_ordered_videos
-    >>> data = make_ordered_videos(8, 3, n_rows=40, random_state=0)
+    >>> data = make_ordered_videos(12, 3, n_rows=40, random_state=0)
     >>> model = ScriptDiscovery(3, random_state=0)
     >>> model = model.fit(data.X, tokens=data.tokens, token_rows=data.token_rows)
     >>> model.step_names_
@@ -167,7 +167,7 @@ class ScriptDiscovery(BaseEstimator):
 
         Returns
         -------
-        locations : ndarray of shape (n_sequences, n_steps_)
+        locations : ndarray of shape (n_sequences, n_steps)
             Rows within sequences.
         """
         check_is_fitted(self)

@@ -65,7 +65,7 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     >>> lower = np.array([[-1.0, -1.0], [0.0, 0.0]])
     >>> log_prob, gradient = log_box_probabilities(lower, lower + 2.0, cov=np.eye(2))
     >>> log_prob.round(4).tolist()
-    [-0.7634, -1.4789]
+    [-0.7634, -1.4794]
     """
     tol, max_iter = check_positive(tol, "tol"), check_integer(max_iter, "max_iter", 1)
     cov = check_covariance(cov)

@@ -51,7 +51,7 @@ def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
     >>> from sklearn_fw.gaussian_probability import truncated_normal_moments
     >>> log_prob, mean, var = truncated_normal_moments(100.0, float("inf"))
     >>> round(float(log_prob), 6), round(float(mean), 6)
-    (-5005.524208, 100.009998)
+    (-5005.524209, 100.009998)
     """
     lower = check_array_of_numbers(lower, "lower", finite=False)
     upper = check_array_of_numbers(upper, "upper", finite=False)

@@ -31,7 +31,7 @@ __all__ = ["PACBayesLinearRegression"]
 
 KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
 TRUTHS = ("noise_true", "w_norm2", "x_variance")
-SAFE = 0.95  # of the largest temperature
+SAFE = 0.8  # of the largest temperature
 
 
 class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
@@ -391,7 +391,7 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
             Negative log-likelihood, or squared error, which clipped losses are not.
         lam : float or None, default=None
             Temperature of the bound, fixed before the data are seen. None is that of the fit and,
-            for "gaussian_linear", at most 0.95 of where the bound becomes infinite.
+            for "gaussian_linear", at most 0.8 of where the bound becomes infinite.
         loss_range : tuple of two floats or None, default=None
             Ends of the interval, for "catoni" and "hoeffding".
         assumptions : {"plugin"} or None, default=None

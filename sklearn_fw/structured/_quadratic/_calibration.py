@@ -281,7 +281,8 @@ def consistency_level(costs, *, score_space="loss"):
         return 0.0
     among = space.predictable()
     programs = PairPrograms(space, among)
-    return max(0.0, *(programs.largest_excess(i, j) for i, j in check_pairs(None, among)), 0.0)
+    excesses = (programs.largest_excess(i, j) for i, j in check_pairs(None, among))
+    return float(max(0.0, *excesses, 0.0))
 
 
 def convex_envelope(eps, values):
