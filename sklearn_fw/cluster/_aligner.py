@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from enum import Enum
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -182,7 +183,7 @@ class SequenceAligner(BaseEstimator):
         Parameters
         ----------
         sequences : list of list
-            Tokens of each sequence, of any type that can be a key.
+            Tokens of each sequence, of any type that can be a key and says what it equals.
         y : None
             Unused.
 
@@ -468,6 +469,11 @@ def _check_tokens(tokens, name):
             ) from None
         if token is None or token != token:
             raise ValueError(f"{name} holds {token!r}, which is no token")
+        if type(token).__eq__ is object.__eq__ and not isinstance(token, Enum):
+            raise TypeError(
+                f"{name} holds {token!r:.80}, which equals no other token: take text, numbers or "
+                f"tuples"
+            )
 
 
 def _by_count(row):

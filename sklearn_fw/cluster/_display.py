@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._figures import new_figure
 from .._validation import check_array_of_numbers, check_integer, check_list
 from ._aligner import SequenceAligner
+from ._clips import check_sequences
 from ._ordered import OrderedDiscriminativeClustering
 from ._state_problem import Clips
 from ._states import JointStateActionClustering
@@ -77,9 +78,19 @@ class AlignedScriptDisplay:
             With the artists as attributes.
         """
         _check_kind(estimator, SequenceAligner)
-        sequences, cells = check_list(sequences, "sequences", "lists of tokens"), []
-        for tokens, labels in zip(sequences, estimator.predict(sequences)):
+        sequences = [
+            check_list(tokens, f"sequences[{n}]", "tokens")
+            for n, tokens in enumerate(check_list(sequences, "sequences", "lists of tokens"))
+        ]
+        found = check_list(estimator.predict(sequences), "predict of estimator", "arrays")
+        if len(found) != len(sequences):
+            raise ValueError(
+                f"predict of estimator answers {len(found)} arrays to {len(sequences)} sequences"
+            )
+        cells = []
+        for tokens, labels in zip(sequences, found):
             row = [""] * estimator.n_steps_
+            labels = _check_answer(labels, "predict", (len(tokens),), -1, len(row) - 1)
             for token, label in zip(tokens, labels.tolist()):
                 if label >= 0:
                     row[label] = str(token)
@@ -184,7 +195,12 @@ class StepsDisplay:
             With the artists as attributes.
         """
         _check_kind(estimator, OrderedDiscriminativeClustering)
-        return cls(estimator.localize(X), intervals_true, names).plot(ax)
+        if not hasattr(X, "ndim"):
+            X = check_list(X, "X", "arrays, one per sequence")
+        lengths = np.diff(check_sequences(X, n_features=estimator.n_features_in_)[1])
+        shape, last = (len(lengths), len(estimator.coef_)), int(lengths.max()) - 1
+        found = _check_answer(estimator.localize(X), "localize", shape, 0, last)
+        return cls(found, intervals_true, names).plot(ax)
 
     def plot(self, ax=None):
         """Draw the lines.
@@ -205,7 +221,9 @@ class StepsDisplay:
         n_steps = locations.shape[1]
         names = [f"step {k}" for k in range(n_steps)]
         if self.names is not None:
-            names = [str(name) for name in check_list(self.names, "names", "text")]
+            names = check_list(self.names, "names", "text")
+            if strange := [name for name in names if not isinstance(name, str)]:
+                raise TypeError(f"names must hold text, got {strange[0]!r:.80}: take str of each")
         if len(names) != n_steps:
             raise ValueError(f"names holds {len(names)} names, but there are {n_steps} steps")
         truth = np.empty((len(locations), 0, 2))
@@ -306,16 +324,31 @@ class StateActionDisplay:
             With the artists as attributes.
         """
         _check_kind(estimator, JointStateActionClustering)
+        clips = check_list(clips, "clips", "dicts")
         data, index = Clips(clips), check_integer(index, "index", 0)
         if index >= len(clips):
             raise ValueError(f"index == {index}, but there are {len(clips)} clips")
         found = estimator.predict([clips[index]])
         rows = slice(*data.row_starts[index : index + 2])
         own = slice(*data.starts[index : index + 2])
-        scores = estimator.decision_function([clips[index]]).actions
+        times, n_candidates = data.t_action[rows], own.stop - own.start
+        answer = estimator.decision_function([clips[index]])
+        scores = check_array_of_numbers(
+            getattr(answer, "actions", None), "actions of decision_function of estimator"
+        )
+        if scores.shape != times.shape:
+            raise ValueError(
+                f"decision_function of estimator answers actions of shape {scores.shape}, expected "
+                f"{times.shape}"
+            )
+        states = check_list(getattr(found, "state_labels", None), "predict of estimator", "states")
+        if len(states) != 1:
+            raise ValueError(f"predict of estimator answers {len(states)} clips, expected 1")
+        states = _check_answer(states[0], "predict", (n_candidates,), -1, 1)
+        action = getattr(found, "action_locations", None)
+        action = _check_answer(action, "predict", (1,), 0, len(times) - 1)
         return cls(
-            data.begin[own], data.end[own], found.state_labels[0], data.t_action[rows], scores,
-            int(found.action_locations[0]),
+            data.begin[own], data.end[own], states, times, scores, int(action[0])
         ).plot(ax)  # fmt: skip
 
     def plot(self, ax=None):
@@ -360,3 +393,14 @@ def _check_kind(estimator, cls):
     if not isinstance(estimator, cls):
         raise TypeError(f"estimator must be a {cls.__name__}, got {type(estimator).__name__}")
     check_is_fitted(estimator)
+
+
+def _check_answer(values, method, shape, least, most):
+    """Integers that a method of the estimator, which may be a user's own, has answered."""
+    name = f"what {method} of estimator answers"
+    array = check_array_of_numbers(values, name)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    if not np.all((array >= least) & (array <= most) & (array == np.floor(array))):
+        raise ValueError(f"{name} must be integers from {least} to {most}")
+    return array.astype(np.int64)

@@ -163,7 +163,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, BaseEstimator):
         windows : list or None, default=None
             For each sequence where steps may be: an array of bool of shape (n_rows_i, n_steps), or
             a list of (step, first row, last row), of which several may speak of one step; a step
-            without any may be anywhere. Windows of one row are labels.
+            without any may be anywhere, and all of a sequence with None. Windows of one row are
+            labels.
 
         Returns
         -------

@@ -4,7 +4,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_array_of_numbers, check_integer, check_list, check_not_negative
+from .._validation import (
+    check_array_of_numbers,
+    check_integer,
+    check_list,
+    check_not_negative,
+    check_random_state,
+)
 from ._aligner import SequenceAligner
 from ._ordered import OrderedDiscriminativeClustering
 
@@ -117,6 +123,7 @@ class ScriptDiscovery(BaseEstimator):
         n_steps = check_integer(self.n_steps, "n_steps", 1)
         for name in ("before", "after"):
             check_not_negative(getattr(self, name), name)
+        check_random_state(self.random_state)
         self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=n_steps)
         self.aligner_.fit(tokens)
         self.n_steps_, self.step_names_ = self.aligner_.n_steps_, self.aligner_.step_names_
@@ -150,6 +157,10 @@ class ScriptDiscovery(BaseEstimator):
             if rows.shape != (len(own), 2):
                 raise ValueError(
                     f"token_rows[{n}] has shape {rows.shape}, expected {(len(own), 2)}"
+                )
+            if np.any(rows != np.floor(rows)):
+                raise ValueError(
+                    f"token_rows[{n}] must hold numbers of rows, which are whole: round them"
                 )
             ends = np.floor(rows[:, 0] - self.before), np.ceil(rows[:, 1] + self.after)
             first, last = (np.clip(end, -MOST, MOST).astype(np.int64) for end in ends)

@@ -302,6 +302,7 @@ class JointStateActionClustering(BaseEstimator):
 
     def _data(self, clips):
         check_is_fitted(self)
+        self._check_parameters()  # of which some are read again
         return Clips(clips, self.action_coef_.shape[1], self.state_coef_.shape[1])
 
     def _scores(self, data):

@@ -45,6 +45,8 @@ def test_points_stand_at_the_steps():
     assert (bar.get_x(), bar.get_width()) == (1.5, 3.0)
     with pytest.raises(ValueError, match="names holds 1 names, but there are 3 steps"):
         StepsDisplay.from_estimator(model, X, names=["a"])
+    with pytest.raises(TypeError, match="names must hold text, got None"):
+        StepsDisplay.from_estimator(model, X, names=["a", "b", None])
     with pytest.raises(ValueError, match="intervals_true must have shape"):
         StepsDisplay.from_estimator(model, X, intervals_true=truth[:2])
 

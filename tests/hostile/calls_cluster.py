@@ -18,6 +18,16 @@ from sklearn_fw.optim import domains
 
 from .calls import build, fitting, function, generator, methods
 
+# Damages of a token that leave another token
+TOKENS = dict.fromkeys(
+    [("vocabulary.#", kind) for kind in ("capitals", "code", "code_of_it", "date", "imaginary")]
+    + [("vocabulary.#", kind) for kind in ("number", "text")],
+    "any type that can be a key is a token, and not all of a vocabulary have to occur",
+)
+UNSAID = {
+    ("windows", "none_inside"): "a sequence without windows",
+    ("windows.#", "none"): "as well",
+}
 LINES = [["a", "b", "c"], ["a", "d", "b"], ["b", "c", "d"]]
 
 
@@ -95,6 +105,7 @@ def of_estimators():
                 "algorithm": ["bcfw", "away"], "rounding": ["l2", "fw"], "reg": ["auto"],
                 "window_constraint": ["hull"], "windows": [None],
             },
+            allows=UNSAID,
         ),
         *methods(
             OrderedDiscriminativeClustering,
@@ -105,6 +116,7 @@ def of_estimators():
                 "localize": {"X": series(), "windows": windows},
                 "fit_predict": {"X": series()},
             },
+            allows=UNSAID,
         ),
         *fitting(
             SequenceAligner,
@@ -116,6 +128,7 @@ def of_estimators():
             },
             lambda: {"sequences": [list(line) for line in LINES]},
             variants={"keep": ["first", "all"], "rounding": ["fw", "l2"], "n_slots": ["auto"]},
+            allows=TOKENS,
         ),
         *methods(
             SequenceAligner,
