@@ -13,6 +13,7 @@ __all__ = ["equicorrelated_probability", "exact_log_probability", "orthant_proba
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 PANELS = 12
 DROP = 60.0  # of the logarithm of the integrand, beyond which nothing counts
+THIN = 1e-290  # sides of a box
 EQUAL = 1e-14  # of correlations
 
 
@@ -93,6 +94,11 @@ def equicorrelated_probability(lower, upper, rho):
     if p == 0:
         raise ValueError("lower and upper must hold at least one number")
     lower, upper = check_bounds(lower, upper, p)
+    if np.any(upper - lower < THIN):
+        raise ValueError(
+            f"upper exceeds lower by {np.min(upper - lower):.2g} somewhere, less than {THIN:g}: the "
+            f"box is too thin for its probability to be a number"
+        )
     return _common_factor(lower, upper, rho)[0]
 
 

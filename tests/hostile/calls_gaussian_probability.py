@@ -52,7 +52,11 @@ def boxes():
 
 def entries():
     ignored = {("y", "*"): "documented as ignored"}
-    numbers = {("*", "no_axis"): "one number for all", ("*", "two_more_axes"): "it broadcasts"}
+    numbers = {(name, "no_axis"): "one number for all" for name in ("lower", "upper", "mean")}
+    broadcast = {
+        (name, damage): "all arguments are broadcast"
+        for name in ("lower", "upper", "mean", "var") for damage in ("no_axis", "two_more_axes")
+    }  # fmt: skip
     few, ends = {"X": points(4)}, (np.array([0.0, -1.0]), np.array([1.0, 2.0]))
     machine = {
         "kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0, "fit_intercept": True,
@@ -79,7 +83,7 @@ def entries():
         *function(
             truncated_normal_moments,
             lambda: {"lower": ends[0], "upper": ends[1], "mean": 0.0, "var": 1.0},
-            allows=numbers,
+            allows=broadcast,
         ),
         *function(
             minimal_polyhedron,
