@@ -96,8 +96,8 @@ def equicorrelated_probability(lower, upper, rho):
     lower, upper = check_bounds(lower, upper, p)
     if np.any(upper - lower < THIN):
         raise ValueError(
-            f"upper exceeds lower by {np.min(upper - lower):.2g} somewhere, less than {THIN:g}: the "
-            f"box is too thin for its probability to be a number"
+            f"upper exceeds lower by {np.min(upper - lower):.2g} somewhere, less than {THIN:g}: "
+            f"such a box is too thin for its probability to be a number"
         )
     return _common_factor(lower, upper, rho)[0]
 
