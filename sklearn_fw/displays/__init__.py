@@ -2,5 +2,6 @@
 
 from ._convergence import ConvergenceDisplay
 from ._loadings import LoadingDisplay
+from ._topics import TopicDisplay
 
-__all__ = ["ConvergenceDisplay", "LoadingDisplay"]
+__all__ = ["ConvergenceDisplay", "LoadingDisplay", "TopicDisplay"]

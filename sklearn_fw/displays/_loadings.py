@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._figures import new_figure
 from .._validation import check_array_of_numbers, check_integer
+from ._panels import components_of, names_of, panels_of
 
 __all__ = ["LoadingDisplay"]
 
@@ -141,12 +141,12 @@ class LoadingDisplay:
                 f"x_loadings and y_loadings must have the same number of columns, got {sizes}"
             )
         names = [
-            _names(self.x_names, len(views[0]), "x_names"),
-            _names(self.y_names, len(views[1]), "y_names"),
+            names_of(self.x_names, len(views[0]), "x_names"),
+            names_of(self.y_names, len(views[1]), "y_names"),
         ]
         n_top = check_integer(n_top, "n_top", 1)
-        components = _components(components, sizes[0])
-        self.figure_, axes = _panels(self, ax, len(components))
+        components = components_of(components, sizes[0])
+        self.figure_, axes = panels_of(self, ax, len(components))
         self.ax_, self.bars_ = axes, []
         for panel, k in zip(axes, components):
             for side, (view, own) in enumerate(zip(views, names)):
@@ -173,45 +173,8 @@ def _bars(panel, loadings, names, n_top, side, kwargs):
     return bars
 
 
-def _panels(display, ax, n_panels):
-    if ax is not None:
-        figure, given = new_figure(display, ax)
-        axes = np.ravel(np.asarray(given, dtype=object))
-        if len(axes) != n_panels:
-            raise ValueError(f"ax must have one of {n_panels} axes for each component: {len(axes)}")
-        return figure, axes
-    figure, first = new_figure(display, None)
-    first.remove()
-    n_columns = min(n_panels, 3)
-    n_rows = -(-n_panels // n_columns)
-    figure.set_size_inches(3.4 * n_columns, 2.4 * n_rows)
-    return figure, np.array(
-        [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n_panels)], dtype=object
-    )
-
-
 def _loadings(values, name):
     values = check_array_of_numbers(values, name)
     if values.ndim != 2 or not values.size:
         raise ValueError(f"{name} must have shape (n_features, n_components), got {values.shape}")
     return values
-
-
-def _names(names, size, parameter):
-    if names is None:
-        return [str(m) for m in range(size)]
-    names = np.asarray(names, dtype=object).ravel().tolist()
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{parameter} must hold text")
-    if len(names) != size:
-        raise ValueError(f"{parameter} must hold {size} names, got {len(names)}")
-    return names
-
-
-def _components(components, size):
-    if components is None:
-        return list(range(min(size, 6)))
-    chosen = [check_integer(k, "components", 0) for k in np.ravel(components).tolist()]
-    if not chosen or max(chosen) >= size:
-        raise ValueError(f"components must be numbers below {size}, got {chosen}")
-    return chosen

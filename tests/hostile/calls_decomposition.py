@@ -159,7 +159,21 @@ def view_models():
             },
         },
     )  # fmt: skip
-    return found
+    return found + topic_display(shown)
+
+
+def topic_display(shown):
+    """`TopicDisplay`."""
+    topics = {"topics": np.ones((2, 3)), "names": ["a", "b", "c"]}
+    found = build(displays.TopicDisplay, lambda: topics, allows={("*", "*"): "stored; plot checks"})
+    model = DiscreteICA(2, moments="gp").fit(datasets.make_gp_corpus(200, 3, 2, random_state=0).X)
+    return found + methods(
+        displays.TopicDisplay, lambda: displays.TopicDisplay(**topics),
+        {
+            "plot": shown,
+            "from_estimator": lambda: {"estimator": model, **shown, "names": topics["names"]},
+        },
+    )  # fmt: skip
 
 
 def generators():
