@@ -106,8 +106,10 @@ class TopicDisplay:
         ----------
         ax : array-like of matplotlib Axes, default=None
             Where to draw, one for each topic; None makes a new figure.
-        components, n_top : array-like of int and int
-            What to draw, see `from_estimator`.
+        components : array-like of int, default=None
+            Which topics; None means the first six.
+        n_top : int, default=8
+            Number of words of each topic.
         **kwargs : dict
             Passed on to ``ax.barh``.
 

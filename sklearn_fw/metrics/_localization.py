@@ -48,6 +48,10 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
         raise ValueError(
             f"locations_pred must have shape ({len(truth)}, n_steps), got {found.shape}"
         )
+    if np.any(found != np.floor(found)):
+        raise ValueError(
+            "locations_pred must hold whole numbers of rows, got fractions: round them"
+        )
     if matching not in ("hungarian", "identity"):
         raise ValueError(f"matching must be one of 'hungarian', 'identity'; got {matching!r}")
     there, given = truth[:, :, 0] >= 0.0, found >= 0.0

@@ -164,15 +164,22 @@ def view_models():
 
 def topic_display(shown):
     """`TopicDisplay`."""
-    topics = {"topics": np.ones((2, 3)), "names": ["a", "b", "c"]}
-    found = build(displays.TopicDisplay, lambda: topics, allows={("*", "*"): "stored; plot checks"})
-    model = DiscreteICA(2, moments="gp").fit(datasets.make_gp_corpus(200, 3, 2, random_state=0).X)
+
+    def given():
+        return {"topics": np.ones((2, 3)), "names": ["a", "b", "c"]}
+
+    def model():
+        X = datasets.make_gp_corpus(200, 3, 2, random_state=0).X
+        return DiscreteICA(2, moments="gp").fit(X)
+
+    found = build(displays.TopicDisplay, given, allows={("*", "*"): "stored; plot checks"})
     return found + methods(
-        displays.TopicDisplay, lambda: displays.TopicDisplay(**topics),
+        displays.TopicDisplay, lambda: displays.TopicDisplay(**given()),
         {
-            "plot": shown,
-            "from_estimator": lambda: {"estimator": model, **shown, "names": topics["names"]},
+            "plot": lambda: dict(shown),
+            "from_estimator": lambda: {"estimator": model(), **shown, "names": given()["names"]},
         },
+        allows={("names.#", damage): "any text" for damage in ("text", "capitals")},
     )  # fmt: skip
 
 
