@@ -44,8 +44,8 @@ def plain(matrix):
 def size_of_rows(matrix):
     """Root mean square norm of the rows; NaN or inf where entries are not finite, or too large."""
     with np.errstate(over="ignore", invalid="ignore"):
-        values = matrix.data if sp.issparse(matrix) else matrix
-        squares = float(np.sum(np.square(values, dtype=np.float64)))
+        values = np.ravel(matrix.data if sp.issparse(matrix) else matrix)
+        squares = float(np.einsum("i,i->", values, values, dtype=np.float64))  # no copy of all
     return np.sqrt(squares / max(matrix.shape[0], 1))
 
 
