@@ -19,7 +19,7 @@ from .._validation import (
     check_number,
     check_positive,
 )
-from ._latent import LatentSigns, positive_probability
+from ._latent import LatentSigns, positive_probability, standardised
 
 __all__ = ["BayesPointMachine"]
 
@@ -227,9 +227,7 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Positive for ``classes_[1]``, where the mean of w says so.
         """
-        mean, var = self._latent(X)
-        scale = np.sqrt(self.noise_**2 + var)
-        return mean / np.where(scale > 0.0, scale, 1e-300)
+        return standardised(*self._latent(X), float(self.noise_))
 
     def predict(self, X):
         """Labels.

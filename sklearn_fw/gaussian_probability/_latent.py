@@ -5,7 +5,7 @@ from scipy.special import ndtr
 
 from ._engine import propagate
 
-__all__ = ["LatentSigns", "positive_probability"]
+__all__ = ["LatentSigns", "positive_probability", "standardised"]
 
 
 class LatentSigns:
@@ -38,8 +38,13 @@ class LatentSigns:
         return K_new @ self.weights, np.maximum(var, 0.0)
 
 
+def standardised(mean, var, noise):
+    """Means in units of the standard deviations with noise."""
+    scale = np.sqrt(noise**2 + var)
+    return mean / np.where(scale > 0.0, scale, 1e-300)
+
+
 def positive_probability(mean, var, noise):
     """Two columns: of a negative and of a positive sign."""
-    scale = np.sqrt(noise**2 + var)
-    positive = ndtr(mean / np.where(scale > 0.0, scale, 1e-300))
+    positive = ndtr(standardised(mean, var, noise))
     return np.column_stack([1.0 - positive, positive])
