@@ -90,8 +90,12 @@ sphinx_gallery_conf = {
             "optim",
             "density",
             "decomposition",
+            "alignment",
             "cluster",
             "pac_bayes",
+            "seq2seq",
+            "inspection",
+            "gaussian_probability",
         )
     ],
     "filename_pattern": r"plot_",

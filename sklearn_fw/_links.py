@@ -1,5 +1,7 @@
 """Reading links between two sets of things: 0/1 matrices, or lists of pairs."""
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from ._validation import check_array_of_numbers
@@ -60,7 +62,7 @@ def _is_list(y):
 def as_mapping(pairs, name):
     """A dict, or a list of pairs as one, in which no left side stands with two partners."""
     if isinstance(pairs, dict):
-        return pairs
+        return _named(pairs, name)
     try:
         if not isinstance(pairs, list | tuple | np.ndarray):
             raise TypeError
@@ -73,7 +75,18 @@ def as_mapping(pairs, name):
     twice = next(((a, b) for a, b in listed if made[a] != b), None)
     if twice is not None:
         raise ValueError(f"{name} has two partners for {twice[0]!r:.60}: it must be one to one")
-    return made
+    return _named(made, name)
+
+
+def _named(mapping, name):
+    """The mapping, in which all are names: None and NaN are nobody."""
+    for pair in mapping.items():
+        for one in pair:
+            if one is None or (isinstance(one, float) and one != one):
+                raise ValueError(f"{name} has {pair!r:.60}: leave out what has no partner")
+            if not isinstance(one, Hashable):
+                raise ValueError(f"{name} has {pair!r:.60}: names must be hashable")
+    return mapping
 
 
 def mapping_counts(truth, mapping):
@@ -83,7 +96,11 @@ def mapping_counts(truth, mapping):
 
 
 def precision_recall_f1(n_right, n_judged, n_true):
-    """Precision (1 where nothing is judged), recall (1 where nothing is true) and F1."""
+    """Precision (1 where nothing is judged), recall (1 where nothing is true) and F1.
+
+    The one convention of all metrics here: who says nothing is never wrong, and nothing is left to
+    be found where nothing is true. F1 is 0 where one of both is.
+    """
     precision = n_right / n_judged if n_judged else 1.0
     recall = n_right / n_true if n_true else 1.0
     both = precision + recall

@@ -25,6 +25,7 @@ ROOMS = [
     "_links",
     "_loop",
     "_threads",
+    "_torch",
     "_figures",
     "losses",
     "task_losses",
@@ -70,7 +71,6 @@ MAX_LINES = 500
 FUNCTION_LINES = 60  # without the docstring
 # Kernels that are longer, and why; what they would pass on to parts is more than ten arguments.
 LONG_KERNELS = {
-    "align": "a greedy loop over one heap, hash map and marks that grow wherever pairs are scored",
     "min_fill": "a greedy loop over one set of buckets, marks and counts that every part changes",
     "arrange": "counts, then fills, eight arrays of one plan in one walk through the nodes",
     "_newton_direction": "a dense solve by blocks that share all their intermediate sums",

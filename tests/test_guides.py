@@ -71,9 +71,39 @@ def write_recipes(path, rng, n_lines):
     path.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sequences_from_sequences(extra):
+    torch, names = extra("torch", "torch"), {}
+    threads = torch.get_num_threads()
+    words = ["house", "city", "cat", "bush", "party", "bus", "dog", "fly"] * 2
+    names |= {"words": words, "plurals": [_plural(word) for word in words]}
+    first, second = blocks("seq2seq.rst")
+    first = first.replace("random_state=0", "max_iter=3, random_state=0")
+    exec(compile(first, "seq2seq.rst", "exec"), names)
+    assert len(names["outputs"][0]) == 3
+    exec(compile(second, "seq2seq.rst", "exec"), names)
+    assert names["value"].shape == (4,)
+    assert torch.get_num_threads() == threads
+
+
+def _plural(word):
+    if word.endswith("y"):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "sh")) else "s")
+
+
 def test_task_losses():
     careful, plain = run_page("task_losses.rst")["costs"]
     assert careful < plain
+
+
+def test_memorization(capsys):
+    names = run_page("memorization.rst")
+    report = names["report"]
+    assert report.random_.critical_ratio[-1] > 2 * report.real_.critical_ratio[-1]
+    assert report.random_.train_accuracy[-1] > 0.5 > report.random_.valid_accuracy[-1]
+    assert names["noisy"].changed[names["suspects"]].mean() > 0.9
+    assert len(capsys.readouterr().out.splitlines()) >= 4
 
 
 def test_factor_graphs():

@@ -5,6 +5,7 @@ from _report import Clock
 ETAS = (0.1, 1.0, 10.0)
 # F of the specification's prototype after 15 convex models, by eta; after 3 of them at eta = 1.
 PROTOTYPE, PROTOTYPE_OF_THREE = {0.1: 0.022, 1.0: 0.005, 10.0: 0.0045}, 0.018
+START = 0.48  # F of its first weights
 # F after 60 passes of stochastic subgradients, by their step sizes.
 SUBGRADIENT = {"0.01": 0.004, "0.1 / sqrt(t)": 0.005, "1 / t": 0.038}
 N_PLACES, N_FEATURES, N_HIDDEN, SCALE = 4, 8, 3, 0.1
@@ -86,6 +87,13 @@ def objective(w, X, y):
         scores = Network().value(x, w)
         hinges.append(np.max(losses + scores - scores[0]))
     return float(w @ w / (2 * len(X)) + np.mean(hinges))
+
+
+def first_value(n_samples, seed):
+    """F of the first weights."""
+    import numpy as np
+
+    return objective(Network().init(np.random.RandomState(seed)), *boxes(n_samples))
 
 
 def train(eta, n_models, n_samples, seed):

@@ -256,7 +256,8 @@ def figure_of_tables(part):
             continue
         header, rows = block["table"]["header"], block["table"]["rows"]
         for k in range(1, len(header)):
-            of = {row[0]: number(row[k]) for row in rows if isinstance(number(row[k]), int | float)}
+            of = {written(row[0]): number(row[k]) for row in rows
+                  if isinstance(number(row[k]), int | float)}  # fmt: skip
             if len(of) > 1:
                 return {"kind": "bars", "title": section, "y": header[k], "log": False,
                         "series": {header[k]: of}}  # fmt: skip

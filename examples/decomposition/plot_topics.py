@@ -21,7 +21,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from sklearn_fw.datasets import make_gp_corpus
 from sklearn_fw.decomposition import DiscreteICA
-from sklearn_fw.displays import TopicDisplay
+from sklearn_fw.displays import ScreeDisplay, TopicDisplay
 from sklearn_fw.metrics import topic_l1_error
 
 SIZES = [250, 500, 1000, 2000]
@@ -57,13 +57,7 @@ TopicDisplay.from_estimator(models["moments"], names=words)
 # How many topics
 # ---------------
 # The eigenvalues of the second moment fall to those of noise after the sixth, where there are six
-# topics; ``n_components="auto"`` cuts where shuffled words have as large ones.
+# topics; ``n_components="auto"`` keeps those that are larger than any of shuffled words.
 
-scree = DiscreteICA(12, moments="gp").fit(corpus.X)
-chosen = DiscreteICA("auto").fit(corpus.X).n_components_
-fig, ax = plt.subplots(layout="constrained")
-ax.semilogy(np.arange(1, 13), scree.eigenvalues_, "o-")
-ax.axvline(chosen + 0.5, color="0.3", linestyle="--", label=f'"auto": {chosen} topics')
-ax.set(xlabel="number of topics", ylabel="eigenvalue of the second moment")
-ax.legend()
+ScreeDisplay.from_estimator(DiscreteICA("auto", moments="gp", random_state=0).fit(corpus.X))
 plt.show()

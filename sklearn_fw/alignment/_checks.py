@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._links import as_mapping
 from .._validation import (
     check_choice,
     check_integer,
@@ -13,7 +14,7 @@ from .._validation import (
 )
 from ._encoding import SIMILARITIES
 
-__all__ = ["as_pairs", "check_parameters"]
+__all__ = ["as_pairs", "check_parameters", "check_truth"]
 
 
 def check_parameters(model):
@@ -66,3 +67,15 @@ def as_pairs(mapping, name="seed, relation_map and property_map"):
     ):
         raise ValueError(f"{name} must be a dict or a list of pairs, got {mapping!r:.60}")
     return pairs
+
+
+def check_truth(truth, kb1, kb2):
+    """Truth as a dict, of which at least one pair is of entities that both sides have."""
+    truth = as_mapping(truth, "truth")
+    if truth and not any(a in kb1._codes and b in kb2._codes for a, b in truth.items()):
+        pair, firsts = next(iter(truth.items())), (kb1.entities[0], kb2.entities[0])
+        raise ValueError(
+            "truth holds no pair of an entity of the first side and one of the second: it has "
+            f"{pair!r:.80}, and their first entities are {firsts!r:.80}"
+        )
+    return truth

@@ -1,10 +1,12 @@
 """Entities with relations, properties and labels, in integer codes."""
 
 import re
+from array import array
 from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 
+from ._rows import distinct_rows
 from ._triples import read_triples
 
 __all__ = ["KnowledgeBase"]
@@ -65,7 +67,7 @@ class KnowledgeBase:
     def __init__(self, relations=(), properties=(), labels=None, entities=()):
         codes = {}
         for t, entity in enumerate(_listed(entities, "entities")):
-            if _checked(entity, f"entities[{t}]") in codes:
+            if _checked(entity, "entities", t) in codes:
                 raise ValueError(f"entities[{t}]={entity!r} is there twice: name each once")
             codes[entity] = len(codes)
         self.relations, self.relation_names = _coded_relations(relations, codes)
@@ -171,8 +173,8 @@ class KnowledgeBase:
                 raise ValueError(f"triples[{t}] must have 3 or 4 parts, got {triple!r:.80}")
             if len(triple) == 4 and triple[3] not in ("U", "L"):
                 raise ValueError(f"triples[{t}]: the kind must be 'U' or 'L', got {triple[3]!r}")
-            _checked(triple[0], f"triples[{t}]: the subject")
-            _checked(triple[1], f"triples[{t}]: the predicate")
+            _checked(triple[0], "triples", t, ": the subject")
+            _checked(triple[1], "triples", t, ": the predicate")
         subjects = {triple[0] for triple in triples}
         relations, properties = [], []
         for s, p, o, *kind in triples:
@@ -287,50 +289,60 @@ def local_name(name):
     return re.split(r"[#/]", name.rstrip("#/"))[-1] if isinstance(name, str) else str(name)
 
 
-def _listed(values, name):
+def _iterable(values, name):
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be an iterable, got {type(values).__name__} {values!r:.60}")
-    return list(values)
+    return values
+
+
+def _listed(values, name):
+    return list(_iterable(values, name))
 
 
 def _is_missing(value):
     return value is None or (isinstance(value, float) and value != value) or value == ""
 
 
-def _checked(name, where):
+def _checked(name, where, number=None, part=""):
+    """A name that is not empty; the message, made only when needed, is of ``where[number]``."""
+    if type(name) is str and name:
+        return name
     if not isinstance(name, Hashable) or isinstance(name, bool) or _is_missing(name):
+        where = where if number is None else f"{where}[{number}]{part}"
         raise ValueError(f"{where} must be a name that is not empty, got {name!r:.60}")
     return name
 
 
 def _facts(facts, name):
-    for t, fact in enumerate(_listed(facts, name)):
+    for t, fact in enumerate(_iterable(facts, name)):
         if not isinstance(fact, tuple | list | np.ndarray) or len(fact) != 3:
             raise ValueError(f"{name}[{t}] must have three parts, got {fact!r:.80}")
         yield (
             t,
-            _checked(fact[0], f"{name}[{t}]: the entity"),
-            _checked(fact[1], f"{name}[{t}]: the second part"),
+            _checked(fact[0], name, t, ": the entity"),
+            _checked(fact[1], name, t, ": the second part"),
             fact[2],
         )
 
 
 def _coded_relations(relations, codes):
-    names, rows = {}, []
+    names, columns = {}, [array("q") for _ in range(3)]
+    first, second, third = (column.append for column in columns)
     for t, entity, relation, other in _facts(relations, "relations"):
-        _checked(other, f"relations[{t}]: the second entity")
-        row = (
-            codes.setdefault(entity, len(codes)), names.setdefault(relation, len(names)),
-            codes.setdefault(other, len(codes)),
-        )  # fmt: skip
-        if row[0] != row[2]:
-            rows.append(row)
-    rows = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    return rows if len(rows) == 0 else np.unique(rows, axis=0), list(names)
+        _checked(other, "relations", t, ": the second entity")
+        i = codes.setdefault(entity, len(codes))
+        r = names.setdefault(relation, len(names))
+        k = codes.setdefault(other, len(codes))
+        if i != k:
+            first(i)
+            second(r)
+            third(k)
+    columns = [np.array(column, dtype=np.int64) for column in columns]
+    return np.column_stack(distinct_rows(*columns)), list(names)
 
 
 def _coded_values(properties, codes):
-    names, rows = {}, {}
+    names, rows, known = {}, {}, {}
     for t, entity, name, value in _facts(properties, "properties"):
         if isinstance(value, dict | list | tuple | set | np.ndarray):
             raise ValueError(f"properties[{t}]: the value must be one text, number or date, got "
@@ -340,6 +352,7 @@ def _coded_values(properties, codes):
             text = (
                 str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
             )
+            text = known.setdefault(text, text)  # a text is kept once, however many have it
             rows[code, names.setdefault(name, len(names)), text] = None
     table = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     return table, list(names), [row[2] for row in rows]

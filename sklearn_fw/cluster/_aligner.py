@@ -27,7 +27,7 @@ from ._diffrac import relax
 
 __all__ = ["SequenceAligner"]
 
-FEW_SLOTS, SLOTS_PER_TOKEN = 120, 0.6
+FEW_SLOTS = 120
 
 
 class SequenceAligner(BaseEstimator):
@@ -45,8 +45,8 @@ class SequenceAligner(BaseEstimator):
     n_steps : int, default=10
         Largest number of steps K.
     n_slots : int or "auto", default="auto"
-        Slots of the template, at least those of the longest sequence. "auto" is 120, or 0.6 times
-        the number of tokens if that is more.
+        Slots of the template, at least those of the longest sequence. "auto" is 120, or the
+        number of tokens if that is more, so that each may stand alone.
     cost_matrix : array-like of shape (n_vocabulary, n_vocabulary) or None, default=None
         Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary``. None
         takes ``match_cost`` for equal ones and ``mismatch_cost`` for others.
@@ -277,7 +277,7 @@ class SequenceAligner(BaseEstimator):
         lengths = np.diff(starts)
         longest = int(lengths.max())
         if isinstance(self.n_slots, str):
-            self.n_slots_ = max(FEW_SLOTS, longest, math.ceil(SLOTS_PER_TOKEN * starts[-1]))
+            self.n_slots_ = max(FEW_SLOTS, int(starts[-1]))
         else:
             self.n_slots_ = int(self.n_slots)
         if self.n_slots_ < longest:

@@ -13,14 +13,19 @@ from .._validation import (
     check_random_state,
 )
 from .._warnings import warn
-from ._posterior import bounds, infer, refine_topics
+from ._posterior import bounds, infer, refine_prior, refine_topics
 from ._recover import estimate_prior
 from ._rows import check_counts, rows_of
 from ._solution import FIXED_LENGTHS, length_ratio, solve
 
 __all__ = ["DiscreteICA"]
 
-MUCH_NEGATIVE_MASS = 0.45
+# Topics of noise have more negative mass than this; one of them is common in documents of people,
+# several are a model that does not fit.
+MUCH_NEGATIVE_MASS, MANY_TOPICS = 0.45, 0.2
+# The third moment is more nearly diagonal wherever topics came out near the true ones, and on all
+# real corpora; with half as many topics too many it is less so.
+MUCH_OFF_DIAGONAL = 0.15
 
 
 class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -41,9 +46,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     moments : {"auto", "gp", "dica", "lda", "generalized"}, default="auto"
         "gp" (or "dica") takes cumulants, for documents whose lengths vary, short ones too; "lda"
         takes the moments of latent Dirichlet allocation, for lengths that hardly vary; "auto" takes
-        these where the variance of lengths is less than 1.5 times their mean, and cumulants
-        otherwise; "generalized" takes covariances under exponential weights in place of the third
-        cumulant.
+        these where the variance of lengths is less than 1.5 times their mean, or lengths vary
+        little and the moments leave little negative mass, and cumulants otherwise; "generalized"
+        takes covariances under exponential weights in place of the third cumulant.
     algorithm : {"jd", "spectral", "tpm"}, default="jd"
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
@@ -53,13 +58,18 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     c0 : float or None, default=None
         Sum of the concentrations of topics, for LDA moments alone; None takes the one under which
         they are most nearly diagonal.
+    weighting : {"auto", "equal"}, default="auto"
+        How much documents count in moments: all the same ("equal", that of the papers), or long
+        ones as much as their tokens do ("auto"), so that a few of them do not decide. Cumulants
+        take documents beyond the mean length by that over theirs, LDA moments all by their lengths.
     prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
         Where concentrations come from: the skewness of sources ("tensor"), its mean over
         projections ("average", that of the paper), means and variances of sources ("mean_variance",
         not for LDA moments), or the evidence bound of the documents ("likelihood", some passes
         more). "auto" is "mean_variance", with LDA moments "tensor".
     refine : {None, "vi"}, default=None
-        "vi" improves topics and prior by variational expectation maximisation from there on.
+        "vi" improves topics and prior by variational Bayes from there on: topics have Dirichlet
+        laws, whose concentration is learned, so that few documents do not make them too sharp.
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
@@ -81,6 +91,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Concentrations of topics in documents.
     concentration_ : float
         Their sum.
+    topic_word_prior_ : float or None
+        Concentration of words in topics, as the refinement found it; None without one.
     c0_ : float or None
         Sum of concentrations that LDA moments took; None where cumulants were taken.
     rate_ : float
@@ -89,6 +101,11 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Mean number of tokens.
     eigenvalues_ : ndarray of shape (n_components,)
         Largest eigenvalues of the second moment, descending; a large last one allows more topics.
+    spectrum_ : ndarray of shape (at least n_components,)
+        With ``n_components="auto"`` the eigenvalues among which it chose, those of cumulants, see
+        `sklearn_fw.displays.ScreeDisplay`; else ``eigenvalues_``.
+    noise_floor_ : float or None
+        Largest eigenvalue of shuffled words; None where the number of topics was given.
     whitening_ : ndarray of shape (n_components, n_features)
         Makes the second moment the identity.
     unmixing_ : ndarray of shape (n_components, n_features)
@@ -105,8 +122,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     off_diagonality_ : float
         Share of the squares of the projections that stays beside the diagonals.
     history_ : dict of str to ndarray
-        One entry per pass of the refinement, if there was one: "n_iter", and "lower", the evidence
-        bound of the training documents.
+        One entry per pass of the refinement, if there was one: "n_iter", and "lower", the bound on
+        the log evidence of the training documents (with "likelihood", under the given topics).
     n_iter_ : int
         Sweeps of the joint diagonalization, or iterations of the power method.
     n_documents_used_ : int
@@ -121,8 +138,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Warns
     -----
     UserWarning
-        When the model does not fit: lengths of documents that hardly vary, topics with much
-        negative mass, documents too short for LDA moments. The message says what to choose then.
+        When the model does not fit: lengths of documents that hardly vary, many topics with much
+        negative mass, a third moment far from diagonal, documents too short for LDA moments. The
+        message says what to choose then.
 
     See Also
     --------
@@ -162,14 +180,15 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self, n_components=10, *, moments="auto", algorithm="jd", projections="canonical", c0=None,
-        prior_estimator="auto", refine=None, max_iter=100, tol=1e-4, smoothing=0.01,
-        batch_size=4096, random_state=None,
+        weighting="auto", prior_estimator="auto", refine=None, max_iter=100, tol=1e-4,
+        smoothing=0.01, batch_size=4096, random_state=None,
     ):  # fmt: skip
         self.n_components = n_components
         self.moments = moments
         self.algorithm = algorithm
         self.projections = projections
         self.c0 = c0
+        self.weighting = weighting
         self.prior_estimator = prior_estimator
         self.refine = refine
         self.max_iter = max_iter
@@ -216,16 +235,17 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         moments, found, cube, W = solution[:4]
         self.components_ = found.topics.T
         self.eigenvalues_, self.whitening_ = solution.values, W
+        self.spectrum_, self.noise_floor_ = solution.spectrum.all_values, solution.spectrum.floor
         self.unmixing_, self.mixing_raw_ = found.basis.T @ W, found.raw
         self.source_variance_, self.negative_mass_ = found.variance, found.negative_mass
         self.source_skewness_ = np.einsum("abc,ak,bk,ck->k", cube, *[found.basis] * 3)
         self.off_diagonality_, self.n_iter_ = solution.off_diagonality, solution.n_iter
         self.n_documents_used_, self.n_components_ = moments.n_rows, len(W)
-        self.mean_doc_length_ = float(moments.mean_length)
+        self.mean_doc_length_ = float(solution.plain.mean_length)
         self.c0_ = getattr(moments, "c0", None)
-        counts = moments.mean * moments.n + 1.0
+        counts = solution.plain.mean * solution.plain.n + 1.0
         self._unigram = counts / counts.sum()
-        self._warn_of_misfit(moments)
+        self._warn_of_misfit(moments, solution.plain)
         self._find_prior(rows, solution)
         return self
 
@@ -238,6 +258,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             check_integer(self.projections, "projections", 1)
         if self.c0 is not None:
             check_between(self.c0, "c0", 1e-6, 1e6)
+        check_choice(self.weighting, "weighting", ("auto", "equal"))
         check_choice(
             self.prior_estimator, "prior_estimator",
             ("auto", "average", "likelihood", "mean_variance", "tensor"),
@@ -257,25 +278,32 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_integer(self.batch_size, "batch_size", 1)
         return check_random_state(self.random_state)
 
-    def _warn_of_misfit(self, moments):
+    def _warn_of_misfit(self, moments, plain):
         if self.c0_ is not None:
             if moments.n_short:
                 warn(
                     f"{moments.n_short} documents with fewer than three tokens do not count for "
                     'moments="lda"; moments="gp" uses them'
                 )
-        elif length_ratio(moments) < FIXED_LENGTHS:
+        elif length_ratio(plain) < FIXED_LENGTHS and self.refine is None:
             warn(
-                f"lengths of documents hardly vary (variance {moments.length_variance:.3g}, mean "
-                f'{moments.mean_length:.3g}), which biases cumulants: take moments="lda", or '
+                f"lengths of documents hardly vary (variance {plain.length_variance:.3g}, mean "
+                f'{plain.mean_length:.3g}), which biases cumulants: take moments="lda", or '
                 'refine="vi"'
             )
+        or_auto = "" if isinstance(self.n_components, str) else ' (or "auto")'
+        advice = f"Take fewer n_components{or_auto}, more documents"
+        advice += ', or refine="vi"' if self.refine is None else ""
         many = self.negative_mass_ > MUCH_NEGATIVE_MASS
-        if np.any(many):
+        if np.mean(many) > MANY_TOPICS:
             warn(
                 f"{np.sum(many)} of {len(many)} topics have a negative mass above "
-                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many topics. Take fewer "
-                'n_components (or "auto"), more documents, or refine="vi"'
+                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many topics. {advice}"
+            )
+        elif self.off_diagonality_ > MUCH_OFF_DIAGONAL:
+            warn(
+                f"no basis makes the third moment diagonal, {self.off_diagonality_:.0%} of its "
+                f"squares stay outside: the moments do not see {len(many)} topics. {advice}"
             )
 
     def _find_prior(self, rows, solution):
@@ -284,15 +312,14 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if kind in ("auto", "likelihood") or (kind == "mean_variance" and is_lda):
             kind = "tensor" if is_lda else "mean_variance"
         prior = estimate_prior(kind, found, cube, W, moments.mean, self.c0_)
-        lower = np.empty(0)
-        if self.refine is not None or self.prior_estimator == "likelihood":
-            learn = self.refine is not None
-            topics, prior, lower, _ = refine_topics(
-                rows, self._smoothed(), prior, tol=float(self.tol), max_iter=int(self.max_iter),
-                learn_topics=learn,
-            )  # fmt: skip
-            if learn:
-                self.components_ = np.ascontiguousarray(topics.T)
+        lower, settings = np.empty(0), {"tol": float(self.tol), "max_iter": int(self.max_iter)}
+        self.topic_word_prior_ = None
+        if self.refine is not None:
+            laws, prior, lower = refine_topics(rows, self._smoothed(), prior, **settings)
+            self.components_ = np.ascontiguousarray(laws.mean().T)
+            self.topic_word_prior_ = laws.concentration
+        elif self.prior_estimator == "likelihood":
+            prior, lower = refine_prior(rows, self._smoothed(), prior, **settings)
         self.history_ = {"n_iter": np.arange(1, len(lower) + 1), "lower": lower}
         self.doc_topic_prior_, self.concentration_ = prior, float(prior.sum())
         self.rate_ = self.concentration_ / self.mean_doc_length_

@@ -29,12 +29,16 @@ class GPMoments:
     ----------
     rows : Rows
         Counts.
+    n : float or None
+        Sum that the weights of rows are brought to; None leaves them as they are.
     """
 
-    def __init__(self, rows):
+    def __init__(self, rows, n=None):
         self.rows, self.n_features = rows, rows.n_features
-        sums = rows.sum(_first_sums)
-        self.n, self.n_rows, total, lengths, squares = sums
+        self.n, self.n_rows, total, lengths, squares = rows.sum(_first_sums)
+        if n is not None:
+            factor = rows.scale = n / self.n
+            self.n, total, lengths, squares = n, *(factor * s for s in (total, lengths, squares))
         self.n_short = 0
         if self.n > 0.0:
             self.mean, self.mean_length = total / self.n, lengths / self.n

@@ -26,11 +26,13 @@ class Rows:
         Number of columns.
     load : callable, default=None
         ``load(batch, number)`` returns a checked CSR array.
+    rule : callable, default=None
+        ``rule(lengths)`` returns factors of the weights of rows with these sums.
     """
 
-    def __init__(self, batches, weights, n_features, load=None):
+    def __init__(self, batches, weights, n_features, load=None, rule=None):
         self.batches, self.weights, self.load = batches, weights, load
-        self.n_features = n_features
+        self.n_features, self.rule, self.scale = n_features, rule, 1.0
         self._kept = {}
 
     def __len__(self):
@@ -45,7 +47,14 @@ class Rows:
         return batch if self.load is None else self.load(batch, i)
 
     def _weight(self, X, i):
-        return np.ones(X.shape[0]) if self.weights is None else self.weights[i]
+        weight = np.ones(X.shape[0]) if self.weights is None else self.weights[i]
+        if self.rule is not None:
+            weight = self.scale * weight * self.rule(np.asarray(X.sum(axis=1)).ravel())
+        return weight
+
+    def weighted(self, rule):
+        """The same with weights times a function of the lengths of rows."""
+        return Rows(self.batches, self.weights, self.n_features, self.load, rule)
 
     def product(self, weigh, V):
         """Sum over batches of ``X.T @ (weigh(X, weight) * (X @ V))``, for rows asked many times.
@@ -89,14 +98,28 @@ class Rows:
 
     def shuffled(self, seed):
         """The same with the entries of each column in random rows of their batch."""
+        return ShuffledRows(self, seed)
 
-        def load(batch, i):
-            X = self._loaded(batch, i)
-            rng = np.random.RandomState((seed + i) % 2**32)
-            rows = rng.randint(X.shape[0], size=X.nnz)
-            return sp.csr_array((X.data, (rows, X.indices)), shape=X.shape)
 
-        return Rows(self.batches, self.weights, self.n_features, load)
+class ShuffledRows(Rows):
+    """Entries of each column in random rows of their batch, where they keep the weight they had."""
+
+    def __init__(self, rows, seed):
+        super().__init__(rows.batches, None, rows.n_features, self._shuffled)
+        self.rows, self.seed, self.means = rows, seed, {}
+
+    def _shuffled(self, batch, i):
+        X = self.rows._loaded(batch, i)
+        weight = self.rows._weight(X, i)
+        self.means[i] = mean = weight.mean() if len(weight) else 1.0
+        factors = np.sqrt(weight / mean) if mean > 0.0 else weight
+        rng = np.random.RandomState((self.seed + i) % 2**32)
+        rows = rng.randint(X.shape[0], size=X.nnz)
+        data = X.data * np.repeat(factors, np.diff(X.indptr))
+        return sp.csr_array((data, (rows, X.indices)), shape=X.shape)
+
+    def _weight(self, X, i):
+        return np.full(X.shape[0], self.means[i])  # of the batch, which has just been loaded
 
 
 def times(weight, V):
@@ -145,6 +168,11 @@ def rows_of(estimator, X, sample_weight, batch_size, whole):
     """`Rows` of a matrix, or of batches; sets what scikit-learn wants to know of X."""
     if is_batches(X):
         return _rows_of_batches(estimator, X, sample_weight, whole)
+    if hasattr(X, "__next__"):
+        raise TypeError(
+            "X is an iterator, which gives its batches once, and moments need several passes: pass "
+            "a list of batches, or a list of delayed ones that Dask loads again"
+        )
     X = check_counts(estimator, X, whole=whole, reset=True)
     weight = check_sample_weight(sample_weight, X.shape[0])
     starts = range(0, X.shape[0], batch_size)

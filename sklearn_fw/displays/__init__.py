@@ -2,6 +2,7 @@
 
 from ._convergence import ConvergenceDisplay
 from ._loadings import LoadingDisplay
+from ._scree import ScreeDisplay
 from ._topics import TopicDisplay
 
-__all__ = ["ConvergenceDisplay", "LoadingDisplay", "TopicDisplay"]
+__all__ = ["ConvergenceDisplay", "LoadingDisplay", "ScreeDisplay", "TopicDisplay"]

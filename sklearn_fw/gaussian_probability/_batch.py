@@ -7,6 +7,7 @@ from .._kernels.moments.gaussian import propagate_boxes
 from .._validation import check_array_of_numbers, check_integer, check_magnitude, check_positive
 from .._warnings import warn
 from ._engine import gaussian_masses, interval_masses
+from ._parallel import SLIGHT
 from ._problems import check_covariance, check_order
 
 __all__ = ["log_box_probabilities"]
@@ -110,7 +111,7 @@ def _check_boxes(lower, upper, mean, n):
 
 
 def _propagate(lower, upper, mean, G, tol, max_iter):
-    """Log Z, gradients in the mean and last changes; the formulas of `propagate`, by box."""
+    """Log Z, gradients in the mean and last changes; the formulas of `Marginals`, by box."""
     origin = np.clip(mean, lower, upper)
     low, high, h = lower - origin, upper - origin, mean - origin
     n = len(G)
@@ -119,12 +120,17 @@ def _propagate(lower, upper, mean, G, tol, max_iter):
     root = np.sqrt(tau)
     factor = np.linalg.cholesky(np.eye(n) + root[:, :, None] * G * root[:, None, :])
     half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-    solved = np.linalg.solve(factor, root[:, :, None] * G)  # L^-1 T^1/2 G
-    var = np.diag(G) - np.sum(solved**2, axis=1)
-    pulled = np.linalg.solve(factor, (root * (h + nu @ G))[:, :, None])
-    weights = nu - root * np.linalg.solve(factor.transpose(0, 2, 1), pulled)[:, :, 0]
+    inverse = np.linalg.inv(factor)
+    slight = tau * np.diag(G) < SLIGHT
+    precise = np.where(slight, 1.0, tau)
+    left = np.maximum(np.sum(inverse**2, axis=1), 1e-300)  # 1 - tau var
+    var = np.diag(G) - np.sum((inverse @ (root[:, :, None] * G)) ** 2, axis=1)
+    var = np.where(slight, var, (1.0 - left) / precise)
+    light = np.where(slight, nu, 0.0)
+    ends = np.where(slight, 0.0, nu / np.sqrt(precise)) - root * (h + light @ G)
+    solved = inverse.transpose(0, 2, 1) @ (inverse @ ends[:, :, None])
+    weights = light + root * solved[:, :, 0]
     centre = h + weights @ G
-    left = np.maximum(1.0 - tau * var, 1e-300)
     shifted = nu - tau * centre
     cavity_var, cavity = var / left, -var * shifted / left
     masses, _, _ = interval_masses(low - centre, high - centre, cavity, cavity_var)

@@ -7,19 +7,17 @@ coordinates of which the origin is the point of the box nearest to h: so tails k
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from .._kernels.moments.gaussian import (
-    all_interval_moments,
-    interval_sweep,
-    propagate_boxes,
-)
+from .._kernels.moments.gaussian import interval_sweep, propagate_boxes
+from ._parallel import Marginals, interval_masses, parallel_sites
 
 __all__ = ["Propagation", "gaussian_masses", "interval_masses", "log_factors", "propagate"]
+
 
 BLOCK = 48  # sites whose updates of the covariance are made together
 WHOLE = 128  # sites below which one pass needs no blocks
 RESTARTS = 20
+TOGETHER = 60  # sweeps of all sites at once, before one site after another
 LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
@@ -29,9 +27,8 @@ class Propagation:
 
     log_z: float
     weights: np.ndarray  # w, G w = mean - h
-    precision: np.ndarray  # B, cov = G - G B G
+    precision: np.ndarray  # B, covariance G - G B G
     mean: np.ndarray
-    cov: np.ndarray
     tau: np.ndarray
     nu: np.ndarray
     cavity_mean: np.ndarray
@@ -56,18 +53,6 @@ class Propagation:
         return gradients
 
 
-def interval_masses(lower, upper, mean, var):
-    """Log mass, mean and variance of intervals of normal variables, arrays of one shape."""
-    shape = np.shape(mean)
-    out = np.empty((int(np.prod(shape)), 3))
-    arrays = [
-        np.ascontiguousarray(np.broadcast_to(a, shape), dtype=float).ravel()
-        for a in (lower, upper, mean, var)
-    ]
-    all_interval_moments(*arrays, out)
-    return (out[:, i].reshape(shape) for i in range(3))
-
-
 def gaussian_masses(mean, var, tau, nu):
     """Log of the mean of exp(nu x - tau x^2 / 2) under N(mean, var)."""
     wide = 1.0 + tau * var
@@ -90,9 +75,9 @@ def _sweep_blocks(cov, mean, lower, upper, fraction, tau, nu, damping):
         d_tau = tau[b] - old_tau
         step = (nu[b] - old_nu) - d_tau * centre
         columns = cov[:, b].copy()
-        middle = np.eye(len(d_tau)) + cov[b, b] * d_tau  # I + S D
+        middle = np.eye(len(d_tau)) + cov[b, b] * d_tau  # I + S D, the transpose of I + D S
         try:
-            solved = np.linalg.solve(middle.T, columns.T).T  # columns of the new covariance
+            solved = np.linalg.solve(middle, columns.T).T  # columns of the new covariance
         except np.linalg.LinAlgError:
             return -1.0
         move = solved @ step
@@ -114,10 +99,11 @@ def _run(G, h, lower, upper, fraction, damping, tol, max_iter, first, whole):
             max_iter, change,
         )  # fmt: skip
         return tau, nu, int(n_iter[0]), float(change[0])
+    if damping == 1.0:
+        found = parallel_sites(G, h, lower, upper, fraction, tol, min(max_iter, TOGETHER), first)
+        if found is not None:
+            return found
     cov, mean = G.copy(), h.copy()
-    if first is not None:
-        tau, nu = (sites.copy() for sites in first)
-        cov, mean = _marginals(G, h, tau, nu)
     for n_iter in range(1, max_iter + 1):
         change = _sweep_blocks(cov, mean, lower, upper, fraction, tau, nu, damping)
         if not change > tol:
@@ -128,19 +114,8 @@ def _run(G, h, lower, upper, fraction, damping, tol, max_iter, first, whole):
 
 
 def _marginals(G, h, tau, nu):
-    weights, precision, _ = _refresh(G, h, tau, nu)
-    return G - G @ precision @ G, h + G @ weights
-
-
-def _refresh(G, h, tau, nu):
-    """Weights w, precision B and half the log determinant of I + T G, from the sites."""
-    root = np.sqrt(tau)
-    inner = np.eye(len(tau)) + root[:, None] * G * root
-    factor = cho_factor(inner, lower=True)
-    precision = root[:, None] * cho_solve(factor, np.diag(root))
-    precision = 0.5 * (precision + precision.T)
-    weights = nu - precision @ (h + G @ nu)
-    return weights, precision, float(np.sum(np.log(np.diag(factor[0]))))
+    now = Marginals(G, h, tau, nu)
+    return G - G @ now.precision() @ G, now.mean
 
 
 def log_factors(G, weights, half_log_det):
@@ -181,21 +156,18 @@ def propagate(
             break
         damping *= 0.8
         first = None
-    weights, precision, half_log_det = _refresh(G, centre, tau, nu)
-    mean, cov = centre + G @ weights, G - G @ precision @ G
-    var = np.maximum(np.diag(cov), 1e-300)
-    left = np.maximum(1.0 - tau * var / fraction, 1e-300)
+    now = Marginals(G, centre, tau, nu)
+    weights, mean = now.weights, now.mean
     # Coordinates about the mean: there log Z is a sum without large terms that cancel.
     shifted_nu = nu - tau * mean
-    cavity_var = var / left
-    cavity_shift = -var * shifted_nu / fraction / left
+    cavity_shift, cavity_var = now.about_mean(shifted_nu, fraction)
     masses, _, _ = interval_masses(low - mean, high - mean, cavity_shift, cavity_var)
     sites = gaussian_masses(cavity_shift, cavity_var, tau / fraction, shifted_nu / fraction)
     bounded = np.isfinite(low) | np.isfinite(high)
-    log_z = log_factors(G, weights, half_log_det)
+    log_z = log_factors(G, weights, now.half_log_det)
     log_z += float(np.sum((fraction * (masses - sites))[bounded]))
     return Propagation(
-        log_z, weights, precision, mean + origin, cov, tau, nu + tau * origin,
+        log_z, weights, now.precision(), mean + origin, tau, nu + tau * origin,
         cavity_shift + mean + origin, cavity_var, masses, n_iter, n_restarts,
         bool(0.0 <= change <= tol),
     )  # fmt: skip

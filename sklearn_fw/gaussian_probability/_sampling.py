@@ -18,6 +18,8 @@ PILOT = 16  # points of each copy that choose the draw
 POWERS = (0.0, 0.5, 1.0)  # of the sites that the draw knows
 OPEN = 3.0  # standard deviations, from which on an interval counts as open to one side
 SECONDS = 0.2  # of work on a slow core, a third of that on a usual one
+SHARPEST = 1e4  # precision of a site in that of its prior, in a draw
+DEPENDENT = 1e-10  # share of a variance below which a coordinate is a combination of others
 TARGET = 1e-7  # error of log Z at which no more points are drawn
 
 
@@ -41,7 +43,7 @@ def refine(G, lower, upper, sites, *, random_state, seconds=SECONDS, n_draws=Non
     if n_draws is not None:
         limit = 2 ** int(np.log2(max(n_draws // SHIFTS, 1)))
     cloud = _Cloud(G, lower - sites.mean, upper - sites.mean, sites, random_state)
-    pilot = min(PILOT, limit)
+    pilot = min(PILOT, limit, max(limit // 4, 4))  # of few points the estimate has the most
     best = None
     for power in POWERS:
         draw = cloud.draw_of(power)
@@ -80,7 +82,7 @@ class _Cloud:
         self.safe_tau = _safe_precisions(G, lower, upper, sites.tau)
 
     def draw_of(self, power):
-        """Root of the covariance, site precisions and constant."""
+        """Root of the covariance, its pivots, site precisions and constant."""
         tau = power * self.safe_tau
         half = np.sqrt(tau)
         inner = np.eye(len(tau)) + half[:, None] * self.G * half
@@ -89,18 +91,19 @@ class _Cloud:
         cov = self.G - solved.T @ solved
         constant = log_factors(self.G, self.sites.weights, np.sum(np.log(np.diag(root))))
         order = self.order
-        return _semidefinite_root(cov[np.ix_(order, order)]), tau[order], constant
+        root = _semidefinite_root(cov[np.ix_(order, order)])
+        return root, _pivots(root), tau[order], constant
 
     def log_weights(self, draw, n):
         """Array of shape (SHIFTS, n)."""
-        root, tau, constant = draw
-        p, order = len(tau), self.order
+        root, pivots, tau, constant = draw
+        order = self.order
         logs = np.empty((SHIFTS, n))
         for s in range(SHIFTS):
             uniforms = self._points(s, n)
             weigh_draws(
-                root, tau, self.sites.weights[order], self.lower[order], self.upper[order],
-                uniforms, np.empty((n, p)), logs[s],
+                root, pivots, tau, self.sites.weights[order], self.lower[order],
+                self.upper[order], uniforms, logs[s],
             )  # fmt: skip
         return logs + constant
 
@@ -116,7 +119,8 @@ class _Cloud:
 def _safe_precisions(G, lower, upper, tau):
     """Site precisions under which the weights have a variance, far along open intervals too."""
     far = ~(upper - lower < OPEN * np.sqrt(np.diag(G)))
-    tau = tau.copy()
+    # 1 - tau var of a draw loses as many digits as the square of this has.
+    tau = np.minimum(tau, SHARPEST / np.diag(G))
     if np.any(far):
         half = np.sqrt(tau[far])
         largest = float(np.linalg.norm(half[:, None] * G[np.ix_(far, far)] * half, 2))
@@ -134,7 +138,7 @@ def _semidefinite_root(cov):
     """Lower triangular L with L L' = cov, with columns of zeros where cov has no rank left."""
     try:
         root = np.linalg.cholesky(cov)
-        if np.min(np.diag(root) ** 2 / np.diag(cov)) > 1e-12:
+        if np.min(np.diag(root) ** 2 / np.diag(cov)) > DEPENDENT:
             return root
     except np.linalg.LinAlgError:
         pass
@@ -142,10 +146,18 @@ def _semidefinite_root(cov):
     root = np.zeros((p, p))
     for k in range(p):
         rest = cov[k, k] - root[k, :k] @ root[k, :k]
-        if rest > 1e-12 * cov[k, k]:
+        if rest > DEPENDENT * cov[k, k]:
             root[k, k] = np.sqrt(rest)
             root[k + 1 :, k] = (cov[k + 1 :, k] - root[k + 1 :, :k] @ root[k, :k]) / root[k, k]
     return root
+
+
+def _pivots(root):
+    """For rows without a column of their own the last that decides them, -1 for others."""
+    length = np.sqrt(np.sum(root**2, axis=1))
+    decides = np.abs(root) > 1e-6 * length[:, None]
+    last = np.where(decides.any(axis=1), len(root) - 1 - np.argmax(decides[:, ::-1], axis=1), -1)
+    return np.where(np.diag(root) > 0.0, -1, last)
 
 
 def _relative_spread(logs):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
+from .._links import precision_recall_f1
 from .._validation import check_array_of_numbers
 
 __all__ = ["localization_f1"]
@@ -28,8 +29,8 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
     Returns
     -------
     scores : Bunch
-        ``precision``, ``recall``, ``f1``, and ``mapping``, the true step of each found one, -1 for
-        none.
+        ``precision`` (1 where nothing is found), ``recall`` (1 where nothing is there), ``f1``, and
+        ``mapping``, the true step of each found one, -1 for none.
 
     Examples
     --------
@@ -65,6 +66,5 @@ def localization_f1(intervals_true, locations_pred, *, matching="hungarian"):
     n_right = int(right[rows, columns].sum())
     mapping = np.full(found.shape[1], -1)
     mapping[rows] = columns
-    precision, recall = n_right / max(given.sum(), 1), n_right / max(there.sum(), 1)
-    f1 = 2.0 * precision * recall / (precision + recall) if n_right else 0.0
-    return Bunch(precision=float(precision), recall=float(recall), f1=float(f1), mapping=mapping)
+    values = precision_recall_f1(n_right, int(given.sum()), int(there.sum()))
+    return Bunch(**dict(zip(("precision", "recall", "f1"), values)), mapping=mapping)

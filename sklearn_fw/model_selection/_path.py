@@ -192,11 +192,12 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
 
         For `StructuredSVM`, whose path holds for every C up to ``C_max`` with accuracy ``eps``:
         between breakpoints by mixtures of their weights
-        (``solver`` must be of the block-coordinate family and ``max_iter`` counts passes per
-        breakpoint; ``C`` and ``tol`` are not used):
+        (``solver`` must be of the block-coordinate family, a `DualAscent` for smooth surrogates,
+        and ``max_iter`` counts passes per breakpoint; ``C`` and ``tol`` are not used):
 
         - eps : float or None, default=None; accuracy, in units of the task loss. None means a tenth
-          of the mean largest loss, the gap that zero weights have.
+          of the mean largest loss, the gap that zero weights have; with ``surrogate="crf"`` or
+          "softmax_margin" it is 0.02 times the mean loss of zero weights.
         - kappa : float or None, default=None; fraction of ``eps`` to which each problem is solved,
           in (0, 1). None means 0.85 in exact and 0.7 in heuristic mode. Larger values give fewer
           passes between more breakpoints.
@@ -206,7 +207,7 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
           1 / (C n) = 1e-5.
         - mode : {"exact", "heuristic"}, default="exact"; "exact" makes a gap pass at every
           breakpoint, and the guarantee holds; "heuristic" trusts the last known gaps: fewer oracle
-          calls, no guarantee.
+          calls, no guarantee, and for the hinge only.
         - max_breakpoints : int or None, default=None; largest number of breakpoints.
 
         For a `StructuredSVM` whose solver has a ``radius`` ("sp_fw", "sp_bcfw" or
@@ -275,7 +276,8 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
 
     What two solutions prove about the problems between them takes the products of their weights
     and no oracle calls: weights ``w = (1 - p) w_0 + p w_1`` have a mean hinge loss of at most the
-    same mixture of hinge losses, and dual variables are mixed with a share of their own; both
+    same mixture of hinge losses, and dual variables are mixed with a share of their own (with an
+    entropy, too, which is concave); both
     shares have a closed form. That the gap is at most ``eps`` in between is verified before a
     breakpoint is accepted, else one more is put in the middle. The number of breakpoints grows
     about like 1 / sqrt(eps), where keeping weights or dual variables would take 1 / eps. In exact

@@ -49,30 +49,36 @@ USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
 SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 
 
-def natural_scale(model, X):
-    """What features are divided by: one, or the power of two that brings them near to `SIZE`."""
-    ratio = _size_of_features(model, X) / SIZE
-    return 1.0 if 1.0 / NEAR <= ratio <= NEAR else float(2.0 ** np.round(np.log2(ratio)))
+def natural_scales(model, X):
+    """What the features of nodes and those of edges are divided by.
+
+    It is one, or the power of two that brings them near to `SIZE`.
+    """
+    ratios = [size / SIZE for size in _sizes_of_features(model, X)]
+    return [
+        1.0 if 1.0 / NEAR <= ratio <= NEAR else float(2.0 ** np.round(np.log2(ratio)))
+        for ratio in ratios
+    ]
 
 
 def warn_of_scale(model, X):
     """Say so where features as they come are far from `SIZE`."""
-    size = _size_of_features(model, X)
-    if not SIZE / FAR_OFF <= size <= SIZE * FAR_OFF:
-        unlearnt = "tables and constants" if size > SIZE else "features"
-        warn(
-            f"features in X have a norm of {size:.2g} at each node, beside tables and constants of "
-            f"one: {unlearnt} will hardly be learnt; scale features to about one, images of 8 bits "
-            f"by X / 255, or leave C='auto', which does so"
-        )
+    for place, size in zip(("node", "edge"), _sizes_of_features(model, X)):
+        if not SIZE / FAR_OFF <= size <= SIZE * FAR_OFF:
+            unlearnt = "tables and constants" if size > SIZE else "features"
+            warn(
+                f"features in X have a norm of {size:.2g} at each {place}, beside tables and "
+                f"constants of one: {unlearnt} will hardly be learnt; scale features to about one, "
+                f"images of 8 bits by X / 255, or leave C='auto', which does so"
+            )
 
 
-def _size_of_features(model, X):
-    """`SIZE` where sizes do not matter, or are no numbers to go by."""
+def _sizes_of_features(model, X):
+    """Of nodes and edges: `SIZE` where sizes do not matter, or are no numbers to go by."""
     if not has_parts(model) or model.n_tables_ == 0:
-        return SIZE
-    size = model._size_of_features(X)
-    return size if 0.0 < size < np.inf else SIZE
+        return SIZE, SIZE
+    sizes = model._size_of_features(X), model._size_of_edge_features(X)
+    return [size if 0.0 < size < np.inf else SIZE for size in sizes]
 
 
 def natural_C(blocks):

@@ -101,8 +101,9 @@ class LatentStructuredSVM(StructuredSVM):
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
-    feature_scale_ : float
-        What features are divided by in the joint feature, see `StructuredSVM`.
+    feature_scale_, edge_feature_scale_ : float
+        What features of nodes and of edges are divided by in the joint feature, see
+        `StructuredSVM`.
     task_loss_ : str, array-like or TaskLoss
         The loss of the training.
     lam_ : float

@@ -3,14 +3,12 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._budget import budget_now, time_budget
 from .._packed import starts_of
 from .._validation import (
-    check_array_of_numbers,
     check_data,
     check_magnitude,
     check_sample_weight,
@@ -22,7 +20,8 @@ from ._quadratic._calibration import check_eps
 from ._quadratic._descent import descend, functions, seen_constants
 from ._quadratic._embeddings import ListedOutputs, NodeOutputs
 from ._quadratic._forms import steps_needed
-from ._quadratic._ridge import choose_alpha, fit_features, fit_kernel
+from ._quadratic._kernels import choose, kernel_matrix
+from ._quadratic._ridge import fit_features, fit_kernel
 from ._quadratic._settings import check_settings
 
 __all__ = ["QuadraticSurrogateClassifier"]
@@ -53,11 +52,14 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
     score_space : {"loss", "full"} or array-like of shape (n_outputs, r), default="loss"
         Space of the scores. The first two predict the same with ``solver="ridge"``. Smaller spaces
         are faster to learn and mostly not consistent: see `consistency_level`.
-    kernel : str or callable, default="linear"
+    kernel : str or callable, default="auto"
         Any kernel of `sklearn.metrics.pairwise.pairwise_kernels`, "precomputed" too; with "linear"
-        coefficients are those of features.
+        coefficients are those of features. "auto" is "linear" or "rbf", whichever has the smaller
+        generalised cross-validation error; and "linear" for more than 2,000 rows, sparse X, "asgd"
+        and where ``alpha`` is a number, which has another meaning for each kernel.
     gamma : float or None, default=None
-        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``.
+        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``, divided by the
+        variance of X where the kernel is "auto".
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1
@@ -109,6 +111,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         Intercepts.
     alpha_ : float
         Weight of the ridge.
+    kernel_, gamma_ : object
+        Kernel, and its ``gamma``, that were used.
     constants_ : dict
         "L_max", "r", "kappa" (1), "R" (largest norm of an input), "D" (twice the norm of g) and "M"
         (largest norm of a gradient), estimates except for the first three.
@@ -165,7 +169,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         task_loss="auto",
         *,
         score_space="loss",
-        kernel="linear",
+        kernel="auto",
         gamma=None,
         degree=3,
         coef0=1,
@@ -220,31 +224,9 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
             check_magnitude(X.data if sp.issparse(X) else X, "X")
             weight = check_sample_weight(sample_weight, X.shape[0])
             targets = self._embed(y)
-            self.X_fit_ = self.coef_ = self.dual_coef_ = None
-            features = X
-            if self.kernel != "linear":
-                features, self.X_fit_ = self._kernel_matrix(X), X
+            self.coef_ = self.dual_coef_ = None
+            features = choose(self, X, targets, weight, *settings)
             return self._learn(features, targets, weight, settings)
-
-    def _kernel_matrix(self, X):
-        """Kernel between rows of X and those of fit, which are X in fit."""
-        fitted = X if self.X_fit_ is None else self.X_fit_
-        if self.kernel == "precomputed":
-            if self.X_fit_ is None and X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"Precomputed matrix must be a square matrix. X has shape {X.shape}: "
-                    f"kernel='precomputed' takes the kernel between all rows"
-                )
-            return X.toarray() if sp.issparse(X) else X
-        params = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        if callable(self.kernel):
-            params = self.kernel_params or {}
-        K = pairwise_kernels(
-            X, fitted, metric=self.kernel, filter_params=not callable(self.kernel), **params
-        )
-        K = check_array_of_numbers(K.toarray() if sp.issparse(K) else K, "kernel")
-        check_magnitude(K, "kernel")
-        return K
 
     def _embed(self, y):
         """Targets of least squares; sets what says which outputs there are."""
@@ -292,12 +274,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, features, targets, weight, settings):
         fit_intercept, rng = settings
         is_kernel = self.X_fit_ is not None
-        if isinstance(self.alpha, str):
-            self.alpha_ = choose_alpha(
-                features, targets, weight, fit_intercept, is_kernel=is_kernel, rng=rng
-            )
-        else:
-            self.alpha_ = float(self.alpha)
         learned = self._ridge if self.solver == "ridge" else self._descend
         coef, self.intercept_ = learned(features, targets, weight, fit_intercept, rng)
         if is_kernel:
@@ -338,7 +314,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_data(self, X, reset=False, **TABLE)
         check_magnitude(X.data if sp.issparse(X) else X, "X")
-        features = X if self.X_fit_ is None else self._kernel_matrix(X)
+        features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
         g = self._functions(features, coef, self.intercept_)
         check_magnitude(g, "what the functions give for X")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .._validation import check_choice
 
-__all__ = ["HINGE", "Surrogate", "check_trains", "refuse_path", "resolve_surrogate"]
+__all__ = ["HINGE", "Surrogate", "check_trains", "resolve_surrogate"]
 
 
 class Surrogate(NamedTuple):
@@ -36,15 +36,6 @@ def resolve_surrogate(surrogate):
     """The `Surrogate` of a name."""
     check_choice(surrogate, "surrogate", SURROGATES)
     return SURROGATES[surrogate]
-
-
-def refuse_path(surrogate):
-    """Refuse surrogates whose solution is no simple function of C between breakpoints."""
-    if surrogate.smooth:
-        raise ValueError(
-            f"a path needs surrogate='hinge', got {surrogate.name!r}: fit with warm_start=True for "
-            f"one C after the other, from small to large"
-        )
 
 
 def check_trains(solver, surrogate):

@@ -1,5 +1,7 @@
 """The structured support vector machine."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
@@ -7,18 +9,14 @@ from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
 from .._result import Status
-from .._validation import (
-    check_data,
-    check_integer,
-    check_positive,
-    check_random_state,
-)
+from .._validation import check_data, check_integer, check_positive, check_random_state
 from .._warnings import warn
 from ..inference import resolve_oracle
 from ..inference._oracles._checked import checked
+from ..inference._oracles._natural import quick_oracle
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._choice_of_c import cautious_C, choose_C, most_passes, natural_scale, warn_of_scale
+from ._choice_of_c import cautious_C, choose_C, most_passes, natural_scales, warn_of_scale
 from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._hidden_states import labelled
@@ -31,7 +29,7 @@ from ._paths._path import StructuredPath, structured_path
 from ._paths._radius_path import RadiusPath, radius_path
 from ._predictions import Predictions, is_tabular
 from ._solvers import Perceptron, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
-from ._surrogates import check_trains, refuse_path, resolve_surrogate
+from ._surrogates import check_trains, resolve_surrogate
 
 __all__ = ["StructuredSVM"]
 
@@ -122,10 +120,10 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
-    feature_scale_ : float
-        What features are divided by in the joint feature: 1, or where ``C="auto"`` found them far
-        from the ones of tables and constants a power of two. ``C_`` is that of the problem of
-        ``X / feature_scale_``.
+    feature_scale_, edge_feature_scale_ : float
+        What features of nodes and of edges are divided by in the joint feature: 1, or where
+        ``C="auto"`` found them far from the ones of tables and constants a power of two. ``C_`` is
+        that of the problem of the features after it.
     task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, if the model says it.
     lam_ : float
@@ -202,8 +200,9 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     Before, where there are tables of pairs of states, features are divided by the power of two
     ``feature_scale_`` that brings the root mean square norm of those of a node near to 2, unless
-    it is from 0.8 to 5: in other units tables are hardly learnt, or nothing else. With a C that is
-    given, or a solver with a ``radius``, the problem is that of the features as they come.
+    it is from 0.8 to 5, and those of edges by ``edge_feature_scale_`` alike: in other units tables
+    are hardly learnt, or nothing else. With a C that is given, or a solver with a ``radius``, the
+    problem is that of the features as they come.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -364,11 +363,13 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         """Natural units go with a natural C; one that is given, or a radius, is for X as it is."""
         is_natural = is_auto(self.C) and not has_radius(self.solver_)
         if not (self.warm_start and hasattr(self, "_warm")):
-            self.feature_scale_ = natural_scale(self.model_, X) if is_natural else 1.0
+            scales = natural_scales(self.model_, X) if is_natural else (1.0, 1.0)
+            self.feature_scale_, self.edge_feature_scale_ = scales
         if not is_auto(self.C):
             warn_of_scale(self.model_, X)
         if has_parts(self.model_):
             self.model_.feature_scale_ = self.feature_scale_
+            self.model_.edge_feature_scale_ = self.edge_feature_scale_
 
     def _resolve_tol(self):
         if not is_auto(self.tol):
@@ -386,10 +387,13 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
             return self.C_  # that of the fit to go on from
         if isinstance(self.solver_, Perceptron) or has_radius(self.solver_):
             return cautious_C(self.model_, blocks)
-        oracle = self._own_oracle() if has_parts(self.model_) else self.oracle_
-        return choose_C(
-            self.model_, self._blocks_of, oracle, blocks, X, y, weight, self.random_state
-        )
+        asked, make_blocks = self.oracle_, self._blocks_of
+        if has_parts(self.model_):
+            quick = quick_oracle(asked, self.model_.n_states_) if is_auto(self.oracle) else asked
+            blocks = blocks if quick is asked else blocks.like(blocks._parts, quick)
+            asked = self._own_oracle() if quick is asked else quick
+            make_blocks = partial(_like, blocks, self.model_)
+        return choose_C(self.model_, make_blocks, asked, blocks, X, y, weight, self.random_state)
 
     def _blocks_of(self, X, y, weight):
         blocks = self._blocks_of_model(X, y, weight)
@@ -426,7 +430,6 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
 
     def _regularization_path(self, X, y, *, sample_weight=None, **options):
         """See `regularization_path`."""
-        refuse_path(resolve_surrogate(self.surrogate))
         make = radius_path if self._path_class() is RadiusPath else structured_path
         return make(self, X, y, sample_weight=sample_weight, **options)
 
@@ -485,3 +488,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
             pairs = [zip(*a, strict=True) for a in state["dual_coef_"]]
             state = state | {"dual_coef_": [dict(a) for a in pairs]}
         super().__setstate__(state)
+
+
+def _like(blocks, model, X, y, weight):
+    """Blocks of other samples, whose oracle is that of these."""
+    return blocks.like(model._build_parts(X, y, weight))

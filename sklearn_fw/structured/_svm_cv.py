@@ -2,7 +2,6 @@
 
 from ..model_selection._path_cv import PathSearch
 from ._solvers import has_radius, resolve_solver
-from ._surrogates import refuse_path, resolve_surrogate
 from ._svm import StructuredSVM
 
 __all__ = ["StructuredSVMCV"]
@@ -119,7 +118,6 @@ class StructuredSVMCV(PathSearch):
         estimator = self._inner()
         if not isinstance(estimator, StructuredSVM):
             raise TypeError(f"estimator must be a StructuredSVM, got {type(estimator).__name__}")
-        refuse_path(resolve_surrogate(estimator.surrogate))
         if has_radius(resolve_solver(estimator.solver)):
             raise ValueError(
                 f"StructuredSVMCV chooses C, which solver={estimator.solver!r} does not use: "

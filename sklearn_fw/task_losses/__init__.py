@@ -2,6 +2,7 @@
 
 from ._base import FunctionLoss, TaskLoss
 from ._costs import NodeCosts, Truth
+from ._edit import EditLoss
 from ._links import LinkLoss
 from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss
 from ._places import BoxLoss, DistanceLoss
@@ -11,6 +12,7 @@ __all__ = [
     "BlockLoss",
     "BoxLoss",
     "DistanceLoss",
+    "EditLoss",
     "FunctionLoss",
     "HammingLoss",
     "LinkLoss",

@@ -5,6 +5,7 @@ from sklearn.base import clone
 
 from .._validation import check_list
 from ._base import FunctionLoss, TaskLoss
+from ._edit import EditLoss
 from ._links import LinkLoss
 from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
 from ._places import DistanceLoss
@@ -13,6 +14,7 @@ __all__ = ["resolve_task_loss"]
 
 MAKERS = {
     "distance": DistanceLoss,
+    "edit": EditLoss,
     "hamming": HammingLoss,
     "hamming_sum": lambda: HammingLoss(normalize=False),
     "links": LinkLoss,
@@ -27,8 +29,8 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
     ----------
     task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss
         A name, a matrix of costs (`MatrixLoss`), a function (`FunctionLoss`) or a loss.
-    names : sequence of str, default=("distance", "hamming", "hamming_sum", "links", \
-            "zero_one")
+    names : sequence of str, default=("distance", "edit", "hamming", "hamming_sum", \
+            "links", "zero_one")
         Names that are accepted.
 
     Returns

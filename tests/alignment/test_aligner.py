@@ -329,3 +329,51 @@ def test_metric():
     )
     with pytest.raises(ValueError, match="truth has two partners for 1"):
         alignment_prf([(1, "a"), (1, "b")], {})
+
+
+def test_a_table_is_judged_by_names_and_values_alone():
+    one = KnowledgeBase([], [("a", "year", 1999)], {"a": "blue night", "b": "red day"})
+    two = KnowledgeBase([], [("x", "year", 1999)], {"x": "blue nights", "y": "red day"})
+    model = KnowledgeBaseAligner(threshold=0.0).fit(one, two)
+    assert model.alpha_ == 0.0
+    assert model.mapping_ == {"b": "y", "a": "x"}
+    np.testing.assert_allclose(
+        model.matches_["score"], model.matches_["static"], rtol=0, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"relations": [("m", "{}", "p")]}, "relations of both sides have no name in common"),
+        ({"properties": [("m", "{}", 1)]}, "properties of both sides have no name in common"),
+    ],
+)
+def test_nothing_in_common_is_said(facts, message):
+    one, two = (
+        KnowledgeBase(**{k: [tuple(x.format(name) if x == "{}" else x for x in fact)
+                             for fact in rows] for k, rows in facts.items()})
+        for name in ("actor", "stars")
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match=message):
+        KnowledgeBaseAligner(seed={"m": "m"}).fit(one, two)
+
+
+def test_a_truth_of_other_names_is_refused(films):
+    kb1, kb2, truth = films
+    model = KnowledgeBaseAligner().fit(kb1, kb2)
+    with pytest.raises(ValueError, match="truth holds no pair of an entity of the first side"):
+        model.score({b: a for a, b in truth.items()})
+    with pytest.raises(ValueError, match="leave out what has no partner"):
+        model.score(dict.fromkeys(truth))
+
+
+def test_a_seed_scores_what_it_adds_and_its_neighbours_gain():
+    """Two seeds that are neighbours: the second alone has the graph term, once per pair."""
+    links = [("a", "r", "b"), ("a", "s", "b"), ("b", "r", "c")]
+    kb = KnowledgeBase(links, labels={"a": "one", "b": "two"})
+    model = KnowledgeBaseAligner(alpha=1.0, threshold=0.0).fit(kb, kb)
+    gamma = {"a": 0.5 / 2, "b": 0.5 / 3, "c": 0.5 / 2}
+    expected = [0.0, 2 * (gamma["a"] + gamma["b"]), 2 * (gamma["b"] + gamma["c"])]
+    np.testing.assert_allclose(model.matches_["graph"], expected, rtol=0, atol=1e-15)
+    assert model.mapping_ == {e: e for e in "abc"}

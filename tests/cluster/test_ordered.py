@@ -183,3 +183,14 @@ def test_groups_need_not_stand_together(rng):
 def test_refusals(X, options, message):
     with pytest.raises(ValueError, match=message):
         OrderedDiscriminativeClustering(2).fit(X, **options)
+
+
+def test_nothing_found_is_never_wrong():
+    """The convention that `alignment_prf` has, too."""
+    there, nothing = [[[0, 2]]], [[[-1, -1]]]
+    silent = localization_f1(there, [[-1]])
+    assert (silent.precision, silent.recall, silent.f1) == (1.0, 0.0, 0.0)
+    wrong = localization_f1(nothing, [[1]])
+    assert (wrong.precision, wrong.recall, wrong.f1) == (0.0, 1.0, 0.0)
+    both = localization_f1(nothing, [[-1]])
+    assert (both.precision, both.recall, both.f1) == (1.0, 1.0, 1.0)

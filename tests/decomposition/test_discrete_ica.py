@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_fw.datasets import make_gp_corpus, make_lda_corpus
 from sklearn_fw.decomposition import DiscreteICA, chib_log_likelihood
+from sklearn_fw.decomposition._posterior import refine_topics
+from sklearn_fw.decomposition._rows import Rows
 from sklearn_fw.metrics import topic_l1_error
 
 SEEDS = range(3)
@@ -41,8 +43,37 @@ def mean_error(make, **parameters):
 )
 def test_errors_are_those_of_a_prototype(parameters, n_samples, expected):
     """Topics from Dirichlet(.1) over 500 words, ten topics, c_k = .1, 200 tokens; 35 %."""
-    error = mean_error(lambda seed: make_gp_corpus(n_samples, random_state=seed), **parameters)
+    error = mean_error(
+        lambda seed: make_gp_corpus(n_samples, random_state=seed), weighting="equal", **parameters
+    )
     assert error == pytest.approx(expected, rel=0.35)
+
+
+@pytest.mark.filterwarnings("ignore:.*three tokens:UserWarning")
+@pytest.mark.parametrize("moments", ["gp", "lda"])
+@pytest.mark.parametrize("make", [make_gp_corpus, make_lda_corpus])
+def test_long_documents_count_as_their_tokens_do(moments, make):
+    def draw(seed):
+        if make is make_gp_corpus:
+            return make(2000, random_state=seed)
+        lengths = np.random.RandomState(seed).lognormal(5.0, 0.9, size=2000).astype(int)
+        return make(2000, length=np.maximum(lengths, 3), random_state=seed)
+
+    equal = mean_error(draw, moments=moments, weighting="equal")
+    assert mean_error(draw, moments=moments) < 0.9 * equal
+
+
+def test_lda_moments_are_taken_where_they_fit():
+    """Lengths of the squared variation .04, where concentrations would ask for 1."""
+    lengths = 3 + np.random.RandomState(0).negative_binomial(33, 0.25, size=2000)
+
+    def draw(seed):
+        return make_lda_corpus(2000, length=lengths, random_state=seed)
+
+    assert DiscreteICA().fit(draw(0).X).c0_ == pytest.approx(1.0, rel=0.3)
+    assert mean_error(draw) < 0.6 * mean_error(draw, moments="gp")
+    # With lengths that vary cumulants are taken without asking.
+    assert DiscreteICA().fit(make_gp_corpus(1000, random_state=0).X).c0_ is None
 
 
 def test_fixed_lengths_are_noticed():
@@ -133,6 +164,9 @@ def test_number_of_topics_is_found():
     for size in (3, 8):
         data = make_gp_corpus(2000, 200, size, random_state=1)
         assert DiscreteICA("auto", random_state=0).fit(data.X).n_components_ == size
+    # One document of many words makes eigenvalues and noise large where all weigh the same.
+    X = sp.vstack([data.X, sp.csr_array(np.full((1, 200), 40.0))]).tocsr()
+    assert DiscreteICA("auto", random_state=0).fit(X).n_components_ in (size, size + 1)
     X = np.random.RandomState(0).poisson(3.0, size=(200, 10))
     with pytest.raises(ValueError, match="finds nothing above the noise"):
         DiscreteICA("auto", moments="gp", random_state=0).fit(X)
@@ -235,3 +269,47 @@ def test_refusals(rng):
         chib_log_likelihood(X, np.ones((2, 6)), [1.0, 1.0])
     with pytest.raises(ValueError, match="prior must hold 2 numbers"):
         chib_log_likelihood(X, np.full((2, 6), 1 / 6), [1.0])
+
+
+def log_evidence(X, prior, topic_prior):
+    """Log probability of a corpus with topics and proportions integrated out, by enumeration."""
+    tokens = [(i, m) for i, row in enumerate(X) for m in np.repeat(np.arange(len(row)), row)]
+    K, size = len(prior), X.shape[1]
+
+    def dirichlet(counts, concentrations):
+        return (
+            gammaln(concentrations.sum()) - gammaln((counts + concentrations).sum())
+            + np.sum(gammaln(counts + concentrations) - gammaln(concentrations))
+        )  # fmt: skip
+
+    values = []
+    for states in product(range(K), repeat=len(tokens)):
+        documents, words = np.zeros((len(X), K)), np.zeros((K, size))
+        for (i, m), k in zip(tokens, states, strict=True):
+            documents[i, k] += 1
+            words[k, m] += 1
+        value = sum(dirichlet(row, prior) for row in documents)
+        values.append(value + sum(dirichlet(row, np.full(size, topic_prior)) for row in words))
+    return np.logaddexp.reduce(values)
+
+
+def test_the_bound_of_the_refinement_is_one_on_the_evidence():
+    X = np.array([[2, 1, 0], [0, 1, 2], [1, 0, 3]])
+    rows = Rows([sp.csr_array(X).astype(float)], [np.ones(3)], 3)
+    start = np.array([[0.6, 0.1], [0.3, 0.2], [0.1, 0.7]])
+    laws, prior, lower = refine_topics(rows, start, np.array([0.4, 0.6]), tol=1e-5, max_iter=999)
+    assert np.all(np.diff(lower) >= -1e-10)
+    exact = log_evidence(X, prior, laws.concentration)
+    assert exact - 3.0 < lower[-1] <= exact
+
+
+def test_few_documents_do_not_make_topics_too_sharp():
+    """Refined topics tell new documents better than those of a fixed prior and random starts."""
+    data = make_lda_corpus(300, 400, 5, topic_prior=0.2, length=60, random_state=0)
+    new = make_lda_corpus(200, topics=data.topics, length=60, random_state=1).X
+    model = DiscreteICA(5, refine="vi", moments="lda", c0=0.5, tol=1e-5).fit(data.X)
+    assert model.topic_word_prior_ == pytest.approx(0.2, rel=0.25)
+    best = min(
+        -LatentDirichletAllocation(5, random_state=seed).fit(data.X).score(new) for seed in range(3)
+    )
+    assert -model.score(new) < best

@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from sklearn_fw.gaussian_probability import (
+    _engine,
     equicorrelated_probability,
     log_box_probabilities,
     log_gaussian_probability,
@@ -178,6 +179,68 @@ def test_large_problems_by_blocks():
     result = log_gaussian_probability(-2.0, 2.0, cov=equal(n, 0.3), method="sampled")
     assert result.converged
     assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
+
+
+def test_sites_together_are_sites_in_turn(rng):
+    A = rng.normal(size=(150, 160))
+    cov = A @ A.T / 150 + 2.0
+    sites = []
+    for damping in (1.0, 0.99):  # the second goes one site after another
+        result = log_gaussian_probability(
+            0.0, np.inf, cov=cov, method="ep", tol=1e-8, damping=damping, n_draws=16
+        )
+        assert result.converged
+        assert result.n_iter < 40
+        sites.append((result.log_prob, result.site_precision, result.gradient_mean))
+    for together, in_turn in zip(*sites, strict=True):
+        np.testing.assert_allclose(together, in_turn, rtol=1e-6, atol=1e-8)
+
+
+def test_blocks_of_sites_are_single_sites(rng):
+    A = rng.normal(size=(100, 101))
+    cov = A @ A.T / 100
+    low, high = rng.normal(-1.0, 0.5, 100), rng.normal(1.5, 0.2, 100)
+    states = []
+    for block in (100, _engine.BLOCK):
+        state = [cov.copy(), np.zeros(100), np.zeros(100), np.zeros(100)]
+        inner, mean, tau, nu = state
+        if block == 100:
+            _engine.interval_sweep(inner, mean, low, high, np.ones(100), tau, nu, 1.0)
+        else:
+            _engine._sweep_blocks(inner, mean, low, high, np.ones(100), tau, nu, 1.0)
+        states.append(state)
+    for whole, blocks in zip(*states, strict=True):
+        np.testing.assert_allclose(whole, blocks, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-5, 1e-8])
+def test_thin_boxes(width):
+    low = np.array([0.3, -1.0, 2.0, 0.0])
+    high = low + width * np.array([1.0, 2.0, 0.5, 1.0])
+    truth = equicorrelated_probability(low, high, 0.5)
+    result = log_gaussian_probability(low, high, cov=equal(4, 0.5), method="sampled")
+    assert result.log_prob == pytest.approx(truth, rel=0, abs=result.error + 1e-7)
+    assert result.log_prob_ep == pytest.approx(truth, rel=0, abs=1e-4)
+    if width < 1e-3:  # many boxes at once are swept without restarts, and say so
+        return
+    many, _ = log_box_probabilities(low, high, cov=equal(4, 0.5))
+    assert many[0] == pytest.approx(truth, rel=0, abs=1e-4)
+
+
+def test_combinations_cut_the_interval_that_they_bound(rng):
+    A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
+    truth = log_gaussian_probability(-1.0, 1.0, cov=np.eye(2)).log_prob
+    high = np.array([1.0, 1.0, 2.0 + 1e-9, 2.0 + 1e-9])  # the last two follow from the others
+    result = log_gaussian_probability(
+        -high, high, cov=np.eye(2), constraints=A, method="sampled", n_draws=4096
+    )
+    assert abs(result.log_prob - truth) < 1.5 * result.error < 1e-3
+    octagon = log_gaussian_probability(
+        -1.0, 1.0, cov=np.eye(2), constraints=A, method="sampled", n_draws=4096
+    )
+    inside = np.abs(rng.normal(size=(400_000, 2)) @ A.T).max(axis=1) < 1.0
+    assert octagon.log_prob == pytest.approx(np.log(inside.mean()), rel=0, abs=0.01)
+    assert octagon.error < 1e-3
 
 
 def test_orthants():

@@ -168,11 +168,13 @@ def table():
         calls_frank_wolfe,
         calls_gaussian_probability,
         calls_inference,
+        calls_inspection,
         calls_latent,
         calls_linear,
         calls_metrics,
         calls_optim,
         calls_prox_linear,
+        calls_seq2seq,
         calls_solvers,
         calls_steps,
         calls_structured,
@@ -182,9 +184,10 @@ def table():
 
     families = (
         calls_alignment, calls_bounds, calls_cluster, calls_decomposition, calls_density,
-        calls_files, calls_frank_wolfe, calls_gaussian_probability, calls_inference, calls_latent,
-        calls_linear, calls_metrics, calls_optim, calls_prox_linear, calls_solvers, calls_steps,
-        calls_structured, calls_submodular, calls_task_losses,
+        calls_files, calls_frank_wolfe, calls_gaussian_probability, calls_inference,
+        calls_inspection, calls_latent, calls_linear, calls_metrics, calls_optim,
+        calls_prox_linear, calls_seq2seq, calls_solvers, calls_steps, calls_structured,
+        calls_submodular, calls_task_losses,
     )  # fmt: skip
     entries = [entry for family in families for entry in family.entries()]
     named = {entry.name: entry for entry in entries}
@@ -247,6 +250,11 @@ UNCALLED = {
     r"structured\.(Structured|Radius)Path": "made by regularization_path",
     r"linear_model\.LinearPath": "made by regularization_path",
     r"model_selection\.RegularizationPath": "abstract",
+    r"seq2seq\.(Minibatches|RecurrentNetwork|SeaRNNTransducer(\.\w+)?)": (
+        "the table has them where PyTorch is installed"
+    ),
+    r"seq2seq\.StepPolicy(\.\w+)?": "abstract; `Walk` stands for it in roll_out_costs",
+    r"seq2seq\.RollOutCosts": "a tuple that holds an answer",
     r"inference\.Toulbar2(\.\w+)?": "the table of oracles has it where pytoulbar2 is installed",
 }
 

@@ -159,7 +159,7 @@ def view_models():
             },
         },
     )  # fmt: skip
-    return found + topic_display(shown)
+    return found + topic_display(shown) + scree_display()
 
 
 def topic_display(shown):
@@ -180,6 +180,28 @@ def topic_display(shown):
             "from_estimator": lambda: {"estimator": model(), **shown, "names": given()["names"]},
         },
         allows={("names.#", damage): "any text" for damage in ("text", "capitals")},
+    )  # fmt: skip
+
+
+def scree_display():
+    """`ScreeDisplay`."""
+
+    def given():
+        return {
+            "values": [2.0, 1.0], "noise_floor": 1.5, "n_components": 1, "value_name": "a",
+            "name": "b",
+        }  # fmt: skip
+
+    def model():
+        X = datasets.make_gp_corpus(200, 3, 2, random_state=0).X
+        return DiscreteICA(2, moments="gp").fit(X)
+
+    found = build(displays.ScreeDisplay, given, allows={("*", "*"): "stored; plot checks"})
+    shown = {"ax": None, "name": "c"}
+    return found + methods(
+        displays.ScreeDisplay, lambda: displays.ScreeDisplay(**given()),
+        {"plot": lambda: dict(shown), "from_estimator": lambda: {"estimator": model(), **shown}},
+        allows={("name", damage): "any text" for damage in ("text", "capitals")},
     )  # fmt: skip
 
 

@@ -79,6 +79,11 @@ def entries():
             allows={(y, "*"): "the user's function takes it" for y in ("y_true", "y_pred")},
         ),
         *of_loss(
+            task_losses.EditLoss, {"normalize": True},
+            allows=ANY_LABELS
+            | {(f"{y}.#", "text"): "a text is a list of characters" for y in ("y_true", "y_pred")},
+        ),
+        *of_loss(
             task_losses.LinkLoss, {"false": 1.0, "missed": 3.0, "normalize": True},
             lambda: {"y_true": links(), "y_pred": made()},
         ),

@@ -95,6 +95,39 @@ def test_what_seems_lost_at_first_wins_in_the_end(penalty, head_start, rng):
             assert late.max() < 0.001
 
 
+def marginals_in_logarithms(unary, tables):
+    """Forward and backward recursion, slowly."""
+    alpha, beta = [unary[0]], [np.zeros(unary.shape[1])]
+    with np.errstate(invalid="ignore"):
+        for own, table in zip(unary[1:], tables):
+            alpha.append(own + logsumexp(alpha[-1][:, None] + table, axis=0))
+        for own, table in zip(unary[:0:-1], tables[::-1]):
+            beta.append(logsumexp(table + own + beta[-1], axis=1))
+        alpha, beta, total = np.array(alpha), np.array(beta[::-1]), logsumexp(alpha[-1])
+        edge = alpha[:-1, :, None] + tables + (unary[1:] + beta[1:])[:, None, :]
+        return np.exp(alpha + beta - total), np.exp(edge - total), total
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["own tables", "one table"])
+@pytest.mark.parametrize("size", [1.0, 30.0, 200.0, 700.0])
+def test_hard_tables_equal_sums_in_logarithms(size, shared, rng):
+    """Scores up to the exponents of float64, and transitions of which a third is forbidden."""
+    for n_nodes, n_states in [(25, 5), (60, 3), (12, 22)]:
+        unary = size * rng.uniform(-1, 1, size=(n_nodes, n_states))
+        tables = size * rng.uniform(-1, 1, size=(1 if shared else n_nodes - 1, n_states, n_states))
+        forbidden = rng.random(tables.shape) < 1 / 3
+        tables[forbidden & ~np.eye(n_states, dtype=bool)] = -np.inf
+        tables = np.broadcast_to(tables, (n_nodes - 1, n_states, n_states))
+        edges = np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+        found = Viterbi().marginals(
+            PairwiseScores.from_arrays(unary, tables[0] if shared else tables, edges)
+        )
+        expected = marginals_in_logarithms(unary, tables)
+        atol = 1e-12 * max(1.0, size)  # rounding of the sums of scores, in the referee as well
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=atol)
+
+
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_exponentials(size, rng):
     numbers = -rng.exponential(size=size) * rng.choice([1e-3, 1.0, 100.0, 1000.0], size=size)

@@ -138,7 +138,7 @@ def test_optimum_of_linear_svc(smoother):
     value = 0.5 * lam * np.sum(referee.coef_**2) + margins.max(axis=1).mean()
     svm = StructuredSVM(
         MulticlassModel(fit_intercept=False), solver=Casimir(smoother=smoother), C=1.0,
-        tol=1e-3 if smoother else 2e-2, max_iter=500, random_state=0,
+        tol=1e-3 if smoother else 2e-2, max_iter=1500, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert svm.converged_
     assert value * (1 - 1e-8) <= svm.objective_ <= value * (1 + svm.tol)
@@ -193,6 +193,26 @@ def test_without_a_penalty(schedule):
     assert rows[-1]["dual_gap"] is None
     assert rows[-1]["objective"] == pytest.approx(found, rel=1e-9)
     assert value - 1e-9 <= found <= value + 0.05
+
+
+def test_a_walk_that_is_rejected_for_ever_ends_where_it_began(monkeypatch):
+    """Calm pieces that make steps long again would have a wild one rejected without end."""
+    p = problem("chain")
+    method = Casimir().start(part_blocks(p), lam=p.lam, tol=0.0, rng=np.random.RandomState(0))
+    lengths = []
+
+    def accepts(n_steps, sums, report, kappa):
+        lengths.append(method.lipschitz)
+        is_wild = len(lengths) % 2 == 0  # every second piece of a walk
+        method.lipschitz *= 4.0 if is_wild else 0.1
+        return not is_wild
+
+    monkeypatch.setattr(method, "_accepts", accepts)
+    before = method.x
+    method.step()
+    assert len(lengths) == 80
+    assert np.all(np.diff(lengths[3::2]) > 0)  # steps that were rejected do not come back
+    np.testing.assert_array_equal(method.x, before)
 
 
 # ---- schedules -----------------------------------------------------------------------------------

@@ -1,79 +1,127 @@
 """Random small problems: the gap of incremental gradients is never below the true error."""
 
-import itertools
-
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_fw.structured import SVRG, Casimir, ChainModel, StructuredSVM
+from _problems import enumerate_problem, part_blocks
+from _referees import solve_structured_svm
+from sklearn_fw.structured import (
+    SVRG,
+    Casimir,
+    ChainModel,
+    MulticlassModel,
+    MultilabelModel,
+    StructuredSVM,
+)
+from sklearn_fw.structured._surrogates import resolve_surrogate
 
-N_PROBLEMS = 60
-REFEREES = {"hinge": "bcpfw", "crf": "dual_ascent", "softmax_margin": "dual_ascent"}
-ROUNDING = 1e-9
+N_PROBLEMS = 1000
+KINDS = (*["chain"] * 5, *["multiclass"] * 3, "labels, a triangle")  # the last is not compiled
+SURROGATES = ("hinge", "hinge", "hinge", "crf", "softmax_margin")
+ROUNDING = 1e-10
+SHARP = 1e-5  # what the referee may lack, of the objective, in nearly all problems
 
 
-def draw(rng):
-    """A few short sequences, C, a surrogate and a solver with random settings."""
+def one(rng, *values):
+    return values[rng.integers(len(values))]
 
-    def one(values):
-        return values[rng.integers(len(values))]
 
-    n_states, n_features = rng.integers(2, 4), rng.integers(1, 4)
-    lengths = rng.integers(1, 5 if n_states == 2 else 4, size=rng.integers(1, 6))
-    X = [10 ** rng.uniform(-1, 1) * rng.normal(size=(n, n_features)) for n in lengths]
-    y = [rng.integers(n_states, size=n) for n in lengths]
-    y = [np.append(labels, np.arange(n_states)) if i == 0 else labels for i, labels in enumerate(y)]
-    X[0] = np.vstack([X[0], rng.normal(size=(n_states, n_features))])
-    common = {
-        "smoother": one(["l2", "entropy"]), "mu": 10 ** rng.uniform(-2, 1.5),
-        "n_best": int(rng.integers(1, 7)),
-    }  # fmt: skip
-    if rng.random() < 0.3:
-        solver = SVRG(**common)
+def draw_problem(rng):
+    """A few samples with all their outputs listed, and C."""
+    kind, form = one(rng, *KINDS), one(rng, np.asarray, np.asarray, sp.csr_array)
+    n, n_states, n_features = rng.integers(2, 6), rng.integers(2, 4), rng.integers(1, 4)
+    scale, weight = 10 ** rng.uniform(-1, 1), rng.uniform(0.2, 2.0, n)
+    if kind == "chain":
+        lengths = rng.integers(1, 5 if n_states == 2 else 4, size=n)
+        lengths[0] = n_states
+        X = [form(scale * rng.normal(size=(t, n_features)) * rng.integers(2, size=(t, 1)))
+             for t in lengths]  # fmt: skip
+        y = [rng.integers(n_states, size=t) for t in lengths]
+        y[0] = np.arange(n_states)
+        model, decode = ChainModel(one(rng, "hamming", "hamming_sum")), np.asarray
+    elif kind == "multiclass":
+        lengths, n = [1] * (n + 2), n + 2
+        weight = rng.uniform(0.2, 2.0, n)
+        X, y = form(scale * rng.normal(size=(n, n_features))), np.arange(n) % n_states
+        model, decode = MulticlassModel(), lambda states: states[0]
     else:
-        solver = Casimir(
-            one(["adapt", "const"]), kappa=one(["auto", 0.01, 1.0]),
-            inner_start=one(["prox_center", "extrapolation", "previous"]), **common,
+        lengths, n_states = [3] * n, 2
+        X, y = scale * rng.normal(size=(n, n_features)), rng.integers(2, size=(n, 3))
+        y[0], y[1] = 0, 1
+        model, decode = MultilabelModel("full"), np.asarray
+    if rng.random() < 0.5:
+        weight = None
+    return enumerate_problem(model, X, y, lengths, n_states, decode, weight)
+
+
+def draw_solver(rng, kind):
+    common = {
+        "smoother": one(rng, "l2", "l2", "entropy", "entropy", None),
+        "mu": one(rng, "auto", 10 ** rng.uniform(-2, 1.5)),
+        "n_best": one(rng, "adaptive", int(rng.integers(1, 7))),
+        "lipschitz": one(rng, "auto", "auto", 10 ** rng.uniform(-2, 2)),
+        "inner_budget": one(rng, None, int(rng.integers(1, 20))),
+    }
+    if kind == "hinge" and rng.random() < 0.2:
+        common["lower_bounds"] = 0.0
+    if rng.random() < 0.25:
+        return SVRG(**common)
+    return Casimir(
+        one(rng, "adapt", "const"), kappa=one(rng, "auto", "auto", 0.0, 0.01, 1.0),
+        inner_start=one(rng, "prox_center", "extrapolation", "previous"), **common,
+    )  # fmt: skip
+
+
+def objective(p, lam, surrogate, w):
+    """P(w) and its gradient, by enumeration."""
+    values = [surrogate.loss_weight * l - psi @ w for psi, l in zip(p.psi, p.losses)]
+    if not surrogate.smooth:
+        return 0.5 * lam * (w @ w) + p.weight @ [v.max() for v in values], None
+    slope = sum(a * softmax(v) @ psi for a, v, psi in zip(p.weight, values, p.psi))
+    return 0.5 * lam * (w @ w) + p.weight @ [logsumexp(v) for v in values], lam * w - slope
+
+
+def lowest(p, lam, surrogate, lower):
+    """The lowest objective found, and how much lower it could be."""
+    if surrogate.smooth:
+        found = minimize(
+            lambda w: objective(p, lam, surrogate, w), np.zeros(p.size), jac=True,
+            method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-9},
         )  # fmt: skip
-    surrogate = one(["hinge", "hinge", "hinge", "crf", "softmax_margin"])
-    return X, y, 10 ** rng.uniform(-2, 1.5), surrogate, solver
+        return found.fun, 0.5 / lam * float(found.jac @ found.jac)
+    return solve_structured_svm(p.psi, p.losses, p.weight, lam, lower)[1], 0.0
 
 
-def objective(svm, X, y):
-    """The objective at ``coef_``, by enumeration of all labellings."""
-    parts, total = svm.feature_weights(), 0.0
-    for x, truth in zip(X, y, strict=True):
-        unary, table = x @ parts["features"], parts["transitions"]
-        unary[0] += parts["start"]
-        unary[-1] += parts["end"]
-        n_states = len(table)
-        states = np.array(list(itertools.product(range(n_states), repeat=len(x))))
-        scores = unary[np.arange(len(x)), states].sum(axis=1)
-        scores += table[states[:, :-1], states[:, 1:]].sum(axis=1)
-        wrong = (states != truth).sum(axis=1)
-        values = scores - scores[wrong == 0] + (svm.surrogate != "crf") * wrong
-        total += values.max() if svm.surrogate == "hinge" else logsumexp(values)
-    return 0.5 * svm.lam_ * (svm.coef_ @ svm.coef_) + total / len(X)
-
-
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:features in X have a norm")
 def test_gaps_of_random_problems():
-    rng = np.random.default_rng(0)
+    rng, sharp = np.random.default_rng(0), 0
     for k in range(N_PROBLEMS):
-        X, y, C, surrogate, solver = draw(rng)
-        options = {"surrogate": surrogate, "task_loss": "hamming_sum", "C": C, "tol": 0.0}
-        svm = StructuredSVM(
-            ChainModel(), solver=solver, max_iter=int(rng.integers(1, 8)), random_state=k, **options
-        ).fit(X, y)
-        best = StructuredSVM(
-            ChainModel(), solver=REFEREES[surrogate], max_iter=30, random_state=0, **options
-        ).fit(X, y)
-        here, there = objective(svm, X, y), objective(best, X, y)
-        small = ROUNDING * max(1.0, here)
-        assert svm.objective_ == pytest.approx(here, rel=1e-9, abs=1e-12), (k, solver)
-        assert svm.dual_gap_ >= here - there - small, (k, solver, surrogate, C)
-        assert svm.dual_gap_ == pytest.approx(here - svm.dual_objective_, rel=1e-9, abs=small)
+        p, surrogate = draw_problem(rng), resolve_surrogate(one(rng, *SURROGATES))
+        solver, lam = draw_solver(rng, surrogate.name), p.lam * 10 ** rng.uniform(-2, 2)
+        blocks = part_blocks(p)
+        blocks.surrogate = surrogate
+        best, lacks = lowest(p, lam, surrogate, getattr(solver, "lower_bounds", None))
+        sharp += lacks <= SHARP * best
+        method = solver.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(k))
+        bound, seen = -np.inf, np.inf
+        for _ in range(rng.integers(1, 9)):
+            row, w = method.step(), method.weights()
+            here = objective(p, lam, surrogate, w)[0]
+            small = ROUNDING * max(1.0, here)
+            about = k, p.model, surrogate.name, solver, row
+            assert row["objective"] == pytest.approx(here, rel=1e-9, abs=1e-12), about
+            assert row["dual_gap"] >= here - best - small, about
+            assert row["dual_objective"] <= best + small, about
+            assert row["dual_gap"] == pytest.approx(here - row["dual_objective"], abs=small)
+            assert row["dual_objective"] >= bound - small, about  # neither ever gets worse
+            assert here <= seen + small, about
+            bound, seen = row["dual_objective"], here
+    assert sharp > 0.95 * N_PROBLEMS
 
 
 def test_outputs_that_are_cut_off_are_named(rng):

@@ -14,7 +14,6 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     GridModel,
     MatchingModel,
-    StructuredSVMCV,
 )
 from sklearn_fw.structured._surrogates import SURROGATES
 
@@ -186,10 +185,10 @@ def test_refusals(rng):
     with pytest.raises(ValueError, match="trains surrogate='crf' or 'softmax_margin', not"):
         StructuredSVM("chain", solver="dual_ascent").fit(X, y)
     crf = StructuredSVM("chain", surrogate="crf")
-    with pytest.raises(ValueError, match="a path needs surrogate='hinge', got 'crf'"):
-        regularization_path(crf, X, y)
-    with pytest.raises(ValueError, match="a path needs surrogate='hinge', got 'crf'"):
-        StructuredSVMCV(crf).fit(X, y)
+    with pytest.raises(ValueError, match="mode='heuristic' needs surrogate='hinge', got 'crf'"):
+        regularization_path(crf, X, y, mode="heuristic")
+    with pytest.raises(ValueError, match="solver of a path with surrogate='crf' must be 'auto'"):
+        regularization_path(crf.set_params(solver="svrg"), X, y)
     with pytest.raises(ValueError, match="a task_loss that is a sum over nodes"):
         StructuredSVM("chain", task_loss="zero_one", surrogate="softmax_margin").fit(X, y)
     with pytest.raises(ValueError, match="sampling must be one of"):

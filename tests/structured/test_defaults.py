@@ -14,6 +14,7 @@ from sklearn_fw.structured import (
     BlockFrankWolfe,
     ChainModel,
     EnumeratedModel,
+    GraphModel,
     MulticlassModel,
     MultilabelModel,
     StructuredModel,
@@ -80,6 +81,53 @@ def test_scores_are_those_of_the_joint_feature_in_its_units(rng):
     )
     by_hand += named["start"][best[0][0]] + named["end"][best[0][-1]]
     assert by_hand == pytest.approx(scores[0])
+
+
+def rings(rng, scale=1.0, n=12):
+    """Small rings whose edges say whether their ends agree."""
+    X, y = [], []
+    for _ in range(n):
+        labels = rng.integers(2, size=5)
+        edges = np.stack([np.arange(5), np.roll(np.arange(5), -1)], axis=1)
+        agree = labels[edges[:, 0]] == labels[edges[:, 1]]
+        of_edges = 2.0 * np.stack([agree, ~agree], axis=1) + rng.normal(size=(5, 2))
+        X.append((labels[:, None] + rng.normal(size=(5, 2)), edges, scale * of_edges))
+        y.append(labels)
+    return X, y
+
+
+def test_units_of_edge_features_change_nothing(rng):
+    seed = rng.integers(2**31)
+    fits = []
+    for scale in (256.0, 1 / 256):
+        X, y = rings(np.random.default_rng(seed), scale)
+        svm = StructuredSVM(random_state=0).fit(X, y)
+        scores = [svm.coef_ @ svm.model_.joint_feature(*pair) for pair in zip(X, svm.predict(X))]
+        np.testing.assert_allclose(svm.score_samples(X), scores, rtol=1e-12)
+        of_model = [svm.model_.scores(X[0], svm.coef_).value(svm.predict(X[:1])[0])]
+        np.testing.assert_allclose(of_model, scores[:1], rtol=1e-12)
+        fits.append(svm)
+    assert fits[0].edge_feature_scale_ == 2**16 * fits[1].edge_feature_scale_ > 1
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    large, small = [svm.model_.unpack(svm.coef_)["edges"][0] for svm in fits]
+    np.testing.assert_allclose(large[0], small[0])  # of the constant
+    np.testing.assert_allclose(256 * large[1:], small[1:] / 256)
+
+
+def test_edge_features_of_a_given_C_stay_as_they_are(rng):
+    X, y = rings(rng, 1 / 256)
+    with pytest.warns(UserWarning, match="at each edge, .*: features will hardly be learnt"):
+        svm = StructuredSVM(C=1.0).fit(X, y)
+    assert svm.edge_feature_scale_ == 1.0
+
+
+def test_constants_among_the_features_of_edges_have_no_units(rng):
+    X, y = rings(rng, 1 / 256)
+    svm = StructuredSVM(GraphModel(fit_intercept=False), random_state=0).fit(X, y)
+    assert len(svm.model_.unpack(svm.coef_)["edges"][0]) == 2
+    assert svm.edge_feature_scale_ < 1
+    without = StructuredSVM(random_state=0).fit([x[:2] for x in X], y)
+    assert without.edge_feature_scale_ == 1.0
 
 
 def test_a_given_C_leaves_features_as_they_are_and_warns(rng):

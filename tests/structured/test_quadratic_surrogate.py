@@ -269,9 +269,10 @@ def test_chosen_alpha_has_the_least_error(shape, fit_intercept):
     X = rng.normal(size=shape) + 1.0
     targets = X[:, :2] + rng.normal(size=(shape[0], 2))
     weight = rng.integers(1, 3, size=shape[0]).astype(float)
-    alpha = choose_alpha(X, targets, weight, fit_intercept, is_kernel=False, rng=None)
-    dual = choose_alpha(X @ X.T, targets, weight, fit_intercept, is_kernel=True, rng=None)
-    assert dual == pytest.approx(alpha, rel=1e-6)
+    options = {"is_kernel": False, "rng": None}
+    alpha, least = choose_alpha(X, targets, weight, fit_intercept, **options)
+    dual = choose_alpha(X @ X.T, targets, weight, fit_intercept, **options | {"is_kernel": True})
+    np.testing.assert_allclose(dual, (alpha, least), rtol=1e-6)
 
     def error(alpha):
         fit = Ridge(alpha, fit_intercept=fit_intercept)
@@ -281,6 +282,34 @@ def test_chosen_alpha_has_the_least_error(shape, fit_intercept):
         return weight @ ((fitted - targets) ** 2).sum(axis=1) / free**2
 
     assert error(alpha) <= min(error(2.0 * alpha), error(0.5 * alpha)) + 1e-12
+    assert least == pytest.approx(weight.sum() * error(alpha), rel=1e-6)
+
+
+def test_kernel_of_auto_follows_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    curved = (np.sum(X**2, axis=1) > 1.4).astype(int)
+    model = QuadraticSurrogateClassifier().fit(X, curved)
+    assert model.kernel_ == "rbf"
+    assert model.gamma_ == pytest.approx(1.0 / (2.0 * X.var()))
+    assert model.score(X, curved) > 0.95 > 0.75 > Ridge().fit(X, curved).score(X, curved)
+    given = QuadraticSurrogateClassifier(kernel="rbf", gamma=model.gamma_).fit(X, curved)
+    np.testing.assert_array_equal(given.dual_coef_, model.dual_coef_)
+
+    X = rng.normal(size=(150, 30))
+    straight = X @ rng.normal(size=(30, 3)) + rng.normal(size=(150, 3))
+    model = QuadraticSurrogateClassifier().fit(X, straight.argmax(axis=1))
+    assert model.kernel_ == "linear"
+    assert model.X_fit_ is None
+
+
+@pytest.mark.parametrize("settings", [{"alpha": 1.0}, {"solver": "asgd", "random_state": 0}])
+def test_kernel_of_auto_is_linear_where_it_has_no_choice(settings):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    curved = (np.sum(X**2, axis=1) > 1.4).astype(int)
+    assert QuadraticSurrogateClassifier(**settings).fit(X, curved).kernel_ == "linear"
+    assert QuadraticSurrogateClassifier().fit(sp.csr_array(X), curved).kernel_ == "linear"
 
 
 # ---- scikit-learn --------------------------------------------------------------------------------

@@ -39,6 +39,19 @@ class Neighbors(NamedTuple):
     weights: np.ndarray
 
 
+class Pairs(NamedTuple):
+    """Pairs that were met: a hash table of their numbers, and by number what is known of each.
+
+    ``stamps`` hold the last match that touched a pair. Numbers are of 32 bits.
+    """
+
+    table: np.ndarray
+    keys: np.ndarray
+    static: np.ndarray
+    graph: np.ndarray
+    stamps: np.ndarray
+
+
 @inner
 def common_weight(first, a, second, b):
     """Sum of the weights, of both sides, of the words that rows a and b share."""
@@ -58,37 +71,49 @@ def common_weight(first, a, second, b):
 @inner
 def word_similarity(first, a, second, b, smoothing):
     """Weighted share of common words (eq. 7); 0 where nothing has a weight."""
-    bottom = smoothing + first.totals[a] + second.totals[b]
-    return common_weight(first, a, second, b) / bottom if bottom > 0.0 else 0.0
+    common = common_weight(first, a, second, b)
+    if common == 0.0:  # most pairs: do not read more of them
+        return 0.0
+    return common / (smoothing + first.totals[a] + second.totals[b])
 
 
 @inner
 def property_similarity(values1, words1, i, values2, words2, j, smoothing):
     """Weighted share of common values (eq. 11), at most 1."""
-    top, bottom = 0.0, smoothing
+    top = 0.0
     for p in range(values1.indptr[i], values1.indptr[i + 1]):
-        bottom += values1.weights[p]
         for q in range(values2.indptr[j], values2.indptr[j + 1]):
             if values1.properties[p] == values2.properties[q]:
                 likeness = word_similarity(
                     words1, values1.values[p], words2, values2.values[q], 0.0
                 )
                 top += likeness * (values1.weights[p] + values2.weights[q])
+    if top == 0.0:
+        return 0.0
+    bottom = smoothing
+    for p in range(values1.indptr[i], values1.indptr[i + 1]):
+        bottom += values1.weights[p]
     for q in range(values2.indptr[j], values2.indptr[j + 1]):
         bottom += values2.weights[q]
-    return min(top / bottom, 1.0) if bottom > 0.0 else 0.0
+    return min(top / bottom, 1.0)
 
 
 @inner
-def static_score(i, j, text, beta, smoothing):
-    """(1 - beta) string + beta prop; ``text`` holds labels, values and words."""
+def static_scores(keys, n2, text, beta, smoothing, out):
+    """(1 - beta) string + beta prop of many pairs (calls with so many arrays are slow).
+
+    ``text`` holds labels, values and words; the key of (i, j) is ``i * n2 + j``.
+    """
     labels1, labels2, values1, values2, words1, words2 = text
-    score = 0.0
-    if beta < 1.0:
-        score += (1.0 - beta) * word_similarity(labels1, i, labels2, j, smoothing[0])
-    if beta > 0.0:
-        score += beta * property_similarity(values1, words1, i, values2, words2, j, smoothing[1])
-    return score
+    for t in range(len(keys)):
+        i, j, score = keys[t] // n2, keys[t] % n2, 0.0
+        if beta < 1.0:
+            score += (1.0 - beta) * word_similarity(labels1, i, labels2, j, smoothing[0])
+        if beta > 0.0:
+            score += beta * property_similarity(
+                values1, words1, i, values2, words2, j, smoothing[1]
+            )
+        out[t] = score
 
 
 @njit
@@ -155,13 +180,14 @@ def hashed(key, mask):
 
 
 @inner
-def find_or_add(table, keys, n_keys, key):
-    """Number of a key, which is ``n_keys`` where it is new."""
+def find_or_add(found, n_keys, key):
+    """Number of a key, which is ``n_keys`` where it is new; there must be room."""
+    table, keys = found.table, found.keys
     mask = len(table) - 1
     place = hashed(key, mask)
     while table[place] >= 0:
         if keys[table[place]] == key:
-            return table[place]
+            return np.int64(table[place])
         place = (place + 1) & mask
     table[place] = n_keys
     keys[n_keys] = key
@@ -169,23 +195,32 @@ def find_or_add(table, keys, n_keys, key):
 
 
 @inner
-def grown(array):
-    """Copy of twice the length."""
-    larger = np.zeros(2 * len(array), dtype=array.dtype)
+def grown(array, size):
+    """Copy of a length of ``size``, with zeros at the end."""
+    larger = np.empty(size, dtype=array.dtype)
     larger[: len(array)] = array
+    larger[len(array) :] = 0
     return larger
 
 
 @inner
-def rehashed(keys, n_keys, size):
-    """Table of the keys with ``size`` places."""
-    table = np.full(size, -1, dtype=np.int64)
+def with_room(found, n_keys, n_new):
+    """The pairs with room for more; the table is at most half full."""
+    size = len(found.keys)
+    if n_keys + n_new <= size:
+        return found
+    while size < n_keys + n_new:
+        size *= 2
+    keys = grown(found.keys, size)
+    table = np.full(2 * size, -1, dtype=found.table.dtype)
     for n in range(n_keys):
-        place = hashed(keys[n], size - 1)
+        place = hashed(keys[n], 2 * size - 1)
         while table[place] >= 0:
-            place = (place + 1) & (size - 1)
+            place = (place + 1) & (2 * size - 1)
         table[place] = n
-    return table
+    return Pairs(
+        table, keys, grown(found.static, size), grown(found.graph, size), grown(found.stamps, size)
+    )
 
 
 @inner
@@ -229,6 +264,88 @@ def pop(heap, numbers, size, static, keys):
     heap[at], numbers[at] = score, number
 
 
+@inner
+def touch(i, j, turn, graphs, free, most_pairs, found, n_keys, touched):
+    """Add what match number ``turn``, of i and j, adds to the pairs of their free neighbours.
+
+    Returns the pairs, their number, the touched ones, how many these are, and the number of
+    blocks that were skipped.
+    """
+    graph1, graph2 = graphs
+    free1, free2 = free
+    n2, n_touched, n_skipped = len(free2), 0, 0
+    p, last1 = graph1.indptr[i], graph1.indptr[i + 1]
+    q, last2 = graph2.indptr[j], graph2.indptr[j + 1]
+    open2 = np.empty(last2 - q, dtype=np.int64)
+    while p < last1 and q < last2:
+        relation = graph1.relations[p]
+        if relation < graph2.relations[q]:
+            p += 1
+            continue
+        if relation > graph2.relations[q]:
+            q += 1
+            continue
+        end1, end2, n_open2 = p, q, 0
+        while end1 < last1 and graph1.relations[end1] == relation:
+            end1 += 1
+        while end2 < last2 and graph2.relations[end2] == relation:
+            if free2[graph2.neighbors[end2]]:
+                open2[n_open2] = end2
+                n_open2 += 1
+            end2 += 1
+        if (end1 - p) * (end2 - q) > most_pairs:
+            n_skipped += 1
+            n_open2 = 0
+        for a in range(p, end1):
+            k = graph1.neighbors[a]
+            if n_open2 == 0 or not free1[k]:
+                continue
+            found = with_room(found, n_keys, n_open2)
+            if n_touched + n_open2 > len(touched):
+                touched = grown(touched, 2 * (n_touched + n_open2))
+            for b in open2[:n_open2]:
+                number = find_or_add(found, n_keys, k * n2 + graph2.neighbors[b])
+                if number == n_keys:
+                    n_keys += 1
+                elif found.stamps[number] == turn:  # another relation links them, too
+                    continue
+                found.stamps[number] = turn
+                found.graph[number] += graph1.weights[a] + graph2.weights[b]
+                touched[n_touched] = number
+                n_touched += 1
+        p, q = end1, end2
+    return found, n_keys, touched, n_touched, n_skipped
+
+
+@inner
+def push_all(some, found, heap, numbers, size, alpha, threshold):
+    """Put the pairs ``some`` whose scores are above the threshold into the heap, which grows."""
+    for number in some:
+        score = (1.0 - alpha) * found.static[number] + alpha * found.graph[number]
+        if score > threshold:
+            if size == len(heap):
+                heap, numbers = grown(heap, 2 * size), grown(numbers, 2 * size)
+            push(heap, numbers, size, score, number, found.static, found.keys)
+            size += 1
+    return heap, numbers, size
+
+
+@inner
+def take_seeds(seeds, graphs, text, smoothing, weights, free, matches, terms):
+    """Write the seeds and their scores, each beside those before it, as the first matches."""
+    alpha, beta = weights[:2]
+    n2, static = len(free[1]), np.empty(len(seeds))
+    static_scores(seeds[:, 0] * n2 + seeds[:, 1], n2, text, beta, smoothing, static)
+    mapping = np.full(len(free[0]), -1, dtype=np.int64)
+    seen = np.full(len(free[0]), -1, dtype=np.int64)
+    for t in range(len(seeds)):
+        i, j = seeds[t]
+        graph = graph_term(i, j, mapping, graphs, seen, t)
+        terms[t, 0], terms[t, 1] = (1.0 - alpha) * static[t] + alpha * graph, graph
+        matches[t, 0], matches[t, 1] = i, j
+        mapping[i], free[0][i], free[1][j] = j, False, False
+
+
 @njit
 def align(seeds, suggested, graphs, text, smoothing, weights, limits):
     """Match greedily; returns matches, (score, graph term) of each, and counts.
@@ -236,126 +353,92 @@ def align(seeds, suggested, graphs, text, smoothing, weights, limits):
     ``weights`` are (alpha, beta, threshold), ``limits`` (most matches, most pairs of neighbours of
     one relation). Counts are pairs that were scored and blocks that were skipped.
     """
-    graph1, graph2 = graphs
     alpha, beta, threshold = weights
-    n1, n2 = len(graph1.indptr) - 1, len(graph2.indptr) - 1
-    free1, free2 = np.ones(n1, dtype=np.bool_), np.ones(n2, dtype=np.bool_)
+    n1, n2 = len(graphs[0].indptr) - 1, len(graphs[1].indptr) - 1
+    free = np.ones(n1, dtype=np.bool_), np.ones(n2, dtype=np.bool_)
     matches = np.empty((min(n1, n2), 2), dtype=np.int64)
     terms = np.empty((min(n1, n2), 2))
-    table = np.full(4096, -1, dtype=np.int64)
-    keys = np.zeros(2048, dtype=np.int64)
-    static, graph, stamps = np.zeros(2048), np.zeros(2048), np.zeros(2048, dtype=np.int64)
-    heap, numbers = np.zeros(1024), np.zeros(1024, dtype=np.int64)
-    n_keys, size, n_matches, n_skipped = 0, 0, 0, 0
-    n_seeds, turn, n_suggested = len(seeds), 0, 0
-    while True:
-        pair = -1
-        if turn < n_seeds:
-            i, j = seeds[turn]
-            turn += 1
-            pair = i * n2 + j
-        elif n_suggested < len(suggested):
-            i, j = suggested[n_suggested]
-            n_suggested += 1
-            if not (free1[i] and free2[j]):
-                continue
-        else:
-            if size == 0 or heap[0] <= threshold or n_matches >= limits[0]:
-                break
-            pair = keys[numbers[0]]
-            pop(heap, numbers, size, static, keys)
-            size -= 1
-            i, j = pair // n2, pair % n2
-        if pair >= 0 and not (free1[i] and free2[j]):
+    take_seeds(seeds, graphs, text, smoothing, weights, free, matches, terms)
+    found = Pairs(
+        np.full(4096, -1, dtype=np.int32), np.zeros(2048, dtype=np.int64), np.zeros(2048),
+        np.zeros(2048), np.zeros(2048, dtype=np.int32),
+    )  # fmt: skip
+    touched = np.empty(1024, dtype=np.int32)
+    n_keys, n_matches, n_skipped = 0, 0, 0
+    while n_matches < len(seeds) and alpha > 0.0:
+        i, j = seeds[n_matches]
+        n_matches += 1
+        found, n_keys, touched, _, n_left = touch(
+            i, j, n_matches, graphs, free, limits[1], found, n_keys, touched
+        )
+        n_skipped += n_left
+    n_matches = len(seeds)
+    found = with_room(found, n_keys, len(suggested))
+    for i, j in suggested:
+        if free[0][i] and free[1][j]:
+            n_keys = max(n_keys, find_or_add(found, n_keys, i * n2 + j) + 1)
+    static_scores(found.keys[:n_keys], n2, text, beta, smoothing, found.static)
+    heap, numbers, size = push_all(
+        np.arange(n_keys).astype(np.int32), found, np.empty(1024),
+        np.empty(1024, dtype=np.int32), 0,
+        alpha, threshold,
+    )  # fmt: skip
+    while size > 0 and heap[0] > threshold and n_matches < limits[0]:
+        number, score = numbers[0], heap[0]
+        pop(heap, numbers, size, found.static, found.keys)
+        size -= 1
+        i, j = found.keys[number] // n2, found.keys[number] % n2
+        if not (free[0][i] and free[1][j]):
             continue
-        # The pair itself: seeds and suggestions may be new.
-        number = find_or_add(table, keys, n_keys, i * n2 + j)
-        if number == n_keys:
-            static[number] = static_score(i, j, text, beta, smoothing)
-            n_keys += 1
-        score = (1.0 - alpha) * static[number] + alpha * graph[number]
-        if pair >= 0:
-            free1[i], free2[j] = False, False
-            matches[n_matches, 0], matches[n_matches, 1] = i, j
-            terms[n_matches, 0], terms[n_matches, 1] = score, graph[number]
-            n_matches += 1
-        elif score > threshold:
-            if size == len(heap):
-                heap, numbers = grown(heap), grown(numbers)
-            push(heap, numbers, size, score, number, static, keys)
-            size += 1
-        if n_keys == len(keys):
-            keys, static, graph, stamps = grown(keys), grown(static), grown(graph), grown(stamps)
-            table = rehashed(keys, n_keys, 2 * len(keys))
-        if pair < 0 or alpha == 0.0:
+        free[0][i], free[1][j] = False, False
+        matches[n_matches, 0], matches[n_matches, 1] = i, j
+        terms[n_matches, 0], terms[n_matches, 1] = score, found.graph[number]
+        n_matches += 1
+        if alpha == 0.0:
             continue
-        p, last1 = graph1.indptr[i], graph1.indptr[i + 1]
-        q, last2 = graph2.indptr[j], graph2.indptr[j + 1]
-        while p < last1 and q < last2:
-            if graph1.relations[p] < graph2.relations[q]:
-                p += 1
-                continue
-            if graph1.relations[p] > graph2.relations[q]:
-                q += 1
-                continue
-            end1, end2, relation = p, q, graph1.relations[p]
-            while end1 < last1 and graph1.relations[end1] == relation:
-                end1 += 1
-            while end2 < last2 and graph2.relations[end2] == relation:
-                end2 += 1
-            if (end1 - p) * (end2 - q) > limits[1]:
-                n_skipped += 1
-                p, q = end1, end2
-                continue
-            for a in range(p, end1):
-                k = graph1.neighbors[a]
-                if not free1[k]:
-                    continue
-                for b in range(q, end2):
-                    other = graph2.neighbors[b]
-                    if not free2[other]:
-                        continue
-                    number = find_or_add(table, keys, n_keys, k * n2 + other)
-                    if number == n_keys:
-                        static[number] = static_score(k, other, text, beta, smoothing)
-                        n_keys += 1
-                    elif stamps[number] == n_matches:  # another relation links them, too
-                        continue
-                    stamps[number] = n_matches
-                    graph[number] += graph1.weights[a] + graph2.weights[b]
-                    score = (1.0 - alpha) * static[number] + alpha * graph[number]
-                    if score > threshold:
-                        if size == len(heap):
-                            heap, numbers = grown(heap), grown(numbers)
-                        push(heap, numbers, size, score, number, static, keys)
-                        size += 1
-                    if n_keys == len(keys):
-                        keys, static, graph = grown(keys), grown(static), grown(graph)
-                        stamps = grown(stamps)
-                        table = rehashed(keys, n_keys, 2 * len(keys))
-            p, q = end1, end2
+        n_known = n_keys
+        found, n_keys, touched, n_touched, n_left = touch(
+            i, j, n_matches, graphs, free, limits[1], found, n_keys, touched
+        )
+        n_skipped += n_left
+        static_scores(found.keys[n_known:n_keys], n2, text, beta, smoothing, found.static[n_known:])
+        heap, numbers, size = push_all(
+            touched[:n_touched], found, heap, numbers, size, alpha, threshold
+        )
     return matches[:n_matches], terms[:n_matches], (n_keys, n_skipped)
+
+
+@inner
+def graph_term(i, j, mapping, graphs, seen, stamp):
+    """Sum over matched pairs of neighbours of i and j, each counted once.
+
+    ``seen`` marks neighbours that were counted, by a ``stamp`` of this pair's own.
+    """
+    graph1, graph2 = graphs
+    total = 0.0
+    for a in range(graph1.indptr[i], graph1.indptr[i + 1]):
+        k, relation = graph1.neighbors[a], graph1.relations[a]
+        partner = mapping[k]
+        if partner < 0 or seen[k] == stamp:
+            continue
+        low, high = graph2.indptr[j], graph2.indptr[j + 1]
+        while low < high:  # the first entry that is not before (relation, partner)
+            middle = (low + high) >> 1
+            before = graph2.relations[middle] < relation or (
+                graph2.relations[middle] == relation and graph2.neighbors[middle] < partner
+            )
+            low, high = (middle + 1, high) if before else (low, middle)
+        there = low < graph2.indptr[j + 1] and graph2.relations[low] == relation
+        if there and graph2.neighbors[low] == partner:
+            total += graph1.weights[a] + graph2.weights[low]
+            seen[k] = stamp
+    return total
 
 
 @njit
 def graph_terms(pairs, mapping, graph1, graph2):
     """Sum over matched pairs of neighbours, each counted once, of every pair."""
-    out = np.zeros(len(pairs))
+    out, seen = np.empty(len(pairs)), np.full(len(mapping), -1, dtype=np.int64)
     for t in range(len(pairs)):
-        i, j = pairs[t]
-        for a in range(graph1.indptr[i], graph1.indptr[i + 1]):
-            k = graph1.neighbors[a]
-            found = False
-            for c in range(graph1.indptr[i], a):  # an earlier relation has counted the pair
-                if graph1.neighbors[c] == k:
-                    for b in range(graph2.indptr[j], graph2.indptr[j + 1]):
-                        same = graph2.relations[b] == graph1.relations[c]
-                        if same and graph2.neighbors[b] == mapping[k]:
-                            found = True
-            if mapping[k] < 0 or found:
-                continue
-            for b in range(graph2.indptr[j], graph2.indptr[j + 1]):
-                same = graph2.relations[b] == graph1.relations[a]
-                if same and graph2.neighbors[b] == mapping[k]:
-                    out[t] += graph1.weights[a] + graph2.weights[b]
+        out[t] = graph_term(pairs[t, 0], pairs[t, 1], mapping, (graph1, graph2), seen, t)
     return out

@@ -236,16 +236,37 @@ def _near_draw(a, b, u):
     return log_z, min(max(d, 0.0), width)
 
 
+@inner
+def _cut_by_combinations(root, pivots, k, m, eps, lower, upper):
+    """The bounds of coordinate k that its own and those of its later combinations leave."""
+    low, high = lower[k], upper[k]
+    for i in range(k + 1, pivots.size):
+        if pivots[i] != k:
+            continue
+        base = 0.0
+        for j in range(k):
+            base += root[i, j] * eps[j]
+        slope = root[i, k] / root[k, k]
+        first, second = m + (lower[i] - base) / slope, m + (upper[i] - base) / slope
+        if slope < 0.0:
+            first, second = second, first
+        low, high = max(low, first), min(high, second)
+    return low, high
+
+
 @njit
-def weigh_draws(root, tau, slope, lower, upper, uniforms, draws, log_weights):
+def weigh_draws(root, pivots, tau, slope, lower, upper, uniforms, log_weights):
     """Draw points of a box one coordinate after another; log weights against the target.
+
+    ``pivots[k]`` is the last coordinate that decides coordinate k when k is a combination of those
+    before, else -1: bounds on combinations bind when this one is drawn.
 
     The target is N times a box. The draw knows later coordinates by Gaussian factors exp(slope x -
     tau x^2 / 2), under which all is normal with mean zero and covariance root root'. Each weight
     is the product over coordinates of the mass of the interval over that of the factor.
     """
     p = slope.size
-    eps = np.empty(p)
+    eps, combined = np.empty(p), pivots.max() >= 0
     for r in range(len(uniforms)):
         total = 0.0
         for k in range(p):
@@ -255,14 +276,20 @@ def weigh_draws(root, tau, slope, lower, upper, uniforms, draws, log_weights):
             v = root[k, k] * root[k, k]
             left = 1.0 - tau[k] * v
             if v <= 0.0 or left <= 0.0:  # a combination of those before
-                eps[k], draws[r, k] = 0.0, m
-                inside = lower[k] <= m <= upper[k]
+                eps[k] = 0.0
+                inside = pivots[k] >= 0 or lower[k] <= m <= upper[k]
                 total += (0.5 * tau[k] * m - slope[k]) * m if inside else -np.inf
                 continue
+            low, high = lower[k], upper[k]
+            if combined:
+                low, high = _cut_by_combinations(root, pivots, k, m, eps, lower, upper)
+                if not low < high:
+                    total = -np.inf
+                    break
             var = v / left
             mean = (m - v * slope[k]) / left
             sd = math.sqrt(var)
-            a, b = (lower[k] - mean) / sd, (upper[k] - mean) / sd
+            a, b = (low - mean) / sd, (high - mean) / sd
             x, log_mass = mean, 0.0
             if a == -np.inf and b == np.inf:
                 x = mean + sd * _quantile(min(max(uniforms[r, k], 1e-300), 1.0 - 1e-16))
@@ -275,12 +302,11 @@ def weigh_draws(root, tau, slope, lower, upper, uniforms, draws, log_weights):
                 if a == -np.inf:
                     x = mean
                 elif turned:
-                    x = upper[k] - sd * d
+                    x = high - sd * d
                 else:
-                    x = lower[k] + sd * d
+                    x = low + sd * d
             wide = 1.0 + tau[k] * var
             bent = (slope[k] * (mean + 0.5 * slope[k] * var) - 0.5 * tau[k] * mean * mean) / wide
             total += log_mass - bent + 0.5 * math.log(wide)
-            draws[r, k] = x
             eps[k] = (x - m) / root[k, k]
         log_weights[r] = total

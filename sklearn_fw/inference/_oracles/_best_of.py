@@ -37,8 +37,8 @@ class BestOf(Oracle):
 
     tol : float, default=0.0
         Share of its score by which an answer may fall short of its bound and still be good enough:
-        the oracles behind it are not asked. Training on large graphs takes ``1e-4``, where a local
-        search after `TRWS` costs ten times as much as that and finds next to nothing.
+        the oracles behind it are not asked. Training takes ``1e-3``, where a local search after
+        `TRWS` costs most of the time and changes no prediction.
 
     Attributes
     ----------

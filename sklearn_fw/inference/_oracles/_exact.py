@@ -1,5 +1,6 @@
 """What exact oracles know besides the best labelling: the Gibbs distribution of the scores."""
 
+import functools
 import math
 
 import numpy as np
@@ -10,6 +11,13 @@ from ._base import Oracle
 from ._k_best import k_best_labelings
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
+
+
+@functools.cache
+def _kernels():
+    from ..._kernels.graphs import sum_product
+
+    return sum_product
 
 
 class GibbsInference(Oracle):
@@ -176,10 +184,12 @@ def _normalised(probabilities, what):
 
     Scores that are 1e16 times as large as others swallow those in sums, but not in differences.
     """
-    sums = probabilities.reshape(len(probabilities), math.prod(probabilities.shape[1:])).sum(axis=1)
-    # The extremes are NaN if any sum is.
-    if sums.min(initial=1.0) >= 1.0 - PROBABILITY and sums.max(initial=1.0) <= 1.0 + PROBABILITY:
+    shape = len(probabilities), math.prod(probabilities.shape[1:])
+    rows = np.require(probabilities.reshape(shape), np.float64, ["C", "W"])
+    least, largest = _kernels().range_of_sums(rows)
+    if least >= 1.0 - PROBABILITY and largest <= 1.0 + PROBABILITY:
         return probabilities
+    sums = rows.sum(axis=1)
     if not np.all((sums > 0.0) & (sums < np.inf)):
         raise ValueError(
             f"scores differ so much in size that probabilities of {what} are lost in rounding: "

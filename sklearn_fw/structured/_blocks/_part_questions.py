@@ -7,7 +7,7 @@ from ..._kernels.structured.block_rules import CALLS, WORSE
 from ..._packed import starts_of
 from ...inference import PairwiseScores
 from ...inference._oracles._checked import name_of
-from .._models._pairwise import augmented_argmax
+from .._models._part_scores import augmented_argmax
 from ._base import Answer, Mixture, Sweep, means_of
 
 

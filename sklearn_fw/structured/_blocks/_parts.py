@@ -17,8 +17,7 @@ from ..._kernels.structured.parts import (
 from ..._threads import chunks, n_threads, parallel
 from ...inference import CallableOracle, Enumeration, TreeMaxProduct, Viterbi
 from ...inference._oracles._natural import FEW_LABELINGS
-from .._models._pairwise import augmented_argmax
-from .._models._part_scores import Graph
+from .._models._part_scores import Graph, augmented_argmax
 from ._base import Answer, Blocks, Direction, Mixture, Sweep
 from ._part_questions import PartQuestions
 from ._seconds import seconds_of_pass
@@ -84,9 +83,9 @@ class PartBlocks(PartQuestions, SmoothedParts, Blocks):
             if not isinstance(oracle, CallableOracle):
                 oracle.argmax(self._graph.scores(i, nothing, tables))
 
-    def like(self, parts):
-        """Blocks of another training set, with the same oracle."""
-        blocks = type(self)(parts, self.oracle, self._n_jobs)
+    def like(self, parts, oracle=None):
+        """Blocks of another training set, with the same oracle or another one of its kind."""
+        blocks = type(self)(parts, self.oracle if oracle is None else oracle, self._n_jobs)
         blocks.surrogate = self.surrogate
         return blocks
 

@@ -188,6 +188,10 @@ class GraphModel(LabelledParts):
 
     # ---- inputs ----------------------------------------------------------------------------------
 
+    @property
+    def _n_constants(self):
+        return int(bool(self.fit_intercept))
+
     def _said(self, x):
         if is_graph(x):
             nodes, pairs, z = read_networkx(

@@ -117,6 +117,18 @@ class HiddenStates(PairwiseModel):
     def feature_scale_(self, value):
         self.base.feature_scale_ = value
 
+    @property
+    def edge_feature_scale_(self):
+        """What features of edges are divided by."""
+        return self.base.edge_feature_scale_
+
+    @edge_feature_scale_.setter
+    def edge_feature_scale_(self, value):
+        self.base.edge_feature_scale_ = value
+
+    def _size_of_edge_features(self, X):
+        return self.base._size_of_edge_features(X)
+
     def _stack(self, X):
         return self.base._stack(X)
 

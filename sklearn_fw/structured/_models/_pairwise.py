@@ -16,12 +16,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._validation import check_array_of_numbers, check_magnitude
 from ...inference import PairwiseScores, TreeMaxProduct
-from ...inference._oracles._checked import name_of
 from ...inference._oracles._natural import FEW_LABELINGS, natural_oracle
 from ...task_losses import HammingLoss, Truth
 from ...task_losses._costs import MISSING, costs_of
 from ._base import REQUIRED, StructuredModel, loss_of_nodes
-from ._part_scores import PartScores
+from ._part_scores import PartScores, augmented_argmax
 from ._rows import plain, size_of_rows, with_markers, writable
 from ._sparse_weights import dense_part, product
 
@@ -34,10 +33,11 @@ class PairwiseModel(StructuredModel):
     Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
     outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
     set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Features are
-    divided by ``feature_scale_``, which an estimator sets, before they are multiplied by weights.
+    divided by ``feature_scale_``, those of edges by ``edge_feature_scale_``, which an estimator
+    sets, before they are multiplied by weights.
     """
 
-    feature_scale_ = 1.0
+    feature_scale_ = edge_feature_scale_ = 1.0
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
@@ -145,7 +145,14 @@ class PairwiseModel(StructuredModel):
         if self.feature_scale_ != 1.0:
             rows = rows.copy()
             rows[: self.n_features_in_] /= self.feature_scale_
-        return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
+        tables = w[self._cut :].reshape(self.n_tables_, n_states, n_states)
+        scales = self._table_scales
+        return rows, tables if scales is None else tables / scales[:, None, None]
+
+    @property
+    def _table_scales(self):
+        """What the features of edges behind each table are divided by; None for ones alone."""
+        return None
 
     def default_oracle(self):
         """The oracle that suits the edges: exact while it costs little.
@@ -173,6 +180,10 @@ class PairwiseModel(StructuredModel):
     def _size_of_features(self, X):
         """Root mean square norm of the features of a node."""
         return size_of_rows(self._stack(X).matrix)
+
+    def _size_of_edge_features(self, X):
+        """The same of an edge, without constants; NaN where edges have none."""
+        return np.nan
 
     def _build_parts(self, X, y, weight):
         """The training set as `_kernels.structured.parts.Parts`; ``weight`` sums to one."""
@@ -374,8 +385,9 @@ class PairwiseModel(StructuredModel):
         scores : PairwiseScores
             What an oracle maximises.
         """
-        tables = self._views(w)[1]
-        check_magnitude(np.asarray(w), "w")
+        w = check_array_of_numbers(w, "w")
+        check_magnitude(self._check_weights(w), "w")
+        tables = w[self._cut :].reshape(self.n_tables_, self.n_states_, self.n_states_)
         rows = self._stack(_singleton(x))
         graph = self._graph_of(rows)
         return graph.scores(0, self._own_states(rows, self._node_scores(rows, w)), tables)
@@ -459,25 +471,6 @@ def has_parts(model):
     return isinstance(model, PairwiseModel) and all(
         getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
     )
-
-
-def augmented_argmax(oracle, scores, truth, whole_cost):
-    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth, and a bound."""
-    labels, value, upper_bound = oracle.argmax(scores)
-    is_exact = upper_bound <= value
-    upper_bound += whole_cost
-    if whole_cost == 0.0 or np.any(labels != truth):
-        return labels, upper_bound
-    if not callable(getattr(oracle, "top_k", None)):
-        raise TypeError(
-            f"the zero-one loss needs an oracle with the method top_k, which "
-            f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
-        )
-    values, best = oracle.top_k(scores, 2)
-    second = values[1] + whole_cost if len(values) > 1 else -np.inf
-    if is_exact:
-        upper_bound = max(scores.value(truth), second)
-    return best[1] if second > scores.value(truth) else labels, upper_bound
 
 
 def _known_pairs(y_true, y):

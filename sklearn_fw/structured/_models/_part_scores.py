@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...inference import PairwiseScores
+from ...inference._oracles._checked import name_of
 from ...inference._scores import is_forest, kernels
 
 EDGE_NUMBERS = 2**21  # marginals of edges in memory at a time
@@ -141,3 +142,22 @@ def oriented(edges, n_nodes):
     if len(found[0]) == len(edges):
         return found
     return edges, np.arange(len(edges)), np.zeros(len(edges), dtype=bool)
+
+
+def augmented_argmax(oracle, scores, truth, whole_cost):
+    """Argmax of the scores plus ``whole_cost`` for every labelling but the truth, and a bound."""
+    labels, value, upper_bound = oracle.argmax(scores)
+    is_exact = upper_bound <= value
+    upper_bound += whole_cost
+    if whole_cost == 0.0 or np.any(labels != truth):
+        return labels, upper_bound
+    if not callable(getattr(oracle, "top_k", None)):
+        raise TypeError(
+            f"the zero-one loss needs an oracle with the method top_k, which "
+            f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
+        )
+    values, best = oracle.top_k(scores, 2)
+    second = values[1] + whole_cost if len(values) > 1 else -np.inf
+    if is_exact:
+        upper_bound = max(scores.value(truth), second)
+    return best[1] if second > scores.value(truth) else labels, upper_bound

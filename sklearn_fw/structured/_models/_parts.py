@@ -25,7 +25,7 @@ from ._part_samples import (
 )
 from ._part_scores import Graph, oriented
 from ._ragged import stack_rows
-from ._rows import Rows
+from ._rows import Rows, size_of_rows
 
 __all__ = ["PartModel"]
 
@@ -252,6 +252,29 @@ class PartModel(PairwiseModel):
         repeats = np.array([max(1, n) for n in self.edge_features_], np.int64)
         return np.repeat(np.array([MIRRORS[name] for name in names], np.float64), repeats)
 
+    # ---- units of the features of edges ----------------------------------------------------------
+
+    _n_constants = 0  # features of edges in front that are constant
+
+    @property
+    def _table_scales(self):
+        if self.edge_feature_scale_ == 1.0:
+            return None
+        scales, first = np.full(self.n_tables_, self.edge_feature_scale_), 0
+        for width in self.edge_features_:
+            scales[first : first + (self._n_constants if width else 1)] = 1.0
+            first += max(1, width)
+        return scales
+
+    def _size_of_edge_features(self, X):
+        found = [
+            z[:, self._n_constants :]
+            for sample in self._read_all(X) for _, z in sample.edges if z is not None
+        ]  # fmt: skip
+        n_edges = sum(z.shape[0] for z in found if z.shape[1])
+        squares = sum(size_of_rows(z) ** 2 * z.shape[0] for z in found)
+        return np.sqrt(squares / n_edges) if n_edges else np.nan
+
     @property
     def _state_labels(self):
         return np.arange(self.n_states_)
@@ -392,6 +415,9 @@ class PartModel(PairwiseModel):
             from ..._kernels.structured.edge_mix import EdgeMix
 
             rows = sp.vstack(weights, format="csr") if weights else units(table, self.n_tables_)
+            scales = self._table_scales
+            if scales is not None:
+                rows.data /= scales[rows.indices]
             mix = EdgeMix(
                 rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
                 self._mirrors,

@@ -13,17 +13,22 @@ from ..._validation import (
     check_random_state,
     check_strength,
 )
-from .._solvers import BlockFrankWolfe, begin, resolve_solver
+from .._parameters import is_auto
+from .._solvers import BlockFrankWolfe, DualAscent, begin, resolve_solver
+from .._surrogates import resolve_surrogate
 from ._enclosed_path import EnclosedPath
 from ._path_pieces import Breakpoint, Piece
 from ._path_walk import TOUCH, Walk
 
 __all__ = ["StructuredPath", "structured_path"]
 
-# Accuracy where none is given, as a share of the mean largest loss.
-EPS = 0.1
+# Accuracy where none is given, as a share of the mean largest loss, and of the mean loss of zero
+# weights where the loss is smooth, of whose values chances are made.
+EPS, EPS_OF_SMOOTH = 0.1, 0.02
 # Fraction of it to which breakpoints are solved; the rest is for the mixtures between them.
 KAPPA = {"exact": 0.85, "heuristic": 0.7}
+# Share of the squared norm of features below which a squared gradient is rounding.
+NOTHING = 1e-24
 # lam where a path without C_max ends.
 WEAKEST = 1e-5
 
@@ -176,20 +181,23 @@ def structured_path(
     _check_solver(estimator, mode)
     fitted = clone(estimator).set_params(C=1.0)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
-    if fitted.solver_.averaging == "auto":  # weights and bound of one certificate belong together
+    if getattr(fitted.solver_, "averaging", None) == "auto":
+        # Weights and bound of one certificate belong together.
         fitted.solver_.set_params(averaging=False)
     scale = 1.0 / fitted.lam_
     max_iter = fitted._most_passes(blocks)
-    eps = EPS * blocks.max_loss if eps is None else eps
     method = begin(
-        fitted.solver_,
-        blocks,
-        lam=1.0,
-        tol=kappa * eps,
-        rng=check_random_state(estimator.random_state),
+        fitted.solver_, blocks, lam=1.0, tol=0.0, rng=check_random_state(estimator.random_state)
     )
     lam_min = WEAKEST if C_max is None else 1.0 / (C_max * scale)
-    lam_start, hinge_at_zero = _start(blocks, kappa * eps)
+    if blocks.surrogate.smooth:
+        hinge_at_zero = method.begin_at_zero()
+        eps = EPS_OF_SMOOTH * hinge_at_zero if eps is None else eps
+        lam_start = _start_of_smooth(blocks, kappa * eps)
+    else:
+        eps = EPS * blocks.max_loss if eps is None else eps
+        lam_start, hinge_at_zero = _start(blocks, kappa * eps)
+    method.tol = kappa * eps
     if C_min is not None:
         lam_start = min(lam_start, 1.0 / (C_min * scale))
     walk = Walk(
@@ -209,7 +217,19 @@ def structured_path(
 
 
 def _check_solver(estimator, mode):
-    solver = resolve_solver(estimator.solver)
+    solver, surrogate = resolve_solver(estimator.solver), resolve_surrogate(estimator.surrogate)
+    if surrogate.smooth:
+        if not (is_auto(estimator.solver) or isinstance(solver, DualAscent)):
+            raise ValueError(
+                f"solver of a path with surrogate={surrogate.name!r} must be 'auto' or a "
+                f"DualAscent, got {estimator.solver!r}"
+            )
+        if mode == "heuristic":
+            raise ValueError(
+                f"mode='heuristic' needs surrogate='hinge', got {surrogate.name!r}: take "
+                f"mode='exact'"
+            )
+        return
     if not isinstance(solver, BlockFrankWolfe):
         raise ValueError(
             f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
@@ -263,6 +283,19 @@ def _start(blocks, tol):
     if lam <= 0:
         raise ValueError("all outputs have the same features: there is nothing to learn")
     return lam * (1 + TOUCH), hinge
+
+
+def _start_of_smooth(blocks, tol):
+    """A lam at which the Gibbs distributions of zero weights are about optimal to ``tol``.
+
+    With u their mean difference of features, minus the gradient at zero, weights ``u / lam`` have a
+    gap of at most ``L |u|^2 / (2 lam^2)`` where gradients have the Lipschitz constant L.
+    """
+    square = blocks.lam**2 * float(blocks.v @ blocks.v)
+    lam = math.sqrt(blocks.mean_square / blocks.surrogate.temperature * square / (2.0 * tol))
+    if not square > NOTHING * blocks.mean_square:
+        raise ValueError("zero weights are optimal for every C: there is nothing to learn")
+    return lam
 
 
 class _Trusting:

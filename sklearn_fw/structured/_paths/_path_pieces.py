@@ -2,13 +2,15 @@
 
 The optimum at lam is enclosed by any weights and by any dual variables. Primal and dual are here
 
-    P(w; lam) = lam / 2 |w|^2 + h(w)               h convex: the mean hinge loss
-    D(a; lam) = l(a) - |u(a)|^2 / (2 lam)          l and u linear in a, and w = u / lam
+    P(w; lam) = lam / 2 |w|^2 + h(w)               h convex: the mean loss
+    D(a; lam) = l(a) - |u(a)|^2 / (2 lam)          u linear in a, and w = u / lam
 
 so that mixtures of two solutions, ``w = w_0 + p (w_1 - w_0)`` with ``h(w) <= h_0 + p (h_1 - h_0)``
 and the same with share q for the dual variables, are certified at every lam between them without
 another call of the oracle: all that is needed are the products of the two weight vectors. A box
-that is a cone changes nothing, since |clip(u)| is convex as well.
+that is a cone changes nothing, since |clip(u)| is convex as well. For the hinge loss l is linear,
+for losses with an entropy concave: mixtures have at least the mixture of both l, and dual variables
+with a share of 1 - rho of their mass moved to the truth at least rho l.
 """
 
 import math
@@ -30,6 +32,7 @@ class Breakpoint(NamedTuple):
     hinge: float  # bound on h(w)
     loss: float  # l of its dual variables
     gap: float
+    u: np.ndarray | None = None  # of its dual variables, where that is not lam w
 
     @property
     def at(self):
@@ -60,10 +63,14 @@ class Piece:
     """
 
     def __init__(self, left, right):
-        self.left, self.right = left._replace(w=None), right._replace(w=None)
+        self.left, self.right = (point._replace(w=None, u=None) for point in (left, right))
         aa, ab, bb = left.w @ left.w, left.w @ right.w, right.w @ right.w
         self._w = _Segment(aa, ab, bb)
-        self._u = _Segment(left.lam**2 * aa, left.lam * right.lam * ab, right.lam**2 * bb)
+        if left.u is None and right.u is None:
+            self._u = _Segment(left.lam**2 * aa, left.lam * right.lam * ab, right.lam**2 * bb)
+        else:
+            a, b = (point.lam * point.w if point.u is None else point.u for point in (left, right))
+            self._u = _Segment(a @ a, a @ b, b @ b)
 
     def share(self, lam):
         """Share of the right weights in the mixture of lowest bound on the objective."""

@@ -5,20 +5,13 @@ from collections import defaultdict
 
 import numpy as np
 
+from ..._torch import import_torch, is_torch_module
 from ._score_model import ScoreModel
 
 BATCH = 8  # most samples of a block, which take one step together
 SAME = 1e-9  # what scores of samples may differ by, relative, when many are computed at once
 
-__all__ = ["TorchScores", "as_score_model", "is_torch_module"]
-
-
-def is_torch_module(model):
-    """Whether an object is a ``torch.nn.Module``, without an import of torch."""
-    return any(
-        base.__module__.split(".")[0] == "torch" and base.__name__ == "Module"
-        for base in type(model).__mro__
-    )
+__all__ = ["TorchScores", "as_score_model"]
 
 
 def as_score_model(model):
@@ -27,13 +20,7 @@ def as_score_model(model):
         return model
     if isinstance(model, type):
         raise TypeError(f"score_model is the class {model.__name__}, pass an object of that class")
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "score_model is a module of PyTorch, which is not installed: run "
-            'pip install "sklearn-fw[torch]"'
-        ) from error
+    import_torch("a module of PyTorch as score_model")
     return TorchScores(model)
 
 

@@ -43,7 +43,7 @@ def fit_kernel(K, targets, weight, alpha, fit_intercept):
 
 
 def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, rng):
-    """The weight of the ridge with the least generalised cross-validation error."""
+    """The weight of the ridge with the least generalised cross-validation error, and that error."""
     if min(X.shape) > MOST:
         rows = np.sort(rng.choice(len(targets), MOST, replace=False, p=weight / weight.sum()))
         X = X[rows][:, rows] if is_kernel else X[rows]
@@ -68,14 +68,15 @@ def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, rng):
         parts = np.where(used, found / np.where(used, sizes, 1.0), 0.0)
     sizes = np.maximum(sizes, 0.0)
     if not sizes[-1] > 0.0 or not square > 0.0:
-        return 1.0
+        return 1.0, np.inf
     alphas = SHARES * sizes[-1]
     shrunk = alphas[:, None] / (sizes + alphas[:, None])
     outside = max(square - parts.sum(), 0.0)  # what no coefficients explain
     error = outside + (shrunk**2) @ parts
     free = total - (1.0 - shrunk).sum(axis=1) - float(fit_intercept)
     scores = np.where(free > 1e-3 * total, error / np.maximum(free, 1e-3 * total) ** 2, np.inf)
-    return float(alphas[np.argmin(scores)])
+    best = int(np.argmin(scores))
+    return float(alphas[best]), float(total * scores[best])
 
 
 def _moments(X, targets, weight, fit_intercept):

@@ -13,7 +13,7 @@ from ..._validation import (
 
 __all__ = ["check_settings"]
 
-KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
+KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
 
 
 def check_settings(model):

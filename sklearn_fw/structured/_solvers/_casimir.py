@@ -17,6 +17,7 @@ FALLING, FIXED = 2.0, 0.1
 # A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
 PIECES, LATER = 4, 2
 LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
+MOST_REJECTED = 40  # times that one walk begins anew; then no step is short enough
 STEEPEST = 4.0  # what noise drives it up to, in units of its bound
 FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
 FLATTEST = 1e-3  # in units of lam + kappa: gradients that do not change have no curvature
@@ -400,17 +401,22 @@ class _CasimirMethod(IterativeMethod):
     def _walk(self, n_steps, kappa):
         """Mean of the later iterates of a walk, which begins anew where its step is rejected."""
         pieces = np.array_split(self._draw(n_steps), min(PIECES, n_steps))
-        while True:
+        least = 0.0  # calm pieces do not make steps long again that a later piece rejected
+        for _ in range(MOST_REJECTED):
             x, total, n_counted = self.x, np.zeros_like(self.x), 0
             for place, order in enumerate(pieces):
                 x, sums, report = self._piece(order, x, kappa)
-                if self.measures and not self._accepts(len(order), sums, report, kappa):
-                    break
+                if self.measures:
+                    if not self._accepts(len(order), sums, report, kappa):
+                        least = self.lipschitz
+                        break
+                    self.lipschitz = max(self.lipschitz, least)
                 if place >= len(pieces) - LATER:
                     total += sums
                     n_counted += len(order)
             else:
                 return total / n_counted
+        return self.x
 
     def _step_size(self, shrinks):
         """Length of steps: lazy ones divide by the share of x that one of them leaves."""

@@ -152,7 +152,7 @@ class _AscentMethod(IterativeMethod):
         blocks.reset(lam)
         self.entropy = np.zeros(blocks.n_blocks)  # of the truth
         self.end = None  # `QuasiNewton`, once it goes on
-        self.bound = -np.inf  # best dual value
+        self.bound, self.bound_of = -np.inf, None  # best dual value, and lam v of its variables
         self.checked = None  # gap of the last certificate
         if warm is not None:
             self._warm_start(warm, lam)
@@ -170,6 +170,55 @@ class _AscentMethod(IterativeMethod):
         if lam < warm["lam"]:  # the weights stay
             self._scale(lam / warm["lam"])
         blocks.refresh()
+
+    def begin_at_zero(self):
+        """Take the Gibbs distributions of zero weights; returns the mean loss there."""
+        from ._variance_reduced import Smoothing, smooth_pass
+
+        blocks = self.blocks
+        found = smooth_pass(
+            blocks, np.zeros(blocks.n_weights), Smoothing("loss", blocks.surrogate.temperature)
+        )
+        self.entropy[:] = found.entropy
+        return float(blocks.weight @ found.values)
+
+    def move_to(self, lam):
+        """Go on at another lam; the mass off the truth is scaled to the best dual value.
+
+        Between the weights as they are and the dual variables as they are, for a smaller lam.
+        """
+        blocks, old = self.blocks, self.blocks.lam
+        square = old**2 * float(blocks.w @ blocks.w)
+        if lam < old and square > 0.0:
+            share = min(max(self._dual_loss() * lam / square, lam / old), 1.0)
+            if share < 1.0:
+                self._scale(share)
+        blocks.lam = lam
+        self.rules = self.rules._replace(lam=lam)
+        blocks.refresh()
+        blocks.fill_gaps(np.full(blocks.n_blocks, np.inf), self.rules.gap_degree)
+        blocks.gaps.total[0] = 0.0
+        if self.end is not None:
+            self.end = QuasiNewton(blocks, self.end.point.w)
+        self.bound, self.checked, self.passes_to_go = -np.inf, None, 0.0
+        self.last, self.passes_since_check = None, 0
+
+    def breakpoint(self):
+        """The point last certified, with what it proves at other lams."""
+        from .._paths._path_pieces import Breakpoint
+
+        blocks = self.blocks
+        if not blocks.certified:
+            raise ValueError("a path with a guarantee needs an oracle whose sums are exact")
+        point, u, lam = self.last, self.bound_of, blocks.lam
+        hinge = point.primal - 0.5 * lam * float(point.w @ point.w)
+        loss = self.bound + 0.5 / lam * float(u @ u)
+        return Breakpoint(lam, point.w.copy(), hinge, loss, point.primal - self.bound, u)
+
+    def _dual_loss(self):
+        """Expected loss and bound on the entropy of the dual variables: the dual value at w = 0."""
+        blocks, (_, tau, rho) = self.blocks, self.blocks.surrogate
+        return float(rho * blocks.loss.sum() + tau * (blocks.weight @ self.entropy))
 
     def _scale(self, share):
         """Mass off the truth times ``share``; the truth has no entropy."""
@@ -242,7 +291,7 @@ class _AscentMethod(IterativeMethod):
         blocks = self.blocks
         if self.end is not None:
             point = self.end.point
-            self.bound = max(self.bound, point.dual)
+            self._take_bound(point.dual, blocks.lam * point.w - point.gradient)
             gap = max(point.primal - self.bound, 0.0)
             self.last = Solution(
                 point.w.copy(), point.primal, point.primal - gap, gap, blocks.gaps.value
@@ -255,15 +304,19 @@ class _AscentMethod(IterativeMethod):
         sweep = blocks.smoothed_sweep(blocks.w, tau, rho)
         norm = 0.5 * blocks.lam * float(blocks.w @ blocks.w)
         primal = norm + float(blocks.weight @ sweep.value)
-        dual = float(rho * blocks.loss.sum() + tau * (blocks.weight @ self.entropy)) - norm
+        dual = self._dual_loss() - norm
         current = blocks.currents() - (1.0 - rho) * blocks.loss / blocks.weight
         gaps = blocks.weight * (sweep.value - current - tau * self.entropy)
         blocks.fill_gaps(np.maximum(gaps, 0.0), self.rules.gap_degree)
         blocks.objective, blocks.n_unbounded = primal, 0 if blocks.exact else blocks.n_blocks
-        self.bound = max(self.bound, dual)
+        self._take_bound(dual, blocks.lam * blocks.w)
         self._note_progress(primal - dual, n_passes)
         self.last = Solution(blocks.w.copy(), primal, dual, primal - dual, blocks.gaps.value)
         return numbers(self.last, blocks, estimate)
+
+    def _take_bound(self, dual, u):
+        if not dual <= self.bound:
+            self.bound, self.bound_of = dual, u
 
     def solution(self):
         """The point last certified."""

@@ -1,0 +1,201 @@
+"""Classifiers by expectation propagation beside Laplace approximations and linear models."""
+
+import time
+
+from _report import Repeats, Skip, in_child, shown
+
+__all__ = ["bayes_points", "classifiers"]
+
+N_ROWS = 1000
+CLASSIFIERS = ("EPProbitClassifier", "GaussianProcessClassifier")
+
+
+def _usps_pair():
+    import _defaults_structured as sets
+    import numpy as np
+
+    X, y, X_test, y_test = sets.SETS["USPS"][2]()
+    X, y = np.concatenate([X, X_test]), np.concatenate([y, y_test])
+    keep = np.isin(y, (3, 5))
+    return X[keep].astype(float), (y[keep] == 3).astype(int)
+
+
+def _parity():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X, y % 2
+
+
+def _tumours():
+    from sklearn.datasets import load_breast_cancer
+
+    return load_breast_cancer(return_X_y=True)
+
+
+def _census():
+    import _defaults_linear as sets
+
+    X, y, _ = sets._a9a(False)
+    return X[:6000].toarray(), (y[:6000] > 0).astype(int)
+
+
+def _urban():
+    import _defaults_structured as sets
+    import numpy as np
+
+    X, y, X_test, y_test = sets.SETS["scene"][2]()
+    y = np.concatenate([y, y_test])[:, 5]
+    return np.concatenate([X, X_test]).astype(float), y.astype(int)
+
+
+SETS = {
+    "USPS, 3 or 5": _usps_pair, "digits, even or odd": _parity, "breast cancer": _tumours,
+    "a9a": _census, "scene, urban": _urban,
+}  # fmt: skip
+
+
+def _halves(X, y, n, seed):
+    """n training rows with columns of variance one by them, and the rest."""
+    import numpy as np
+    from sklearn.preprocessing import StandardScaler
+
+    order = np.random.default_rng(seed).permutation(len(y))
+    n = min(n, 2 * len(y) // 3)
+    fit, test = order[:n], order[n : n + 2000]
+    scaler = StandardScaler().fit(X[fit])
+    return scaler.transform(X[fit]), y[fit], scaler.transform(X[test]), y[test]
+
+
+def judge_classifiers(name, n, seed):
+    """Log loss, share of errors, seconds, values of the evidence, of both on one split."""
+    import warnings
+
+    import numpy as np
+    from scipy.spatial.distance import pdist
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+    from sklearn.metrics import log_loss
+
+    from sklearn_fw.gaussian_probability import EPProbitClassifier
+
+    X, y, X_test, y_test = _halves(*SETS[name](), n, seed)
+    width = float(np.median(pdist(X[:500])))
+    kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(width, (1e-2 * width, 1e2 * width))
+    rows = {}
+    EPProbitClassifier(kernel).fit(X[:150], y[:150])  # compiles
+    for model in (EPProbitClassifier, GaussianProcessClassifier):
+        started = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = model(kernel).fit(X, y)
+        seconds = time.process_time() - started
+        chance = fitted.predict_proba(X_test)
+        rows[model.__name__] = (
+            log_loss(y_test, chance), float(np.mean(fitted.predict(X_test) != y_test)), seconds,
+            fitted.log_marginal_likelihood_value_, len(X),
+        )  # fmt: skip
+    return rows
+
+
+def classifiers(report, options):
+    """Gaussian process classification: expectation propagation and the Laplace approximation."""
+    n, seeds = (200, 1) if options.quick else (N_ROWS, 3)
+    found = {}
+    for name in SETS:
+        try:
+            found[name] = [in_child(judge_classifiers, name, n, seed) for seed in range(seeds)]
+        except FileNotFoundError as error:
+            print(f"{name} left out: {error}")
+    report.section("Gaussian process classification")
+    report.text(
+        f"""A constant times an RBF kernel that starts at the median distance, the same bounds and
+        the same optimizer for both; columns of variance one; {n:,} training rows, or two thirds of
+        those there are, drawn {seeds} times."""
+    )
+    columns = {
+        name: {m: [Repeats(run[m][k] for run in runs) for k in range(3)] for m in CLASSIFIERS}
+        for name, runs in found.items()
+    }
+    kinds = ("log loss", "errors", "seconds")
+    report.table(
+        ["data", *(f"{what}, {m}" for what in kinds for m in CLASSIFIERS)],
+        [
+            [name, *(shown(columns[name][m][k], s) for k, s in enumerate((".4f", ".3f", ".2g"))
+                     for m in CLASSIFIERS)]
+            for name in found
+        ],
+    )  # fmt: skip
+    ours, theirs = CLASSIFIERS
+    better = sum(columns[name][ours][0] <= columns[name][theirs][0] for name in found)
+    ratio = max(columns[name][ours][2] / columns[name][theirs][2] for name in found)
+    report.goals(
+        (f"sets of {len(found)} where the log loss is not worse", better, len(found) - 1, ">="),
+        ("largest ratio of seconds", ratio, 1.0, "<="),
+    )
+    for name in found:
+        for k, what in ((0, "log loss"), (2, "seconds")):
+            if columns[name][ours][k] > columns[name][theirs][k]:
+                report.loses(f"{name}: the {what} of {theirs}")
+
+
+def judge_linear(n, seed):
+    """Share of errors, log loss and seconds of linear classifiers on a sample of a9a."""
+    import warnings
+
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+    from sklearn.svm import LinearSVC
+
+    from sklearn_fw.gaussian_probability import BayesPointMachine
+
+    X, y = _census()
+    order = np.random.default_rng(seed).permutation(len(y))
+    fit, test = order[:n], order[1000:]
+    rows = {}
+    for model in (BayesPointMachine(), LinearSVC(), LogisticRegression()):
+        started = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X[fit], y[fit])
+        seconds = time.process_time() - started
+        loss = None
+        if hasattr(model, "predict_proba"):
+            loss = log_loss(y[test], model.predict_proba(X[test]))
+        rows[type(model).__name__] = (
+            float(np.mean(model.predict(X[test]) != y[test])),
+            loss,
+            seconds,
+        )
+    return rows
+
+
+def bayes_points(report, options):
+    """Bayes point machines on samples of a9a beside linear models."""
+    sizes = (100, 200) if options.quick else (100, 300, 1000)
+    rows, wins = [], []
+    for n in sizes:
+        try:
+            runs = [in_child(judge_linear, n, seed) for seed in range(2 if options.quick else 5)]
+        except FileNotFoundError as error:
+            raise Skip(str(error)) from None
+        errors = {m: Repeats(run[m][0] for run in runs) for m in runs[0]}
+        for m in runs[0]:
+            loss = None if runs[0][m][1] is None else Repeats(run[m][1] for run in runs)
+            took = Repeats(run[m][2] for run in runs)
+            rows.append(
+                [
+                    f"{m}, {n:,} rows",
+                    shown(errors[m], ".4f"),
+                    shown(loss, ".4f"),
+                    shown(took, ".2g"),
+                ]
+            )
+        best = min(v for m, v in errors.items() if m != "BayesPointMachine")
+        wins.append(errors["BayesPointMachine"] - best)
+        if wins[-1] > 0:
+            report.loses(f"a9a, {n:,} rows: the share of errors of a linear model")
+    report.section("Bayes point machines on samples of a9a")
+    report.table(["method", "share of errors", "log loss", "seconds"], rows)
+    report.goals(("share of errors above that of the best linear model", max(wins), 0.005, "<="))

@@ -1,0 +1,330 @@
+"""Learning to search with networks: letters, spelling, chunks, and the time of updates."""
+
+import time
+import warnings
+
+from _report import Repeats, in_child, main, shown
+from _searnn_data import SYMBOLS, chunks, letters, need_torch, spelling
+
+NAME = "searnn"
+TITLE = "Learning to search"
+ABOUT = """
+Recurrent networks trained by the cost of what they say (SeaRNN: Leblond, Alayrac, Osokin and
+Lacoste-Julien, 2017) beside the same networks trained by maximum likelihood: equal numbers of
+updates, batches, optimizers and sizes, learned roll-in and mixed roll-out. The weights are those
+that are best on a tenth of the training pairs; nothing is chosen on the test set.
+
+The data are not those of the paper, apart from the letters, whose folds are drawn at random here:
+lines of 20 newsgroups stand for the corpus of the paper, and the network for chunks is smaller. So
+numbers of the paper are a comparison of orders, not of digits. CPU seconds are those of one core.
+"""
+SEEDS = (0, 1, 2)
+LOSSES = ("mle", "ll", "llcas", "shl", "kl")
+# Test errors of table 1 of the paper, in percent: maximum likelihood, and the log-loss and that
+# with costs in the softmax, by learned roll-in and mixed roll-out.
+PAPER = {
+    "letters": {"mle": 2.8, "ll": 1.9, "llcas": 1.9},
+    0.3: {"mle": 19.6, "ll": 17.8, "llcas": 17.7},
+    0.5: {"mle": 43.0, "ll": 37.3, "llcas": 37.1},
+}
+KL_SCALE = 30.0  # of costs that are shares of ten characters: a distribution that is not uniform
+LETTERS = {
+    "network": {"hidden_size": 128, "attention": None, "aligned": False, "bidirectional": False},
+    "training": {"optimizer": "sgd", "learning_rate": 0.5, "batch_size": 64},
+    "max_iter": 4000,
+}
+SPELLING = {
+    "network": {"hidden_size": 100},
+    "training": {"optimizer": "adam", "learning_rate": 0.001, "batch_size": 64},
+    "task_loss": "edit",
+    "max_iter": 4000,
+}
+CHUNKS = {
+    "network": {"hidden_size": 100, "embedding_dim": 50, "dropout": 0.3, "input_feed": True},
+    "training": {"optimizer": "adadelta", "learning_rate": 1.0, "batch_size": 64},
+    "search": {"n_cells": 10, "n_tokens": 5},
+    "max_iter": 2000,
+}
+GOOD, SPELLED = 0.8, 0.9  # of the error of maximum likelihood
+
+
+def transducer(loss, setting, seed, quick, search=None):
+    """The estimator of a setting, all updates of which are made."""
+    from sklearn_fw.seq2seq import (
+        LearningToSearch,
+        Minibatches,
+        RecurrentNetwork,
+        SeaRNNTransducer,
+    )
+
+    scale = KL_SCALE if loss == "kl" else 1.0
+    options = {"cost_scale": scale, **setting.get("search", {}), **(search or {})}
+    return SeaRNNTransducer(
+        loss,
+        task_loss=setting.get("task_loss", "auto"),
+        search=LearningToSearch(**options),
+        network=RecurrentNetwork(device="cpu", **setting["network"]),
+        training=Minibatches(eval_every=100, n_iter_no_change=10**6, **setting["training"]),
+        max_iter=200 if quick else setting["max_iter"],
+        random_state=seed,
+    )
+
+
+def judged(loss, setting, seed, quick, load, *where, search=None):
+    """Test error, CPU seconds and roll-outs of one fit."""
+    import numpy as np
+    from sklearn.exceptions import ConvergenceWarning
+
+    X, y, X_test, y_test = load(*where)
+    model = transducer(loss, setting, seed, quick, search)
+    began = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # all updates are meant
+        model.fit(X, y)
+    seconds = time.process_time() - began
+    losses = model.task_losses(X_test, y_test)
+    weight = [len(own) for own in y_test]  # the share of all labels, as in the paper
+    return {
+        "error": 100 * float(np.average(losses, weights=weight)),
+        "seconds": seconds,
+        "updates": model.n_iter_,
+        "rollouts": model.n_rollouts_ / model.n_iter_,
+    }
+
+
+def runs(options, losses, setting, load, *where, search=None, with_seed=True):
+    """Lists of such results, by loss."""
+    seeds = SEEDS[:1] if options.quick else SEEDS
+    found = {}
+    for loss in losses:
+        own = [(*where, seed) if with_seed else where for seed in seeds]
+        found[loss] = [
+            in_child(_run, loss, setting, seed, options.quick, load, (*at, options.quick), search)
+            for seed, at in zip(seeds, own)
+        ]
+    return found
+
+
+def _run(loss, setting, seed, quick, load, where, search):
+    return judged(loss, setting, seed, quick, load, *where, search=search)
+
+
+def row(name, results, paper=None):
+    """A line of a table."""
+
+    def of(key):
+        return Repeats(result[key] for result in results)
+
+    return [
+        name, shown(of("error"), ".2f"), None if paper is None else shown(paper, ".1f"),
+        shown(of("rollouts"), ".0f"), shown(of("seconds"), ".0f"),
+    ]  # fmt: skip
+
+
+HEADER = ["loss", "test error, %", "of the paper, %", "roll-outs per update", "CPU seconds"]
+
+
+def ratio(found, losses=("ll", "llcas")):
+    """Best median error of some losses over that of maximum likelihood."""
+    from statistics import median
+
+    medians = {loss: median(r["error"] for r in own) for loss, own in found.items()}
+    return min(medians[loss] for loss in losses) / medians["mle"]
+
+
+def svm_error(load, where, scale):
+    """Test error of the structured SVM with a chain, on the same pairs."""
+    import numpy as np
+
+    from sklearn_fw.structured import StructuredSVM
+
+    X, y, X_test, y_test = load(*where)
+    if isinstance(X[0], list | str):
+        X, X_test = one_hot(X, X_test)
+    model = StructuredSVM("chain", random_state=0)
+    began = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, [list(own) for own in y])
+    seconds = time.process_time() - began
+    weight = [len(own) for own in y_test]
+    if scale == "edit":
+        from sklearn_fw.task_losses import EditLoss
+
+        losses = EditLoss().losses([list(own) for own in y_test], list(model.predict(X_test)))
+    else:
+        losses = [np.mean(np.asarray(a) != b) for a, b in zip(y_test, model.predict(X_test))]
+    return {
+        "error": 100 * float(np.average(losses, weights=weight)), "seconds": seconds,
+        "updates": 0, "rollouts": 0.0,
+    }  # fmt: skip
+
+
+def one_hot(X, X_test):
+    """Tokens of a place, and of the places beside it, as columns of zeros and ones."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    known = {}
+
+    def attributes(x, t):
+        for shift in (-2, -1, 0, 1, 2):
+            if 0 <= t + shift < len(x):
+                place = x[t + shift]
+                for c, token in enumerate(place if isinstance(place, tuple) else (place,)):
+                    yield shift, c, token
+
+    def rows(samples, grow):
+        for x in samples:
+            found = []
+            for t in range(len(x)):
+                for name in attributes(x, t):
+                    k = known.setdefault(name, len(known)) if grow else known.get(name)
+                    if k is not None:
+                        found.append((t, k))
+            yield len(x), np.array(found).T
+
+    def matrices(samples, grow):
+        parts = list(rows(samples, grow))
+        return [sp.csr_array((np.ones(at.shape[1]), at), shape=(n, len(known))) for n, at in parts]
+
+    return matrices(X, True), matrices(X_test, False)
+
+
+def letters_part(report, options):
+    """Words of letters, by Hamming's loss."""
+    need_torch()
+    found = runs(options, LOSSES, LETTERS, letters, with_seed=True)
+    few = runs(options, ["ll"], LETTERS, letters, search={"n_tokens": 5})
+    wide = LETTERS | {"network": {}, "training": {"batch_size": 64}}
+    ours = runs(options, ["mle", "ll"], wide, letters)
+    seeds = SEEDS[:1] if options.quick else SEEDS
+    svm = [in_child(svm_error, letters, (seed, options.quick), "hamming") for seed in seeds]
+    report.section("Letters")
+    report.text(
+        f"Words of 16 x 8 pixels a letter, a tenth of them to be judged by; an encoder and a "
+        f"decoder of {LETTERS['network']['hidden_size']} units without attention, steps of 0.5 "
+        f"of plain gradients, {LETTERS['max_iter']} updates. The last lines are the network that "
+        f"`SeaRNNTransducer` takes by itself, which sees each letter when it names it."
+    )
+    rows = [row(name, found[name], PAPER["letters"].get(name)) for name in LOSSES]
+    rows += [
+        row("ll, 5 tokens", few["ll"]), row("mle, default network", ours["mle"]),
+        row("ll, default network", ours["ll"]), row("StructuredSVM, chain", svm),
+    ]  # fmt: skip
+    report.table(HEADER, rows)
+    report.goals(
+        ("letters: error of the better of ll and llcas over mle", ratio(found), GOOD, "<=")
+    )
+
+
+def spelling_part(report, options):
+    """Corrupted text, by edit distance."""
+    need_torch()
+    report.section("Spelling")
+    report.text(
+        f"Lines of ten characters out of {len(SYMBOLS)}, of which each is replaced with "
+        f"probability p; an encoder that reads both ways and a decoder with attention, which "
+        f"sees the place that it writes, 100 units each. Adam with 0.001, "
+        f"{SPELLING['max_iter']} updates; ten tokens are tried per cell."
+    )
+    for p in (0.3, 0.5):
+        found = runs(options, LOSSES, SPELLING, spelling, p)
+        seeds = SEEDS[:1] if options.quick else SEEDS
+        svm = [in_child(svm_error, spelling, (p, seed, options.quick), "edit") for seed in seeds]
+        report.text(f"With p = {p}:")
+        report.table(
+            HEADER,
+            [row(name, found[name], PAPER[p].get(name)) for name in LOSSES]
+            + [row("StructuredSVM, chain", svm)],
+        )
+        if p == 0.5:
+            report.goals(
+                (
+                    "spelling, p = 0.5: error of the better of ll and llcas over mle",
+                    ratio(found), SPELLED, "<=",
+                )
+            )  # fmt: skip
+
+
+def chunking_part(report, options):
+    """Chunks of CoNLL-2000, words and tags of speech as vectors learned from scratch."""
+    need_torch()
+    found = runs(options, ("mle", "ll", "llcas"), CHUNKS, chunks_of)
+    svm = [in_child(svm_error, chunks_of, (0, options.quick), "hamming")]
+    svm *= 1 if options.quick else len(SEEDS)  # it has no draws: the same run
+    report.section("Chunks")
+    report.text(
+        f"Vectors of 50 numbers for words that occur twice and for tags of speech, learned from "
+        f"scratch; {CHUNKS['max_iter']} updates, with ten cells per sentence and five tokens per "
+        f"cell. The structured SVM has words and tags of five places."
+    )
+    rows = [row(name, found[name]) for name in found]
+    report.table(HEADER, [*rows, row("StructuredSVM, chain", svm)])
+
+
+def chunks_of(seed, quick):
+    """The same sentences for every seed."""
+    return chunks(quick)
+
+
+def updates(attention, search, quick):
+    """Seconds of updates on two cores."""
+    import numpy as np
+    import torch
+
+    from sklearn_fw.seq2seq import (
+        LearningToSearch,
+        Minibatches,
+        RecurrentNetwork,
+        SeaRNNTransducer,
+    )
+
+    torch.set_num_threads(2)
+    rng, symbols = np.random.RandomState(0), np.array(list(SYMBOLS))
+    X = ["".join(rng.choice(symbols, size=10)) for _ in range(640)]
+    X[0] = SYMBOLS[:10]
+    model = SeaRNNTransducer(
+        "mle" if search is None else "ll", task_loss="edit",
+        search=LearningToSearch() if search is None else LearningToSearch(**search),
+        network=RecurrentNetwork(hidden_size=100, attention=attention, aligned=False, device="cpu"),
+        training=Minibatches(early_stopping=False, eval_every=1),
+        max_iter=4 if quick else 30, random_state=0,
+    )  # fmt: skip
+    model.fit(X, X)
+    return float(np.median(np.diff(model.history_["time"])))
+
+
+def speed(report, options):
+    """Seconds of an update: 64 pairs, 10 cells, 43 tokens, 100 units."""
+    need_torch()
+    ways = {
+        "maximum likelihood": None,
+        "all tokens, mixed": {"n_tokens": None},
+        "all tokens, learned": {"n_tokens": None, "roll_out": "learned"},
+        "5 tokens, mixed": {"n_tokens": 5},
+    }
+    found = {}
+    for name, search in ways.items():
+        for attention in (None, "bilinear"):
+            own = [
+                in_child(updates, attention, search, options.quick) for _ in range(options.repeat)
+            ]
+            found[name, attention] = Repeats(own)
+    report.section("Time of an update on two cores")
+    report.table(
+        ["roll-outs", "seconds", "seconds with attention"],
+        [[name, *(shown(found[name, a], ".3f") for a in (None, "bilinear"))] for name in ways],
+    )
+    report.goals(
+        ("seconds of a full update", found["all tokens, learned", None], 1.0, "<="),
+        ("seconds with 5 tokens", found["5 tokens, mixed", None], 0.25, "<="),
+    )
+
+
+if __name__ == "__main__":
+    parts = {
+        "letters": letters_part, "spelling": spelling_part, "chunking": chunking_part,
+        "speed": speed,
+    }  # fmt: skip
+    raise SystemExit(main(NAME, TITLE, ABOUT, parts))

@@ -1,0 +1,94 @@
+"""
+=========================
+How probable is this box?
+=========================
+
+A correlated normal distribution is cut by a box. Expectation propagation puts a Gaussian in the
+place of what is left, and its mass is the probability, far into the tails. The same engine, with
+one half-line per row, makes a classifier.
+"""
+
+# %%
+# What is left in a box
+# ---------------------
+# The ellipses are one and two standard deviations of the distribution before, and of the one that
+# has the moments of what is inside.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import multivariate_normal
+from sklearn.datasets import make_moons
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_fw.gaussian_probability import (
+    EPProbitClassifier,
+    equicorrelated_probability,
+    log_gaussian_probability,
+)
+
+cov = np.array([[1.0, 0.8], [0.8, 1.0]])
+low, high = np.array([0.2, -0.9]), np.array([2.0, 0.5])
+result = log_gaussian_probability(low, high, cov=cov)
+print(f"log probability {result.log_prob:.6f}, method {result.method}, error {result.error:.1e}")
+
+angles = np.linspace(0.0, 2.0 * np.pi, 200)
+circle = np.column_stack([np.cos(angles), np.sin(angles)])
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+draws = np.random.default_rng(0).multivariate_normal(np.zeros(2), cov, 4000)
+inside = np.all((draws > low) & (draws < high), axis=1)
+left.scatter(*draws[~inside].T, s=2, color="0.85")
+left.scatter(*draws[inside].T, s=4, color="C0", label="inside the box")
+for mean, spread, color, label in (
+    (np.zeros(2), cov, "0.4", "before"), (result.mean, result.covariance, "C1", "inside, by EP"),
+):  # fmt: skip
+    root = np.linalg.cholesky(spread)
+    for k in (1.0, 2.0):
+        left.plot(*(mean + k * circle @ root.T).T, color=color, label=label if k == 1.0 else None)
+corners = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
+left.plot(*corners.T, color="k", lw=1)
+left.set(title="A box under a normal distribution", aspect="equal", xlim=(-3, 3), ylim=(-3, 3))
+left.legend(loc="upper left")
+
+# %%
+# Tails
+# -----
+# All of five variables of correlation 1/2 above a bound, against the integral. Where a float64
+# cannot hold the probability, scipy has no answer.
+
+bounds = np.linspace(0.5, 32.0, 22)
+cov = 0.5 * np.eye(5) + 0.5
+exact = np.array(
+    [equicorrelated_probability(np.full(5, t), np.full(5, np.inf), 0.5) for t in bounds]
+)
+found = [log_gaussian_probability(t, np.inf, cov=cov, method="sampled") for t in bounds]
+with np.errstate(divide="ignore"):
+    lattice = np.log([multivariate_normal.cdf(np.full(5, -t), np.zeros(5), cov) for t in bounds])
+right.semilogy(exact, np.abs([r.log_prob_ep for r in found] - exact), label="EP")
+right.semilogy(exact, np.abs([r.log_prob for r in found] - exact), label="sampled about EP")
+right.semilogy(exact, [r.error for r in found], "--", color="C1", label="error that it states")
+right.semilogy(exact, np.abs(lattice - exact), "x", color="0.4", label="scipy")
+right.set(title="Tails", xlabel="log probability", ylabel="error of the logarithm")
+right.invert_xaxis()
+right.legend()
+plt.show()
+
+# %%
+# A classifier
+# ------------
+# One half-line per training row. The Laplace approximation of scikit-learn sits at the mode of the
+# posterior, and is less sure of what the rows say.
+
+X, y = make_moons(80, noise=0.25, random_state=0)
+grid = np.stack(np.meshgrid(np.linspace(-1.8, 2.8, 80), np.linspace(-1.3, 1.8, 60)), axis=-1)
+kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(1.0)
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
+for ax, model in zip(axes, (EPProbitClassifier(kernel), GaussianProcessClassifier(kernel))):
+    model.fit(X, y)
+    chance = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
+    shown = ax.contourf(*np.moveaxis(grid, -1, 0), chance, np.linspace(0.0, 1.0, 11), cmap="RdBu")
+    ax.contour(*np.moveaxis(grid, -1, 0), chance, [0.5], colors="k")
+    ax.scatter(*X.T, c=y, cmap="RdBu", edgecolors="k", s=20)
+    ax.set_title(type(model).__name__)
+figure.colorbar(shown, ax=axes, label="probability of a blue row")
+plt.show()

@@ -1,0 +1,83 @@
+"""Edit distances: of two sequences, and of many endings of sequences that begin alike."""
+
+from .._jit import inner, njit
+
+COPIED, BEST = -1, -2  # in place of the length of an ending: that of the target, or the best one
+
+
+@inner
+def advance(row, token, target):
+    """From the distances of a text to all beginnings of the target to those with a token more."""
+    diagonal = row[0]
+    row[0] += 1
+    for j in range(len(target)):
+        above = row[j + 1]
+        best = diagonal if target[j] == token else diagonal + 1
+        best = min(best, min(above, row[j]) + 1)
+        diagonal = above
+        row[j + 1] = best
+
+
+@njit
+def edit_distance(text, target, row):
+    """Insertions, deletions and replacements that turn one into the other; ``row`` is scratch."""
+    for j in range(len(target) + 1):
+        row[j] = j
+    for i in range(len(text)):
+        advance(row, text[i], target)
+    return row[len(target)]
+
+
+@njit
+def edit_tables(texts, targets, n_targets, prefix, suffix):
+    """Distances of all beginnings of texts to those of targets, and between endings of targets.
+
+    ``prefix[b, i, j]`` is that of ``texts[b, :i]`` and ``targets[b, :j]``, ``suffix[b, i, j]`` that
+    of ``targets[b, i:]`` and ``targets[b, j:]``.
+    """
+    for b in range(len(texts)):
+        n = n_targets[b]
+        target = targets[b, :n]
+        for j in range(n + 1):
+            prefix[b, 0, j] = j
+        for i in range(texts.shape[1]):
+            prefix[b, i + 1, : n + 1] = prefix[b, i, : n + 1]
+            advance(prefix[b, i + 1], texts[b, i], target)
+        for i in range(n, -1, -1):
+            for j in range(n, -1, -1):
+                if i == n or j == n:
+                    suffix[b, i, j] = (n - i) + (n - j)
+                else:
+                    best = suffix[b, i + 1, j + 1]
+                    if target[i] != target[j]:
+                        best += 1
+                    best = min(best, min(suffix[b, i + 1, j], suffix[b, i, j + 1]) + 1)
+                    suffix[b, i, j] = best
+
+
+@njit
+def continued_distances(
+    prefix, suffix, targets, n_targets, sample, time, token, rest, n_rest, row, out
+):
+    """Distance to the target of each text that goes on by a token, and then by some ending.
+
+    Text k is the beginning of length ``time[k]`` of text ``sample[k]``, then ``token[k]`` (none if
+    negative), then ``rest[k, :n_rest[k]]``, or what follows in the target for COPIED, or the ending
+    of the target that fits best for BEST. An ending of the target costs its length, not its square.
+    """
+    for k in range(len(sample)):
+        b, n = sample[k], n_targets[sample[k]]
+        target = targets[b, :n]
+        row[: n + 1] = prefix[b, time[k], : n + 1]
+        if token[k] >= 0:
+            advance(row, token[k], target)
+        if n_rest[k] >= 0:
+            for i in range(n_rest[k]):
+                advance(row, rest[k, i], target)
+            out[k] = row[n]
+            continue
+        is_copied, i = n_rest[k] == COPIED, min(time[k] + 1, n)
+        best = row[0] + (suffix[b, i, 0] if is_copied else 0)
+        for j in range(1, n + 1):
+            best = min(best, row[j] + (suffix[b, i, j] if is_copied else 0))
+        out[k] = best

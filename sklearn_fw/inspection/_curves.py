@@ -1,0 +1,395 @@
+"""Training and validation while a model is trained on real and on noisy data."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.parallel import delayed
+
+from .._threads import parallel
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_list,
+    check_magnitude,
+    check_random_state,
+    check_table,
+)  # fmt: skip
+from ._answers import check_labels, labels_by
+from ._critical import critical_sample_ratio
+from ._epochs import Epochs, check_template, has_epochs
+from ._noise import check_fraction, corrupt_inputs, corrupt_labels
+
+__all__ = ["memorization_curve", "regularization_frontier", "track_memorization"]
+
+
+def track_memorization(
+    estimator, X, y, X_valid, y_valid, *, n_epochs=50, every=1, radius=None, random_state=None
+):
+    """Accuracies and the ratio of critical samples, epoch by epoch.
+
+    On noisy labels the validation accuracy peaks before the training accuracy is high, and falls
+    while the ratio of critical samples rises: patterns come first, single rows later.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted once.
+    X : array-like of shape (n_samples, n_features)
+        Training rows.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    X_valid : array-like of shape (n_valid, n_features)
+        Validation rows, around which critical samples are sought.
+    y_valid : array-like of shape (n_valid,)
+        Their labels.
+    n_epochs : int, default=50
+        Most epochs.
+    every : int, default=1
+        Epochs between two measurements.
+    radius : float or array-like of shape (n_features,), default=None
+        Box of `critical_sample_ratio`, in the units of X; None leaves the ratio out.
+    random_state : int, RandomState instance or None, default=None
+        For the model, the order of rows and the search.
+
+    Returns
+    -------
+    result : Bunch
+        With arrays of one length: ``epochs``, ``train_accuracy``, ``valid_accuracy`` and
+        ``critical_ratio`` (NaN without a radius); and ``epochs_to_fit``, the first epoch measured
+        with all training rows right, infinite if there was none.
+
+    Raises
+    ------
+    ValueError
+        When rows and labels do not fit each other, or the radius has other units.
+    TypeError
+        When the estimator is no classifier.
+
+    See Also
+    --------
+    memorization_curve : Ends of such runs over amounts of noise.
+    MemorizationDisplay : The picture.
+
+    Notes
+    -----
+    A classifier without epochs gives one measurement, at epoch 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from sklearn_fw.inspection import track_memorization
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = MLPClassifier((32,))
+    >>> X /= 16
+    >>> result = track_memorization(
+    ...     model, X[:500], y[:500], X[500:600], y[500:600], n_epochs=4, random_state=0
+    ... )
+    >>> result.epochs.tolist()
+    [1, 2, 3, 4]
+    """
+    estimator = check_template(estimator)
+    data = _check_pairs(X, y, X_valid, y_valid)
+    n_epochs = check_integer(n_epochs, "n_epochs", 1)
+    every = check_integer(every, "every", 1)
+    if every > n_epochs:
+        raise ValueError(f"every={every} is larger than n_epochs={n_epochs}")
+    rng = check_random_state(random_state)
+    return _track(estimator, data, n_epochs, every, radius, rng, stop=False)
+
+
+def _check_pairs(X, y, X_valid, y_valid):
+    """``(X, y, X_valid, y_valid, classes)``."""
+    X, X_valid = (
+        check_table(Z, input_name=name, dtype=np.float64)
+        for Z, name in ((X, "X"), (X_valid, "X_valid"))
+    )
+    check_magnitude(X, "X")
+    check_magnitude(X_valid, "X_valid")
+    if X.shape[1] != X_valid.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, X_valid {X_valid.shape[1]}")
+    classes, codes = check_labels(y, len(X))
+    others = np.asarray(y_valid) if hasattr(y_valid, "__len__") else np.empty((0, 0))
+    if others.shape != (len(X_valid),):
+        raise ValueError(
+            f"y_valid must have one label for each of the {len(X_valid)} rows of X_valid, got "
+            f"shape {others.shape}"
+        )
+    if not np.isin(others, classes).all():
+        strange = others[~np.isin(others, classes)][0]
+        raise ValueError(f"y_valid holds the label {strange.item()!r:.40}, which is not in y")
+    return X, classes[codes], X_valid, others, classes
+
+
+def _track(estimator, data, n_epochs, every, radius, rng, stop):
+    """One run; with ``stop`` it ends when all training rows are right."""
+    X, y, X_valid, y_valid, classes = data
+    run, rows = Epochs(estimator, X, y, classes, rng), []
+    seed = int(rng.randint(2**31))
+
+    def measure(epoch, ratio):
+        train = float(np.mean(labels_by(run.model, X) == y))
+        valid = float(np.mean(labels_by(run.model, X_valid) == y_valid))
+        critical = np.nan
+        if ratio and radius is not None:
+            critical = critical_sample_ratio(
+                run.model, X_valid, radius=radius, random_state=seed
+            ).ratio
+        rows.append((epoch, train, valid, critical))
+        return train == 1.0
+
+    if not has_epochs(estimator):
+        run.fit()
+        measure(0, True)
+    else:
+        for epoch in range(1, n_epochs + 1):
+            run.step()
+            is_last = epoch == n_epochs
+            if epoch % every and not is_last:
+                continue
+            done = measure(epoch, not stop)
+            if stop and (done or is_last):
+                rows.pop()
+                measure(epoch, True)
+                break
+    epochs, train, valid, critical = (np.array(column) for column in zip(*rows))
+    fitted = epochs[train == 1.0]
+    to_fit = float(fitted[0]) if len(fitted) and has_epochs(estimator) else np.inf
+    return Bunch(
+        epochs=epochs, train_accuracy=train, valid_accuracy=valid, critical_ratio=critical,
+        epochs_to_fit=to_fit,
+    )  # fmt: skip
+
+
+def memorization_curve(
+    estimator, X, y, X_valid, y_valid, *, noise="labels", fractions=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+    param_name=None, param_range=None, max_epochs=200, radius=None, n_jobs=None, random_state=None,
+):  # fmt: skip
+    """How a model fits and generalises over the amount of noise, and over its capacity.
+
+    For every amount of noise, and every value of a parameter, a fresh model is trained until it has
+    all training rows right, or ``max_epochs`` are over. Validation data stay clean.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted to the
+        end, and no epochs are counted.
+    X : array-like of shape (n_samples, n_features)
+        Training rows.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    X_valid : array-like of shape (n_valid, n_features)
+        Validation rows.
+    y_valid : array-like of shape (n_valid,)
+        Their labels.
+    noise : {"labels", "inputs"}, default="labels"
+        What is replaced: `corrupt_labels`, or `corrupt_inputs` feature by feature.
+    fractions : array-like of float, default=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+        Shares of the training rows.
+    param_name : str, default=None
+        Parameter of the estimator such as ``"hidden_layer_sizes"``, or "train_size" for numbers of
+        training rows.
+    param_range : list, default=None
+        Its values.
+    max_epochs : int, default=200
+        Most epochs of a run.
+    radius : float or array-like of shape (n_features,), default=None
+        Box of `critical_sample_ratio` on the validation rows; None leaves the ratio out.
+    n_jobs : int or None, default=None
+        Runs at once.
+    random_state : int, RandomState instance or None, default=None
+        For noise, models and searches. All values of the parameter see the same noise.
+
+    Returns
+    -------
+    result : Bunch
+        With arrays of shape (n_fractions, n_values): ``train_accuracy`` and ``valid_accuracy`` at
+        the end, ``best_valid_accuracy`` of all epochs, ``epochs_to_fit`` (infinite where the
+        training rows were not all right) and ``critical_ratio`` at the end; and ``fractions``,
+        ``param_name``, ``param_range``.
+
+    Raises
+    ------
+    ValueError
+        When shares, parameters or data do not fit.
+    TypeError
+        When the estimator is no classifier.
+
+    See Also
+    --------
+    track_memorization : One run, epoch by epoch.
+    MemorizationDisplay : The picture.
+
+    References
+    ----------
+    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: sections 3.3 and 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from sklearn_fw.inspection import memorization_curve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = memorization_curve(
+    ...     MLPClassifier((8,), learning_rate_init=0.1), X[::2], y[::2], X[1::2], y[1::2],
+    ...     fractions=[0, 1], max_epochs=30, random_state=0,
+    ... )
+    >>> bool(result.valid_accuracy[0, 0] > result.valid_accuracy[1, 0])
+    True
+    """
+    estimator = check_template(estimator)
+    data = _check_pairs(X, y, X_valid, y_valid)
+    check_choice(noise, "noise", ("inputs", "labels"))
+    fractions = check_list(fractions, "fractions", "shares")
+    fractions = [check_fraction(share, "fractions") for share in fractions]
+    if not fractions:
+        raise ValueError("fractions must hold a share at least")
+    values = _check_param(estimator, param_name, param_range, len(data[0]))
+    max_epochs = check_integer(max_epochs, "max_epochs", 1)
+    rng = check_random_state(random_state)
+    jobs = []
+    for share in fractions:
+        noisy = _noisy(data, noise, share, rng)
+        seed = int(rng.randint(2**31))
+        jobs += [_with(estimator, noisy, param_name, value, seed) for value in values]
+    runs = parallel(n_jobs)(
+        delayed(_track)(model, part, max_epochs, 1, radius, np.random.RandomState(seed), True)
+        for model, part, seed in jobs
+    )
+    shape = len(fractions), len(values)
+
+    def table(take):
+        return np.array([take(run) for run in runs]).reshape(shape)
+
+    return Bunch(
+        fractions=np.array(fractions),
+        param_name=param_name,
+        param_range=values,
+        train_accuracy=table(lambda run: run.train_accuracy[-1]),
+        valid_accuracy=table(lambda run: run.valid_accuracy[-1]),
+        best_valid_accuracy=table(lambda run: run.valid_accuracy.max()),
+        epochs_to_fit=table(lambda run: run.epochs_to_fit),
+        critical_ratio=table(lambda run: run.critical_ratio[-1]),
+    )
+
+
+def _noisy(data, noise, share, rng):
+    X, y, *valid = data
+    if noise == "labels":
+        return X, corrupt_labels(y, share, random_state=rng).y, *valid
+    return corrupt_inputs(X, share, per_feature=True, random_state=rng).X, y, *valid
+
+
+def _check_param(estimator, name, values, n):
+    if name is None:
+        if values is not None:
+            raise ValueError("param_range needs a param_name")
+        return [None]
+    values = check_list(values, "param_range", "values of param_name")
+    if not values:
+        raise ValueError("param_range must hold a value at least")
+    if name == "train_size":
+        values = [check_integer(value, "param_range", 2) for value in values]
+        if max(values) > n:
+            raise ValueError(f"param_range holds {max(values)}, but X has {n} rows")
+        return values
+    if not isinstance(name, str) or name not in estimator.get_params():
+        raise ValueError(
+            f"param_name must be 'train_size' or a parameter of the estimator, got {name!r:.60}"
+        )
+    return values
+
+
+def _with(estimator, data, name, value, seed):
+    """``(estimator, data, seed)`` of one run."""
+    X, y, *rest = data
+    if name == "train_size":
+        rows = np.random.RandomState(seed).permutation(len(X))[:value]
+        return estimator, (X[rows], y[rows], *rest), seed
+    if name is None:
+        return estimator, data, seed
+    return clone(estimator).set_params(**{name: value}), data, seed
+
+
+def regularization_frontier(
+    estimator, X, y, X_valid, y_valid, *, param_name, param_range, n_epochs=100, n_jobs=None,
+    random_state=None,
+):  # fmt: skip
+    """What a regulariser takes from memorisation, and what from generalisation.
+
+    For each value of a parameter one model is trained on random labels, another on the real ones.
+    Where the first accuracy falls and the second does not, the regulariser hinders learning by
+    heart alone.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted to the
+        end.
+    X : array-like of shape (n_samples, n_features)
+        Training rows.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    X_valid : array-like of shape (n_valid, n_features)
+        Validation rows.
+    y_valid : array-like of shape (n_valid,)
+        Their labels.
+    param_name : str
+        Parameter of the estimator, such as "alpha".
+    param_range : list
+        Its values.
+    n_epochs : int, default=100
+        Most epochs of a run; it ends before when all training rows are right.
+    n_jobs : int or None, default=None
+        Runs at once.
+    random_state : int, RandomState instance or None, default=None
+        For labels, models and the order of rows.
+
+    Returns
+    -------
+    result : Bunch
+        With ``param_range``, ``random_accuracy`` (n_values,), of training on random labels at the
+        end, and ``valid_accuracy`` (n_values,), the best on real labels.
+
+    Raises
+    ------
+    ValueError
+        When parameters or data do not fit.
+    TypeError
+        When the estimator is no classifier.
+
+    See Also
+    --------
+    memorization_curve : Amounts of noise in between.
+
+    References
+    ----------
+    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from sklearn_fw.inspection import regularization_frontier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = regularization_frontier(
+    ...     MLPClassifier((8,), learning_rate_init=0.1), X[::2], y[::2], X[1::2], y[1::2],
+    ...     param_name="alpha", param_range=[0.01, 10.0], n_epochs=20, random_state=0,
+    ... )
+    >>> result.random_accuracy.shape
+    (2,)
+    """
+    if param_name is None:
+        raise ValueError("param_name must be a parameter of the estimator, got None")
+    found = memorization_curve(
+        estimator, X, y, X_valid, y_valid, fractions=(0.0, 1.0), param_name=param_name,
+        param_range=param_range, max_epochs=check_integer(n_epochs, "n_epochs", 1), n_jobs=n_jobs,
+        random_state=random_state,
+    )  # fmt: skip
+    return Bunch(
+        param_name=param_name,
+        param_range=found.param_range,
+        random_accuracy=found.train_accuracy[1],
+        valid_accuracy=found.best_valid_accuracy[0],
+    )

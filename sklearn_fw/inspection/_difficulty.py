@@ -1,0 +1,228 @@
+"""Which rows are learned early, and which against what the others say."""
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.utils import Bunch
+from sklearn.utils.parallel import delayed
+
+from .._threads import parallel
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_magnitude,
+    check_random_state,
+    check_table,
+)  # fmt: skip
+from .._warnings import warn
+from ._answers import check_labels, labels_by
+from ._epochs import Epochs, check_template, has_chance, has_epochs, probabilities
+
+__all__ = ["example_difficulty"]
+
+METHODS = ("auto", "early", "held_out")
+# A pilot run ends after so many epochs, or when so many did not make it better.
+MOST_EPOCHS = 200
+PATIENCE = 10
+LEAST_GAIN = 0.005
+# With fewer wrong training rows than this, hardly a row is left to be called hard.
+LEAST_ERROR = 0.02
+PILOTS = 3
+
+
+def example_difficulty(
+    estimator, X, y, *, n_runs=50, n_epochs="auto", method="auto", n_jobs=None, random_state=None
+):
+    """How hard each row is: the share of fresh models, trained for a short time, that get it wrong.
+
+    Models learn what rows have in common before they learn single rows by heart. Rows that most
+    models get wrong after short training are hard, or their label is wrong: the ``score`` ranks
+    labels by how much the data speak against them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned for every run with other random states. Pipelines are fine.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Their labels, some of which may be wrong.
+    n_runs : int, default=50
+        Fresh models.
+    n_epochs : int or "auto", default="auto"
+        Epochs of each; 1 in the paper, where an epoch of 50,000 rows has many steps. "auto" takes
+        the number after which pilot runs on 80 % of the rows are best on the others, or at which
+        they have less than 2 % of their own rows wrong. Not used by
+        "held_out", which calls ``fit``.
+    method : {"auto", "early", "held_out"}, default="auto"
+        "early" trains on all rows for ``n_epochs`` and needs ``partial_fit``. "held_out" fits to
+        random halves and judges the other halves, so that each row is judged by half of the models;
+        it is for any classifier. "auto" is "early" where there are a ``partial_fit`` and a random
+        state, without which all runs would be one.
+    n_jobs : int or None, default=None
+        Runs at once.
+    random_state : int, RandomState instance or None, default=None
+        For the seeds of models and for splits.
+
+    Returns
+    -------
+    result : Bunch
+        With ``error_rate`` of shape (n_samples,), the share of runs that misclassify a row;
+        ``score`` (n_samples,), the mean of one minus the probability of its label (the error rate
+        where there are no probabilities), by which to sort labels; ``reference`` (n_samples,),
+        sorted draws of the binomial share that equally hard rows would have; ``dispersion``, the
+        variance of the error rates over that of the binomial, about 1 for equally hard rows;
+        ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
+
+    Raises
+    ------
+    ValueError
+        When labels do not fit the rows, or "early" is asked of a classifier without epochs.
+    TypeError
+        When the estimator is no classifier.
+
+    Warns
+    -----
+    UserWarning
+        When runs do not differ, as those of a method without chance.
+
+    See Also
+    --------
+    DifficultyDisplay : Sorted error rates beside the binomial.
+    corrupt_labels : Wrong labels to try it on.
+
+    Notes
+    -----
+    Error rates of "held_out" are those of ``n_runs // 2`` models each. The p-value takes n times
+    the dispersion for chi-square with n - 1 degrees of freedom.
+
+    References
+    ----------
+    D. Arpit et al., A closer look at memorization in deep networks, ICML 2017: section 3.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn_fw.inspection import corrupt_labels, example_difficulty
+    >>> X, y = load_iris(return_X_y=True)
+    >>> noisy = corrupt_labels(y, 0.1, mode="different", random_state=0)
+    >>> model = LogisticRegression(max_iter=500)
+    >>> result = example_difficulty(model, X, noisy.y, n_runs=20, random_state=0)
+    >>> suspects = result.score.argsort()[-15:]
+    >>> bool(noisy.mask[suspects].sum() >= 10)
+    True
+    """
+    estimator = check_template(estimator)
+    X = check_table(X, dtype=np.float64)
+    check_magnitude(X, "X")
+    classes, codes = check_labels(y, len(X))
+    y = classes[codes]
+    n_runs = check_integer(n_runs, "n_runs", 2)
+    check_choice(method, "method", METHODS)
+    rng = check_random_state(random_state)
+    early = method == "early"
+    if method == "auto":
+        early = has_epochs(estimator) and has_chance(estimator)
+    if early and not has_epochs(estimator):
+        raise ValueError(
+            f"method='early' needs partial_fit, which {type(estimator).__name__} does not have: "
+            "take 'held_out'"
+        )
+    problem = (estimator, X, y, classes)
+    n_epochs = _epochs_for(problem, n_epochs, rng, early)
+    seeds = rng.randint(2**31, size=n_runs if early else (n_runs + 1) // 2)
+    run = _early if early else _halves
+    parts = parallel(n_jobs)(delayed(run)(problem, n_epochs, int(seed)) for seed in seeds)
+    return _summary(parts, early, n_epochs, rng)
+
+
+def _summary(parts, early, n_epochs, rng):
+    wrong = np.array([part[0] for part in parts])
+    rate = wrong.mean(axis=0)
+    m, n, p = len(wrong), rate.size, float(rate.mean())
+    if early and np.all(wrong == wrong[0]) and 0.0 < p < 1.0:
+        warn(
+            f"all {m} runs misclassify the same rows: the classifier has no chance in it, or "
+            "n_epochs is so large that nothing is left of it; error rates say little then, take "
+            "method='held_out'"
+        )
+    variance = p * (1.0 - p) / m
+    dispersion = float(((rate - p) ** 2).sum() / (n * variance)) if variance > 0.0 else 0.0
+    return Bunch(
+        error_rate=rate,
+        score=np.mean([part[1] for part in parts], axis=0),
+        reference=np.sort(rng.binomial(m, p, size=n) / m),
+        dispersion=dispersion,
+        p_value=float(chi2.sf(n * dispersion, n - 1)),
+        n_epochs=n_epochs,
+        method="early" if early else "held_out",
+    )
+
+
+def _early(problem, n_epochs, seed):
+    """One run on all rows."""
+    estimator, X, y, classes = problem
+    run = Epochs(estimator, X, y, classes, np.random.RandomState(seed))
+    for _ in range(n_epochs):
+        run.step()
+    return probabilities(run.model, X, y)
+
+
+def _halves(problem, n_epochs, seed):
+    """Two runs on complementary halves, each judged on the other."""
+    estimator, X, y, classes = problem
+    rng = np.random.RandomState(seed)
+    wrong, score = np.zeros(len(y), dtype=bool), np.zeros(len(y))
+    for train, test in _balanced_halves(y, rng):
+        run = Epochs(estimator, X[train], y[train], classes, rng)
+        run.fit()
+        wrong[test], score[test] = probabilities(run.model, X[test], y[test])
+    return wrong, score
+
+
+def _balanced_halves(y, rng):
+    """Random halves with equal shares of the classes, and no class without rows if possible."""
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    first = np.zeros(len(y), dtype=bool)
+    first[order[::2]] = True
+    halves = np.flatnonzero(first), np.flatnonzero(~first)
+    if any(len(np.unique(y[half])) < 2 for half in halves):
+        raise ValueError(
+            f"y has {len(y)} labels, too few to have two classes in both halves: take "
+            "method='early'"
+        )
+    return [halves, halves[::-1]]
+
+
+def _epochs_for(problem, n_epochs, rng, early):
+    """The number given, or the one after which pilot runs generalise best; None for halves."""
+    if not (isinstance(n_epochs, str) and n_epochs == "auto"):
+        if isinstance(n_epochs, str):
+            raise ValueError(f"n_epochs must be an integer or 'auto', got {n_epochs!r}")
+        n_epochs = check_integer(n_epochs, "n_epochs", 1)
+        return n_epochs if early else None
+    if not early:
+        return None
+    estimator, X, y, classes = problem
+    n = len(y)
+    if n < 5:
+        return 1
+    runs = []
+    for _ in range(PILOTS):
+        order = rng.permutation(n)
+        test, train = order[: n // 5], order[n // 5 :]
+        runs.append((Epochs(estimator, X[train], y[train], classes, rng), train, test))
+    best, at = np.inf, 1
+    for epoch in range(1, MOST_EPOCHS + 1):
+        losses, errors = [], []
+        for run, train, test in runs:
+            run.step()
+            errors.append(np.mean(labels_by(run.model, X[train]) != y[train]))
+            # Not the log loss, which single wrong labels dominate.
+            losses.append(np.mean(labels_by(run.model, X[test]) != y[test]))
+        if np.mean(losses) < best - LEAST_GAIN:
+            best, at = np.mean(losses), epoch
+        if np.mean(errors) < LEAST_ERROR or epoch >= at + PATIENCE:
+            break
+    return at

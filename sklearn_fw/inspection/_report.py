@@ -1,0 +1,239 @@
+"""All of it for one classifier and one data set."""
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Bunch
+
+from .._figures import new_figure
+from .._validation import check_array_of_numbers, check_integer, check_random_state, check_table
+from ._answers import check_labels
+from ._curve_displays import MemorizationDisplay, SensitivityDisplay
+from ._curves import track_memorization
+from ._difficulty import example_difficulty
+from ._displays import DifficultyDisplay
+from ._epochs import check_template
+from ._noise import corrupt_labels
+from ._scale import feature_radius
+from ._sensitivity import loss_sensitivity
+
+__all__ = ["MemorizationReport"]
+
+
+class MemorizationReport:
+    """What a classifier does on real labels and on random ones, and which rows it finds hard.
+
+    Fresh copies are trained on most of the rows, once with their labels and once with random ones;
+    accuracies and the ratio of critical samples are measured on the others. Then come the
+    difficulty of all rows and, for networks trained by plain descent, their loss sensitivity.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned; a Pipeline is fine. Without ``partial_fit`` it is fitted to the end instead of epoch
+        by epoch.
+    radius : float or array-like of shape (n_features,), default=None
+        Box of the critical samples, in the units of X; None takes `feature_radius` of the training
+        rows, a tenth of the standard deviation of each feature.
+    n_epochs : int, default=50
+        Epochs of the runs on real and on random labels.
+    n_runs : int, default=50
+        Fresh models for the difficulty.
+    n_steps : int, default=200
+        Steps of the descent for the sensitivity.
+    n_jobs : int or None, default=None
+        Runs of the difficulty at once.
+    random_state : int, RandomState instance or None, default=None
+        For everything.
+
+    Attributes
+    ----------
+    radius_ : ndarray of shape (n_features,)
+        The box.
+    real_ : Bunch
+        `track_memorization` on the labels.
+    random_ : Bunch
+        The same on random labels.
+    difficulty_ : Bunch
+        `example_difficulty` of all rows.
+    sensitivity_ : Bunch or None
+        `loss_sensitivity` on real labels; None for what is no network trained by plain descent.
+    random_sensitivity_ : Bunch or None
+        The same on random labels.
+    suspects_ : ndarray of shape (n_samples,)
+        Rows from the one whose label is most doubtful to the least.
+
+    See Also
+    --------
+    memorization_curve : Amounts of noise and parameters in between.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_fw.inspection import MemorizationReport
+    >>> X, y = load_iris(return_X_y=True)
+    >>> network = MLPClassifier((16,), solver="sgd", learning_rate_init=0.1)
+    >>> model = make_pipeline(StandardScaler(), network)
+    >>> report = MemorizationReport(model, n_epochs=20, n_runs=10, random_state=0).run(X, y)
+    >>> real, random = report.real_, report.random_
+    >>> bool(real.valid_accuracy[-1] > random.valid_accuracy[-1])
+    True
+    >>> display = report.plot()
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self, estimator, *, radius=None, n_epochs=50, n_runs=50, n_steps=200, n_jobs=None,
+        random_state=None,
+    ):  # fmt: skip
+        self.estimator = estimator
+        self.radius = radius
+        self.n_epochs = n_epochs
+        self.n_runs = n_runs
+        self.n_steps = n_steps
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def run(self, X, y, X_valid=None, y_valid=None):
+        """Measure everything.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        X_valid : array-like of shape (n_valid, n_features), default=None
+            Validation rows; None takes a quarter of X.
+        y_valid : array-like of shape (n_valid,), default=None
+            Their labels.
+
+        Returns
+        -------
+        report : MemorizationReport
+            This object.
+
+        Raises
+        ------
+        ValueError
+            When labels do not fit the rows, or the radius has other units.
+        TypeError
+            When the estimator is no classifier.
+        """
+        estimator = check_template(self.estimator)
+        check_integer(self.n_epochs, "n_epochs", 1)
+        n_steps = check_integer(self.n_steps, "n_steps", 1)
+        rng = check_random_state(self.random_state)
+        X = check_table(X, dtype=np.float64)
+        classes, codes = check_labels(y, len(X))
+        y = classes[codes]
+        train = self._split(X, y, X_valid, y_valid, rng)
+        radius = feature_radius(train[0]) if self.radius is None else self.radius
+        radius = check_array_of_numbers(radius, "radius")
+        noisy = corrupt_labels(train[1], 1.0, random_state=rng).y
+        every = max(1, self.n_epochs // 25)
+        seeds = rng.randint(2**31, size=4)
+        self.real_, self.random_ = (
+            track_memorization(
+                estimator, train[0], labels, *train[2:], n_epochs=self.n_epochs, every=every,
+                radius=radius, random_state=int(seeds[0]),
+            )
+            for labels in (train[1], noisy)
+        )  # fmt: skip
+        self.difficulty_ = example_difficulty(
+            estimator, X, y, n_runs=self.n_runs, n_jobs=self.n_jobs, random_state=int(seeds[1])
+        )
+        self.sensitivity_, self.random_sensitivity_ = (
+            _sensitivity(estimator, train[0], labels, n_steps, int(seeds[2]))
+            for labels in (train[1], noisy)
+        )
+        self.suspects_ = np.argsort(-self.difficulty_.score, kind="stable")
+        self.radius_ = np.broadcast_to(radius, X.shape[1:]).copy()
+        return self
+
+    @staticmethod
+    def _split(X, y, X_valid, y_valid, rng):
+        """``(X, y, X_valid, y_valid)``."""
+        if (X_valid is None) != (y_valid is None):
+            missing = "X_valid" if X_valid is None else "y_valid"
+            raise ValueError(f"{missing} is missing: X_valid and y_valid come together")
+        if X_valid is not None:
+            return X, y, X_valid, y_valid
+        counts = np.unique(y, return_counts=True)[1]
+        if counts.min() < 4:
+            raise ValueError(
+                f"y has a class of {counts.min()} rows only, of which no quarter can be set aside: "
+                "pass X_valid and y_valid"
+            )
+        X, X_valid, y, y_valid = train_test_split(
+            X, y, test_size=0.25, stratify=y, random_state=rng.randint(2**31)
+        )
+        return X, y, X_valid, y_valid
+
+    def plot(self, ax=None):
+        """Draw one figure of all: runs on real and random labels, difficulty, sensitivity.
+
+        Parameters
+        ----------
+        ax : array-like of matplotlib Axes, default=None
+            Four axes; None makes a new figure.
+
+        Returns
+        -------
+        display : Bunch
+            With ``figure_``, ``ax_`` and ``displays``.
+
+        Raises
+        ------
+        NotFittedError
+            Before `run`.
+        ValueError
+            When there are not four axes.
+        ImportError
+            When matplotlib is not installed.
+        """
+        if not hasattr(self, "real_"):
+            raise NotFittedError("this MemorizationReport has nothing to draw before `run`")
+        if ax is None:
+            figure, first = new_figure(self, None)
+            first.remove()
+            figure.set_size_inches(10, 7.5)
+            axes = figure.subplots(2, 2).ravel()
+        else:
+            figure, _ = new_figure(self, ax)
+            axes = np.ravel(np.asarray(ax, dtype=object))
+        if len(axes) != 4:
+            raise ValueError(f"ax must be four axes, got {len(axes)}")
+        shown = [MemorizationDisplay.from_result(self.real_, ax=axes[0])]
+        shown.append(MemorizationDisplay.from_result(self.random_, ax=axes[1]))
+        for panel, title in zip(axes, ("Real labels", "Random labels")):
+            panel.set(title=title, ylim=(-0.02, 1.02))
+        d = self.difficulty_
+        shown.append(DifficultyDisplay(d.error_rate, d.reference).plot(axes[2]))
+        axes[2].set_title(f"Difficulty of rows (dispersion {d.dispersion:.1f})")
+        pairs = ((self.sensitivity_, "real"), (self.random_sensitivity_, "random"))
+        for found, name in pairs:
+            if found is not None:
+                shown.append(SensitivityDisplay(found.sensitivity, name=name).plot(axes[3]))
+        axes[3].set_title("Loss sensitivity of rows")
+        if self.sensitivity_ is None:
+            axes[3].set_axis_off()
+            axes[3].text(0.5, 0.5, "for networks trained by\nplain descent", ha="center")
+        return Bunch(figure_=figure, ax_=axes, displays=shown)
+
+
+def _sensitivity(estimator, X, y, n_steps, seed):
+    """The answer for networks trained by plain descent, None for others."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    is_descent = isinstance(last, MLPClassifier) and last.solver == "sgd"
+    if not (is_descent or isinstance(last, LogisticRegression)) or len(np.unique(y)) < 2:
+        return None
+    every = max(1, n_steps // 20)
+    return loss_sensitivity(estimator, X, y, n_steps=n_steps, eval_every=every, random_state=seed)

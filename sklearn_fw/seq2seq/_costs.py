@@ -1,0 +1,141 @@
+"""What outputs cost that begin as the roll-in did, take a token, and go on by some policy."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from .._validation import check_choice
+from ..task_losses import EditLoss, Truth
+from ..task_losses._costs import costs_of
+
+__all__ = ["COPIED", "EditCosts", "NodeSums", "Values", "costs_for"]
+
+COPIED, BEST = -1, -2  # in place of the length of an ending, as in the kernel
+REFERENCES = {"best_suffix": BEST, "copy": COPIED}
+
+
+def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
+    """The object that prices outputs of a batch.
+
+    ``targets`` are numbers of the true tokens in rows of these lengths, ``y`` the outputs of the
+    user and ``classes`` the tokens by number.
+    """
+    reference = REFERENCES[check_choice(reference, "reference", REFERENCES)]
+    if isinstance(task_loss, EditLoss):
+        if reference == BEST and not is_free:
+            raise ValueError(
+                "reference='best_suffix' ends outputs at any length, so it needs "
+                "output_length='free': take 'copy'"
+            )
+        return EditCosts(task_loss, reference, targets, lengths)
+    if reference == BEST:
+        raise ValueError(
+            f"reference='best_suffix' is known for the edit distance, not for "
+            f"{type(task_loss).__name__}: take 'copy'"
+        )
+    if task_loss.decomposes and not task_loss._has_value and not is_free:
+        return NodeSums(task_loss, classes, targets, lengths)
+    return Values(task_loss, classes, targets, lengths, y)
+
+
+class NodeSums:
+    """Losses that are sums over places: a table of costs, summed along the output."""
+
+    def __init__(self, task_loss, classes, targets, lengths):
+        self.targets, self.lengths = targets, lengths
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        states = np.concatenate([row[:n] for row, n in zip(targets, lengths)])
+        costs = costs_of(task_loss, Truth(states, starts, (classes,)))
+        self._table = np.zeros((*targets.shape, len(classes)))
+        self._whole = float(costs.whole)
+        dense = costs.dense()
+        for b, (i, j) in enumerate(pairwise(starts)):
+            self._table[b, : j - i] = dense[i:j]
+
+    def begin(self, texts):
+        """Take the outputs of the roll-in, as long as the targets."""
+        places = np.indices(texts.shape)
+        own = self._table[places[0], places[1], texts]
+        before = np.zeros((len(texts), 1))
+        self._so_far = np.concatenate([before, own.cumsum(axis=1)], axis=1)
+        wrong = np.cumsum(texts != self.targets, axis=1) > 0
+        self._differs = np.concatenate([before.astype(bool), wrong], axis=1)
+
+    def of(self, sample, time, token, rest, n_rest):
+        """Costs of outputs: ``time`` tokens of the roll-in, a token, and ``n_rest`` of ``rest``."""
+        total = self._so_far[sample, time] + self._table[sample, time, token]
+        differs = self._differs[sample, time] | (token != self.targets[sample, time])
+        for step in range(rest.shape[1] if len(rest) else 0):
+            on = np.flatnonzero(n_rest > step)
+            b, t, made = sample[on], time[on] + 1 + step, rest[on, step]
+            total[on] += self._table[b, t, made]
+            differs[on] |= made != self.targets[b, t]
+        return total + self._whole * differs
+
+
+class EditCosts:
+    """Edit distances: a row of the table per beginning, which endings continue."""
+
+    def __init__(self, task_loss, reference, targets, lengths):
+        self.targets, self.lengths, self._reference = targets, lengths, reference
+        self._per = np.maximum(lengths, 1) if task_loss.normalize else np.ones(len(lengths))
+
+    def begin(self, texts):
+        """Take the outputs of the roll-in."""
+        from .._kernels.graphs.edit_distance import edit_tables
+
+        n, n_cells, width = len(texts), texts.shape[1], self.targets.shape[1] + 1
+        self._prefix = np.zeros((n, n_cells + 1, width), np.int64)
+        self._suffix = np.zeros((n, width, width), np.int64)
+        edit_tables(texts, self.targets, self.lengths, self._prefix, self._suffix)
+
+    def of(self, sample, time, token, rest, n_rest):
+        """Costs of outputs; a negative token ends them."""
+        from .._kernels.graphs.edit_distance import continued_distances
+
+        out, row = np.empty(len(sample), np.int64), np.empty(self.targets.shape[1] + 1, np.int64)
+        n_rest = np.where(n_rest == COPIED, self._reference, n_rest)
+        continued_distances(
+            self._prefix, self._suffix, self.targets, self.lengths, sample, time, token, rest,
+            n_rest, row, out,
+        )  # fmt: skip
+        return out / self._per[sample]
+
+
+class Values:
+    """Any loss: outputs are written out, and each that is new is asked for its cost."""
+
+    def __init__(self, task_loss, classes, targets, lengths, y):
+        self.targets, self.lengths = targets, lengths
+        self._loss, self._classes, self._y = task_loss, classes, y
+        self._known = {}
+
+    def begin(self, texts):
+        """Take the outputs of the roll-in."""
+        self._texts = texts
+
+    def of(self, sample, time, token, rest, n_rest):
+        """Costs of outputs; a negative token ends them."""
+        out = np.empty(len(sample))
+        for k, (b, t) in enumerate(zip(sample.tolist(), time.tolist())):
+            made = self._texts[b, :t].tolist()
+            if token[k] >= 0:
+                made.append(int(token[k]))
+            if n_rest[k] >= 0:
+                made += rest[k, : n_rest[k]].tolist()
+            else:
+                made += self.targets[b, t + 1 : self.lengths[b]].tolist()
+            key = (b, *made)
+            if key not in self._known:
+                self._known[key] = self._value(self._y[b], made)
+            out[k] = self._known[key]
+        return out
+
+    def _value(self, true, made):
+        return float(self._loss.losses([true], [written(made, self._classes, true)])[0])
+
+
+def written(numbers, classes, like=None):
+    """Tokens by number, as a text where ``like`` is one and else as an array."""
+    tokens = classes[np.asarray(numbers, dtype=np.int64)]
+    return "".join(tokens.tolist()) if isinstance(like, str) else tokens

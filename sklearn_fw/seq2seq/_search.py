@@ -1,0 +1,236 @@
+"""How cells are reached, what is tried there, and who goes on: settings and draws."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._validation import check_choice, check_flag, check_integer, check_number, check_positive
+from ._costs import REFERENCES
+from ._losses import log_softmax
+
+__all__ = ["LearningToSearch"]
+
+ROLL_INS = ("learned", "mixed", "mixed_cells", "reference")
+ROLL_OUTS = ("learned", "mixed", "reference")
+SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
+
+
+class LearningToSearch(BaseEstimator):
+    """Settings of roll-ins and roll-outs: which tokens are tried where, and how outputs go on.
+
+    A roll-in makes an output cell by cell. In its cells tokens are tried: each is put behind what
+    was said before, a roll-out finishes the output, and the task loss of that is the token's cost.
+
+    Parameters
+    ----------
+    roll_in : {"learned", "mixed", "mixed_cells", "reference"}, default="learned"
+        Who makes the output: the network, the truth, or either by a coin per output or per cell.
+    roll_out : {"learned", "mixed", "reference"}, default="mixed"
+        Who finishes it. "mixed" is by a coin, see ``mix_level``.
+    roll_in_reference_prob, roll_out_reference_prob : float, default=0.5
+        Probability that the coin says the reference, from 0 to 1.
+    mix_level : {"sequence", "rollout"}, default="sequence"
+        Whether a coin is tossed per output and update, or per token tried.
+    reference : {"copy", "best_suffix"}, default="copy"
+        How the reference finishes an output: with what stands behind that cell in the truth, or
+        with the ending of the truth that costs least, for the edit distance and free lengths.
+    n_cells : int or None, default=None
+        Cells per output in which tokens are tried, drawn at random; None is all.
+    n_tokens : int, None or "auto", default="auto"
+        Tokens tried per cell beside the true one (and beside the end of the output, where its
+        length is free); None is all. "auto" is all up to 25 tokens, and 10 of more.
+    token_sampling : {"biased_policy", "policy", "top_k", "uniform", "unigram"} or dict, \
+            default="policy"
+        How they are drawn, without replacement: alike, by their frequency in training, by the
+        probabilities of the network, by the square roots of these, or its best ones. A dict from
+        such names to numbers of tokens draws from several, in place of ``n_tokens``.
+    sampled_softmax : bool or "auto", default="auto"
+        Whether losses see the tried tokens alone; "auto" says so unless the loss is "ll".
+    cost_scale : float, default=1.0
+        Factor of costs in the losses "llcas", "shl" and "kl".
+    tie_break : {"random", "reference"}, default="reference"
+        Of tokens that cost the same, any one or the true one is the target.
+    batch_size : int, default=2048
+        Outputs that are finished together; it changes memory and speed alone.
+
+    See Also
+    --------
+    SeaRNNTransducer : What takes them.
+
+    Notes
+    -----
+    The names and the choice of learned roll-in with mixed roll-out are those of [1]_. Where the
+    true token is best by its own cost already, as in Hamming's loss with copied endings, roll-outs
+    by the reference teach what maximum likelihood does.
+
+    References
+    ----------
+    .. [1] R. Leblond, J.-B. Alayrac, A. Osokin, S. Lacoste-Julien, "SeaRNN: training RNNs with
+       global-local losses", 2017: sections 4 and 5.
+
+    Examples
+    --------
+    >>> from sklearn_fw.seq2seq import LearningToSearch
+    >>> LearningToSearch(roll_out="learned", n_tokens=5)
+    LearningToSearch(n_tokens=5, roll_out='learned')
+    """
+
+    def __init__(
+        self, *, roll_in="learned", roll_out="mixed", roll_in_reference_prob=0.5,
+        roll_out_reference_prob=0.5, mix_level="sequence", reference="copy", n_cells=None,
+        n_tokens="auto", token_sampling="policy", sampled_softmax="auto", cost_scale=1.0,
+        tie_break="reference", batch_size=2048,
+    ):  # fmt: skip
+        self.roll_in = roll_in
+        self.roll_out = roll_out
+        self.roll_in_reference_prob = roll_in_reference_prob
+        self.roll_out_reference_prob = roll_out_reference_prob
+        self.mix_level = mix_level
+        self.reference = reference
+        self.n_cells = n_cells
+        self.n_tokens = n_tokens
+        self.token_sampling = token_sampling
+        self.sampled_softmax = sampled_softmax
+        self.cost_scale = cost_scale
+        self.tie_break = tie_break
+        self.batch_size = batch_size
+
+
+ALL_TOKENS, FEW_TOKENS = 25, 10  # what "auto" of n_tokens means
+
+
+class Draws:
+    """Checked settings, and all that is drawn by them; coins do not depend on what is sampled."""
+
+    def __init__(self, settings, loss, counts, rng, *, has_end=False):
+        """``counts`` are frequencies of all tokens, with the end of outputs last if it is one."""
+        check_choice(settings.roll_in, "roll_in", ROLL_INS)
+        check_choice(settings.roll_out, "roll_out", ROLL_OUTS)
+        self.roll_in, self.roll_out = settings.roll_in, settings.roll_out
+        self.p_in, self.p_out = (
+            _probability(getattr(settings, name), name)
+            for name in ("roll_in_reference_prob", "roll_out_reference_prob")
+        )
+        self.per_sequence = check_choice(
+            settings.mix_level, "mix_level", ("rollout", "sequence")
+        ) == "sequence"  # fmt: skip
+        self.reference = check_choice(settings.reference, "reference", REFERENCES)
+        self.n_cells = settings.n_cells
+        if self.n_cells is not None:
+            check_integer(self.n_cells, "n_cells", 1)
+        self.has_end, self.counts = has_end, counts
+        self.wanted = _tokens_by_kind(settings.n_tokens, settings.token_sampling, len(counts))
+        self.sampled_softmax = settings.sampled_softmax
+        if isinstance(self.sampled_softmax, str) and self.sampled_softmax == "auto":
+            self.sampled_softmax = loss != "ll"
+        elif not check_flag(self.sampled_softmax, "sampled_softmax") and self.wanted and (
+            loss not in ("ll", "mle")
+        ):  # fmt: skip
+            raise ValueError(
+                f"sampled_softmax=False sums over tokens without costs, which loss={loss!r} needs: "
+                f"take 'll', or n_tokens=None"
+            )
+        self.cost_scale = check_positive(settings.cost_scale, "cost_scale")
+        self.tie_break = check_choice(settings.tie_break, "tie_break", ("random", "reference"))
+        self.chunk = check_integer(settings.batch_size, "batch_size", 1)
+        self.coins, self.samples, self.ties = (
+            np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(3)
+        )
+
+    def reference_cells(self, shape):
+        """Which cells of the roll-in the reference fills."""
+        by_row = self.roll_in == "mixed"
+        return _coins(
+            self.roll_in, self.p_in, self.coins, (shape[0], 1) if by_row else shape, shape
+        )
+
+    def reference_rollouts(self, n_samples, sample, n_tokens):
+        """Which outputs the reference finishes, of shape (n_cells, n_tokens)."""
+        shape = (len(sample), n_tokens)
+        if self.per_sequence:
+            heads = _coins(self.roll_out, self.p_out, self.coins, (n_samples,), (n_samples,))
+            return np.broadcast_to(heads[sample, None], shape)
+        return _coins(self.roll_out, self.p_out, self.coins, shape, shape)
+
+    def cells(self, lengths):
+        """Sample and time of the cells in which tokens are tried."""
+        sample = np.repeat(np.arange(len(lengths)), lengths)
+        time = np.arange(len(sample)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        if self.n_cells is None:
+            return sample, time
+        order = np.lexsort((self.samples.random_sample(len(sample)), sample))
+        kept = np.sort(order[time < self.n_cells])
+        return sample[kept], time[kept]
+
+    def tokens(self, scores, true):
+        """The tokens that are tried in each cell, in ascending order."""
+        n_cells, n_tokens = scores.shape
+        if not self.wanted:
+            return np.broadcast_to(np.arange(n_tokens), scores.shape)
+        chosen = np.zeros(scores.shape, bool)
+        np.put_along_axis(chosen, true[:, None], True, axis=1)
+        if self.has_end:
+            chosen[:, -1] = True
+        # The number is the same in all cells, whether the true token is the end or not.
+        total = min(1 + self.has_end + sum(self.wanted.values()), n_tokens)
+        for kind, count in self.wanted.items():
+            keys = np.where(chosen, -np.inf, self._keys(kind, scores))
+            top = np.argpartition(-keys, min(count, n_tokens - 1), axis=1)[:, :count]
+            is_new = np.take_along_axis(keys, top, axis=1) > -np.inf
+            rows = np.repeat(np.arange(n_cells), top.shape[1]).reshape(top.shape)
+            chosen[rows[is_new], top[is_new]] = True
+        short = total - chosen.sum(axis=1)
+        if np.any(short > 0):
+            order = np.argsort(np.where(chosen, np.inf, -scores), axis=1)
+            for cell in np.flatnonzero(short > 0):
+                chosen[cell, order[cell, : short[cell]]] = True
+        return np.nonzero(chosen)[1].reshape(n_cells, total)
+
+    def _keys(self, kind, scores):
+        """Numbers whose largest are a draw without replacement."""
+        if kind == "top_k":
+            return scores
+        if kind == "unigram":
+            logs = np.log(self.counts / self.counts.sum())
+        else:
+            power = {"biased_policy": 0.5, "policy": 1.0, "uniform": 0.0}[kind]
+            logs = power * log_softmax(scores)
+        noise = self.samples.random_sample(scores.shape)
+        return logs - np.log(-np.log(np.maximum(noise, 1e-300)))  # Gumbel's
+
+
+def _coins(policy, probability, rng, drawn, shape):
+    if policy in ("reference", "learned"):
+        return np.full(shape, policy == "reference")
+    return np.broadcast_to(rng.random_sample(drawn) < probability, shape)
+
+
+def _probability(value, name):
+    value = check_number(value, name)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name} must be from 0 to 1, got {value}")
+    return value
+
+
+def _tokens_by_kind(n_tokens, sampling, n_all):
+    """Numbers of tokens by the way of drawing; none where all are tried."""
+    if isinstance(sampling, Mapping):
+        wanted = {
+            check_choice(kind, "token_sampling", SAMPLINGS): check_integer(
+                count, f"token_sampling[{kind!r}]", 1
+            )
+            for kind, count in sampling.items()
+        }
+        if not wanted:
+            raise ValueError("token_sampling is an empty dict")
+    else:
+        check_choice(sampling, "token_sampling", SAMPLINGS)
+        if n_tokens is None:
+            return {}
+        if isinstance(n_tokens, str) and n_tokens == "auto":
+            if n_all <= ALL_TOKENS:
+                return {}
+            n_tokens = FEW_TOKENS
+        wanted = {sampling: check_integer(n_tokens, "n_tokens", 1)}
+    return {} if 1 + sum(wanted.values()) >= n_all else wanted

@@ -1,0 +1,201 @@
+"""Settings of the network and of its training."""
+
+from numbers import Integral
+
+from sklearn.base import BaseEstimator
+
+from .._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_not_negative,
+    check_number,
+    check_positive,
+)
+
+__all__ = ["Minibatches", "RecurrentNetwork"]
+
+RATES = {"adadelta": 1.0, "adam": 0.002, "sgd": 0.5}
+
+
+class RecurrentNetwork(BaseEstimator):
+    """Settings of an encoder, which reads the input, and a decoder, which writes the output.
+
+    Parameters
+    ----------
+    cell : {"gru", "lstm"}, default="gru"
+        Kind of recurrent cells.
+    hidden_size : int, default=128
+        Units of a layer; even where the encoder is bidirectional, which halves them.
+    n_layers : int, default=1
+        Layers of encoder and decoder.
+    embedding_dim : int or None, default=None
+        Length of the vectors that tokens become, those of each column of the input and those of
+        the output; None is ``hidden_size``.
+    bidirectional : bool, default=True
+        Whether one half of the encoder reads backwards.
+    attention : {"additive", "bilinear"} or None, default="bilinear"
+        How the decoder looks back at the input in every cell; None does not.
+    aligned : bool or "auto", default="auto"
+        Whether the decoder sees, in cell t, what the encoder says of place t; "auto" does where
+        outputs are as long as inputs.
+    input_feed : bool, default=False
+        Whether a cell is told what the one before made of its attention.
+    dropout : float, default=0.0
+        Share of units that are left out in training, between layers and before the scores; from 0
+        to below 1.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision.
+    device : str, default="auto"
+        Where to compute, as PyTorch names it; "auto" is a GPU that PyTorch sees, and else the CPU.
+
+    See Also
+    --------
+    SeaRNNTransducer : What takes them.
+
+    Notes
+    -----
+    The scores of cell t are ``s_t = W o_t`` with the state ``h_t = f(h_{t-1}, y_{t-1}, ...)`` and,
+    with attention, ``o_t = tanh(U [h_t, c_t])`` for a mean c_t of the encoder's states [1]_; else
+    o_t is h_t. The last states of the encoder are the first of the decoder. Attention costs the
+    length of the input in each cell.
+
+    References
+    ----------
+    .. [1] M.-T. Luong, H. Pham, C. D. Manning, "Effective approaches to attention-based neural
+       machine translation", EMNLP 2015.
+
+    Examples
+    --------
+    >>> from sklearn_fw.seq2seq import RecurrentNetwork
+    >>> RecurrentNetwork(hidden_size=64, attention=None)
+    RecurrentNetwork(attention=None, hidden_size=64)
+    """
+
+    def __init__(
+        self, *, cell="gru", hidden_size=128, n_layers=1, embedding_dim=None, bidirectional=True,
+        attention="bilinear", aligned="auto", input_feed=False, dropout=0.0, dtype="float32",
+        device="auto",
+    ):  # fmt: skip
+        self.cell = cell
+        self.hidden_size = hidden_size
+        self.n_layers = n_layers
+        self.embedding_dim = embedding_dim
+        self.bidirectional = bidirectional
+        self.attention = attention
+        self.aligned = aligned
+        self.input_feed = input_feed
+        self.dropout = dropout
+        self.dtype = dtype
+        self.device = device
+
+    def _check(self):
+        check_choice(self.cell, "cell", ("gru", "lstm"))
+        size = check_integer(self.hidden_size, "hidden_size", 1)
+        check_integer(self.n_layers, "n_layers", 1)
+        if self.embedding_dim is not None:
+            check_integer(self.embedding_dim, "embedding_dim", 1)
+        if check_flag(self.bidirectional, "bidirectional") and size % 2:
+            raise ValueError(f"hidden_size must be even with bidirectional=True, got {size}")
+        if self.attention is not None:
+            check_choice(self.attention, "attention", ("additive", "bilinear"))
+        if not (isinstance(self.aligned, str) and self.aligned == "auto"):
+            check_flag(self.aligned, "aligned")
+        if check_flag(self.input_feed, "input_feed") and self.attention is None:
+            raise ValueError("input_feed=True needs attention, of which it tells the next cell")
+        if not 0.0 <= check_number(self.dropout, "dropout") < 1.0:
+            raise ValueError(f"dropout must be from 0 to below 1, got {self.dropout}")
+        check_choice(self.dtype, "dtype", ("float32", "float64"))
+        if not isinstance(self.device, str):
+            raise TypeError(f"device must be a name such as 'cpu' or 'cuda', got {self.device!r}")
+
+
+class Minibatches(BaseEstimator):
+    """Settings of training in small batches, with early stopping on held-out pairs.
+
+    Parameters
+    ----------
+    optimizer : {"adadelta", "adam", "sgd"}, default="adam"
+        How steps are made of gradients.
+    learning_rate : float or None, default=None
+        Length of steps; None is 0.002 for "adam", 1 for "adadelta" and 0.5 for "sgd".
+    batch_size : int, default=64
+        Pairs per update.
+    max_grad_norm : float or None, default=5.0
+        Longer gradients are cut to this norm; None leaves them.
+    weight_decay : float, default=0.0
+        Factor of half the squared norm of the weights in the objective.
+    normalization : {"cell", "sequence"}, default="sequence"
+        Whether all cells of a batch count alike, or all outputs.
+    early_stopping : bool, default=True
+        Whether to hold pairs out, keep the weights that are best on them, and stop when these get
+        no better.
+    validation_fraction : float, default=0.1
+        Share of the pairs that is held out, above 0 and below 1; two pairs at least remain on each
+        side, or nothing is held out.
+    eval_every : int, default=50
+        Updates between looks at them.
+    n_iter_no_change : int, default=10
+        Looks without a better one after which to stop.
+    warm_up : int, default=0
+        Updates by maximum likelihood before those of the loss; they count among ``max_iter``.
+
+    See Also
+    --------
+    SeaRNNTransducer : What takes them.
+
+    Examples
+    --------
+    >>> from sklearn_fw.seq2seq import Minibatches
+    >>> Minibatches(optimizer="sgd", batch_size=128)
+    Minibatches(batch_size=128, optimizer='sgd')
+    """
+
+    def __init__(
+        self, *, optimizer="adam", learning_rate=None, batch_size=64, max_grad_norm=5.0,
+        weight_decay=0.0, normalization="sequence", early_stopping=True, validation_fraction=0.1,
+        eval_every=50, n_iter_no_change=10, warm_up=0,
+    ):  # fmt: skip
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_grad_norm = max_grad_norm
+        self.weight_decay = weight_decay
+        self.normalization = normalization
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.eval_every = eval_every
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_up = warm_up
+
+    def _check(self):
+        check_choice(self.optimizer, "optimizer", RATES)
+        if self.learning_rate is not None:
+            check_positive(self.learning_rate, "learning_rate")
+        check_integer(self.batch_size, "batch_size", 1)
+        if self.max_grad_norm is not None:
+            check_positive(self.max_grad_norm, "max_grad_norm")
+        check_not_negative(self.weight_decay, "weight_decay")
+        check_choice(self.normalization, "normalization", ("cell", "sequence"))
+        check_flag(self.early_stopping, "early_stopping")
+        share = check_positive(self.validation_fraction, "validation_fraction")
+        if share >= 1.0:
+            raise ValueError(f"validation_fraction must be below 1, got {share}")
+        check_integer(self.eval_every, "eval_every", 1)
+        check_integer(self.n_iter_no_change, "n_iter_no_change", 1)
+        check_integer(self.warm_up, "warm_up", 0)
+
+    @property
+    def _rate(self):
+        return RATES[self.optimizer] if self.learning_rate is None else float(self.learning_rate)
+
+
+def check_length(value):
+    """The parameter ``output_length``."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return check_integer(value, "output_length", 1)
+    if isinstance(value, str) and value in ("auto", "fixed", "free"):
+        return value
+    raise ValueError(
+        f"output_length must be 'auto', 'fixed', 'free' or a number of tokens; got {value!r}"
+    )

@@ -1,0 +1,222 @@
+"""Inputs and outputs of users as numbers of tokens, or as features."""
+
+import numpy as np
+
+from .._validation import check_array_of_numbers, check_list, check_magnitude
+from ..task_losses._edit import tokens_of
+
+__all__ = ["Inputs", "Outputs", "Reader"]
+
+ADVICE = "map rare tokens to one of your own, such as '?', before fit and predict"
+
+
+class Reader:
+    """Reads inputs: features in rows, tokens, or columns of tokens, as the first fit found them."""
+
+    def __init__(self):
+        self.vocabularies, self.n_features = None, None
+
+    @property
+    def tokens(self):
+        """Known tokens of each column, by number; None for features."""
+        return self.vocabularies and [list(known) for known in self.vocabularies]
+
+    def fit(self, X):
+        """Learn the kind of inputs and their tokens; returns them read."""
+        X = _samples(X, "X")
+        first = _kind(X[0], "X[0]")
+        if first == "features":
+            self.n_features = _features(X[0], "X[0]").shape[1]
+            return self.read(X)
+        columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
+        n_columns = len(columns[0])
+        for i, own in enumerate(columns):
+            _check_columns(own, n_columns, i)
+        self.vocabularies = [_numbered((own[c] for own in columns), "X") for c in range(n_columns)]
+        return self._encoded(columns)
+
+    def read(self, X):
+        """Inputs as arrays of shape (length, n_columns) of numbers of tokens, or of features."""
+        X = _samples(X, "X")
+        if self.n_features is None:
+            columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
+            for i, own in enumerate(columns):
+                _check_columns(own, len(self.vocabularies), i)
+            return self._encoded(columns)
+        found = []
+        for i, x in enumerate(X):
+            own = _features(x, f"X[{i}]")
+            if own.shape[1] != self.n_features:
+                raise ValueError(
+                    f"X[{i}] has {own.shape[1]} features, but the first input of fit had "
+                    f"{self.n_features}"
+                )
+            found.append(own)
+        return Inputs(found)
+
+    def _encoded(self, columns):
+        return Inputs([
+            np.stack([
+                _encode(tokens, known, f"X[{i}]")
+                for tokens, known in zip(own, self.vocabularies, strict=True)
+            ], axis=1)
+            for i, own in enumerate(columns)
+        ])  # fmt: skip
+
+
+class Inputs:
+    """Read inputs, which batches are taken from."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+        self.lengths = np.array([len(own) for own in arrays])
+
+    def __len__(self):
+        return len(self.arrays)
+
+    def take(self, index):
+        """Some of them, by number."""
+        return Inputs([self.arrays[i] for i in index])
+
+    def padded(self):
+        """All in one array with zeros behind their ends."""
+        first = self.arrays[0]
+        out = np.zeros((len(self), int(self.lengths.max()), first.shape[1]), first.dtype)
+        for row, own in zip(out, self.arrays):
+            row[: len(own)] = own
+        return out
+
+
+class Outputs:
+    """The tokens of outputs by number."""
+
+    def __init__(self, y):
+        y = _samples(y, "y")
+        self._number = _numbered((_output(own, f"y[{i}]") for i, own in enumerate(y)), "y")
+        self.classes = _array(list(self._number))
+        self.as_text = all(isinstance(own, str) for own in y)
+
+    def encode(self, y, X_lengths=None):
+        """Numbers of the tokens of each output; with lengths of inputs those of outputs agree."""
+        y = _samples(y, "y")
+        if X_lengths is not None and len(y) != len(X_lengths):
+            raise ValueError(f"X has {len(X_lengths)} samples, y has {len(y)}")
+        return [
+            _encode(_output(own, f"y[{i}]"), self._number, f"y[{i}]") for i, own in enumerate(y)
+        ]
+
+
+def _samples(values, name):
+    values = check_list(values, name, "sequences")
+    if not values:
+        raise ValueError(f"{name} is empty: it needs a sequence at least")
+    return values
+
+
+def _kind(x, name):
+    if isinstance(x, str):
+        return "tokens"
+    if isinstance(x, np.ndarray):
+        if x.ndim == 2:
+            return "features" if x.dtype.kind in "fiub" else "columns"
+        return "tokens"
+    if not isinstance(x, list | tuple):
+        raise TypeError(
+            f"{name} must be a text, a list of tokens or an array of features, got a "
+            f"{type(x).__name__}"
+        )
+    if len(x) and isinstance(x[0], list | np.ndarray):
+        return "features"
+    return "columns" if len(x) and isinstance(x[0], tuple) else "tokens"
+
+
+def _features(x, name):
+    if isinstance(x, str):
+        raise TypeError(f"{name} is a text, but the first input of fit held features")
+    x = check_array_of_numbers(x, name)
+    if x.ndim != 2 or not x.shape[1]:
+        raise ValueError(f"{name} must be of shape (length, n_features), got shape {x.shape}")
+    if not len(x):
+        raise ValueError(f"{name} is empty: leave it out")
+    check_magnitude(x.astype(np.float64), name)
+    if np.abs(x).max() > np.finfo(np.float32).max / 2:
+        raise ValueError(f"{name} holds numbers that single precision cannot: scale the features")
+    return x
+
+
+def _columns(x, name):
+    """Tokens of each column of an input."""
+    kind = _kind(x, name)
+    if kind == "features":
+        raise TypeError(
+            f"{name} holds features, but the first input of fit held tokens: take one kind"
+        )
+    if kind == "tokens":
+        return [_sequence(x, name)]
+    rows = x.tolist() if isinstance(x, np.ndarray) else x
+    for row in rows:
+        if not isinstance(row, tuple | list) or len(row) != len(rows[0]) or not len(row):
+            raise ValueError(f"{name} must hold as many tokens in each place, got {row!r:.60}")
+    return [_sequence(list(column), name) for column in zip(*rows, strict=True)]
+
+
+def _check_columns(own, n_columns, i):
+    if len(own) != n_columns:
+        raise ValueError(
+            f"X[{i}] holds {len(own)} tokens in each place, but the first input of fit held "
+            f"{n_columns}"
+        )
+
+
+def _sequence(x, name):
+    if isinstance(x, np.ndarray) and x.dtype.kind in "fcmM":
+        raise ValueError(
+            f"{name} must hold tokens, got {x.dtype}: features have shape (length, n_features)"
+        )
+    tokens = tokens_of(x, name)
+    if not tokens:
+        raise ValueError(f"{name} is empty: leave it out")
+    strange = next((t for t in tokens if isinstance(t, float | complex)), None)
+    if strange is not None:
+        raise ValueError(f"{name} holds {strange!r}: tokens are text, whole numbers or tuples")
+    return tokens
+
+
+def _output(y, name):
+    if isinstance(y, str | list | tuple | np.ndarray):
+        return _sequence(y, name)
+    raise TypeError(f"{name} must be a text or a list of tokens, got a {type(y).__name__}")
+
+
+def _numbered(sequences, name):
+    """Numbers of tokens, in sorted order."""
+    known = {token for tokens in sequences for token in tokens}
+    try:
+        return {token: k for k, token in enumerate(sorted(known))}
+    except TypeError:
+        raise ValueError(
+            f"{name} mixes tokens that cannot be sorted: use one type of token"
+        ) from None
+
+
+def _encode(tokens, known, name):
+    numbers = [known.get(token, -1) for token in tokens]
+    if -1 in numbers:
+        token = tokens[numbers.index(-1)]
+        raise ValueError(f"{name} has the token {token!r}, which fit has not seen: {ADVICE}")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _array(tokens):
+    """Tokens as an array, of objects where numpy would change them."""
+    if len({type(token) for token in tokens}) == 1 and isinstance(tokens[0], str | int):
+        try:
+            array = np.array(tokens)
+        except OverflowError:
+            array = None
+        if array is not None and array.tolist() == tokens:
+            return array
+    array = np.empty(len(tokens), dtype=object)
+    for k, token in enumerate(tokens):
+        array[k] = token
+    return array

@@ -1,0 +1,254 @@
+"""Updates of a network by losses of its cells, until held-out outputs get no better."""
+
+import time
+
+import numpy as np
+
+from .._loop import IterativeMethod
+from ._costs import costs_for, written
+from ._engine import roll_in, roll_out
+from ._losses import cheapest, searnn_loss
+from ._roll_out_costs import padded
+
+__all__ = ["Pairs", "Training", "decode"]
+
+POOL = 8  # batches that are sorted by length together
+MOST_EVALUATED = 1000  # outputs decoded together
+
+
+class Pairs:
+    """Inputs with their outputs, as numbers and as the user has them."""
+
+    def __init__(self, inputs, outputs, y, weight, *, end):
+        self.inputs, self.outputs, self.y, self.weight = inputs, outputs, y, weight
+        self.end = end
+        self.lengths = np.array([len(own) for own in outputs])
+
+    def __len__(self):
+        return len(self.outputs)
+
+    def take(self, index):
+        """Some of them, by number."""
+        return Pairs(
+            self.inputs.take(index), [self.outputs[i] for i in index],
+            [self.y[i] for i in index], self.weight[index], end=self.end,
+        )  # fmt: skip
+
+    @property
+    def n_cells(self):
+        """Number of cells of each output."""
+        return self.lengths + (self.end is not None)
+
+    def targets(self):
+        """True tokens of all cells."""
+        fill = 0 if self.end is None else self.end
+        return padded(self.outputs, int(self.n_cells.max()), fill)
+
+    def true_tokens(self):
+        """The same without the end of outputs."""
+        return padded(self.outputs, int(self.lengths.max()), 0)
+
+
+def batches(pairs, size, rng):
+    """Endless numbers of pairs, in random batches of similar lengths."""
+    n = len(pairs)
+    while True:
+        order, found = rng.permutation(n), []
+        for begin in range(0, n, POOL * size):
+            pool = order[begin : begin + POOL * size]
+            pool = pool[np.argsort(pairs.lengths[pool], kind="stable")]
+            found += np.array_split(pool, max(1, round(len(pool) / size)))
+        for k in rng.permutation(len(found)):
+            yield found[k]
+
+
+class Training(IterativeMethod):
+    """One update per step, and a look at held-out pairs now and then."""
+
+    certificate = "patience"  # looks that may still pass without a better one
+
+    def __init__(
+        self, network, pairs, held_out, *, loss, task_loss, classes, draws, settings, rng,
+        max_length,
+    ):  # fmt: skip
+        self.network, self.pairs, self.held_out = network, pairs, held_out
+        self._loss, self._task_loss, self._classes = loss, task_loss, classes
+        self._draws, self._settings, self._max_length = draws, settings, max_length
+        self._batches = batches(pairs, int(settings.batch_size), rng)
+        self._optimizer = _optimizer(network, settings)
+        self.n_iter = self.n_rollouts = self.n_steps = 0
+        self.seconds = 0.0
+        self._losses, self._bad = [], 0
+        self.best, self.best_iter, self._weights = np.inf, 0, None
+        if held_out is not None:
+            self._look()
+
+    def step(self):
+        self.network.parts.train()
+        self._losses.append(self._update(self.pairs.take(next(self._batches))))
+        self.n_iter += 1
+        return self.certify() if self.n_iter % int(self._settings.eval_every) == 0 else None
+
+    def certify(self):
+        if self._losses or self.held_out is None:
+            self._objective = float(np.mean(self._losses)) if self._losses else self._objective
+        self._losses = []
+        row = {"objective": self._objective, "n_rollouts": float(self.n_rollouts)}
+        if self.held_out is not None:
+            if self._looked_at != self.n_iter:
+                self._look()
+            row |= {"validation_loss": self._last, "patience": float(self._patience)}
+        return row
+
+    def solution(self):
+        return self.network.weights() if self._weights is None else self._weights
+
+    @property
+    def _patience(self):
+        return max(int(self._settings.n_iter_no_change) - self._bad, 0)
+
+    def _look(self):
+        """Decode what is held out, and keep the weights if they are the best so far."""
+        pairs = self.held_out
+        most = self._max_length
+        n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
+        made = decode(self.network, pairs.inputs, n_cells, pairs.end)
+        outputs = [written(own, self._classes, true) for own, true in zip(made, pairs.y)]
+        losses = self._task_loss.losses(self.held_out.y, outputs)
+        self._last = float(np.average(losses, weights=self.held_out.weight))
+        self._looked_at = self.n_iter
+        # Of equal ones the later weights are kept, but they are no reason to go on.
+        if self._last <= self.best:
+            self._bad = 0 if self._last < self.best else self._bad + 1
+            self.best, self.best_iter = self._last, self.n_iter
+            self._weights = self.network.weights()
+        else:
+            self._bad += 1
+
+    # ---- an update -------------------------------------------------------------------------------
+
+    def _update(self, batch):
+        """One step of the optimizer; returns the mean loss."""
+        network, targets = self.network, batch.targets()
+        by_likelihood = self._loss == "mle" or self.n_iter < int(self._settings.warm_up)
+        reference = (
+            np.ones(targets.shape, bool)
+            if by_likelihood
+            else self._draws.reference_cells(targets.shape)
+        )
+        rolled = roll_in(network, batch.inputs, targets, batch.n_cells, reference, batch.end)
+        stacked = network._torch.stack(rolled.scores)
+        scores = network.as_array(stacked)
+        if by_likelihood:
+            cells = _all_cells(rolled.lengths)
+            value, gradient = _likelihood(scores[cells[1], cells[0]], targets[cells])
+            tokens = np.arange(scores.shape[2])[None, :]
+        else:
+            cells, tokens, value, gradient = self._cost_sensitive(batch, rolled, targets, scores)
+        factor = self._cell_weights(batch, cells[0])
+        full = np.zeros(scores.shape)
+        full[cells[1][:, None], cells[0][:, None], tokens] = gradient * factor[:, None]
+        self._optimizer.zero_grad()
+        stacked.backward(network._torch.from_numpy(full).to(stacked))
+        self._step()
+        return float(value @ factor)
+
+    def _cost_sensitive(self, batch, rolled, targets, scores):
+        draws = self._draws
+        cells = draws.cells(rolled.lengths)
+        own = scores[cells[1], cells[0]]
+        tokens = draws.tokens(own, targets[cells])
+        costs = self._costs(batch, rolled, cells, tokens)
+        true = targets[cells]
+        place = (tokens == true[:, None]).argmax(axis=1)
+        rng = draws.ties if draws.tie_break == "random" else None
+        best = cheapest(costs, place, rng)
+        if draws.sampled_softmax or tokens.shape[1] == own.shape[1]:
+            tried = np.take_along_axis(own, tokens, axis=1)
+            value, gradient = searnn_loss(
+                tried, costs, self._loss, cost_scale=draws.cost_scale, target=best
+            )
+            return cells, tokens, value, gradient
+        best = np.take_along_axis(tokens, best[:, None], axis=1)[:, 0]
+        value, gradient = _likelihood(own, best)  # of the cheapest token, among all
+        return cells, np.arange(own.shape[1])[None, :], value, gradient
+
+    def _costs(self, batch, rolled, cells, tokens):
+        network, end = self.network, batch.end
+        costs = costs_for(
+            self._task_loss, self._draws.reference, self._classes, batch.true_tokens(),
+            batch.lengths, batch.y, is_free=end is not None,
+        )  # fmt: skip
+        costs.begin(rolled.tokens)
+        reference = self._draws.reference_rollouts(len(batch), cells[0], tokens.shape[1])
+        began = time.perf_counter()
+        network.parts.eval()
+        with network._torch.inference_mode():
+            found = roll_out(
+                network, network.join(rolled.states), costs, cells, tokens, reference,
+                batch.n_cells, end=end, chunk=self._draws.chunk,
+            )  # fmt: skip
+        network.parts.train()
+        self.seconds += time.perf_counter() - began
+        self.n_rollouts += found.n_rollouts
+        self.n_steps += found.n_steps
+        return found.costs
+
+    def _cell_weights(self, batch, sample):
+        if self._settings.normalization == "cell":
+            return batch.weight[sample] / len(sample)
+        counts = np.bincount(sample, minlength=len(batch))
+        return batch.weight[sample] / (counts[sample] * len(batch))
+
+    def _step(self):
+        limit, torch = self._settings.max_grad_norm, self.network._torch
+        if limit is not None:
+            torch.nn.utils.clip_grad_norm_(self.network.parts.parameters(), float(limit))
+        self._optimizer.step()
+
+
+def _likelihood(scores, targets):
+    """The log-loss of known tokens."""
+    costs = np.ones(scores.shape)
+    np.put_along_axis(costs, targets[:, None], 0.0, axis=1)
+    return searnn_loss(scores, costs, "ll")
+
+
+def _all_cells(lengths):
+    sample = np.repeat(np.arange(len(lengths)), lengths)
+    return sample, np.arange(len(sample)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _optimizer(network, settings):
+    kinds = network._torch.optim
+    kind = {"adadelta": kinds.Adadelta, "adam": kinds.Adam, "sgd": kinds.SGD}[settings.optimizer]
+    return kind(
+        network.parts.parameters(), lr=settings._rate, weight_decay=float(settings.weight_decay)
+    )
+
+
+def decode(network, inputs, n_cells, end):
+    """Greedy outputs as numbers of tokens, without the one that ends them."""
+    network.parts.eval()
+    found = []
+    with network._torch.inference_mode():
+        for begin in range(0, len(inputs), MOST_EVALUATED):
+            index = range(begin, min(begin + MOST_EVALUATED, len(inputs)))
+            found += _decode(network, inputs.take(index), n_cells[index.start : index.stop], end)
+    return found
+
+
+def _decode(network, inputs, n_cells, end):
+    state, scores = network.start(inputs)
+    tokens = np.zeros((len(inputs), int(n_cells.max())), np.int64)
+    lengths, ended = n_cells.copy(), np.zeros(len(inputs), bool)
+    for t in range(tokens.shape[1]):
+        tokens[:, t] = network.choose(scores)
+        if end is not None:
+            new = ~ended & (tokens[:, t] == end)
+            lengths[new & (lengths > t)] = t
+            ended |= new
+        if t + 1 == tokens.shape[1] or ended.all():
+            break
+        state, scores = network.step(state, tokens[:, t])
+    return [row[:n] for row, n in zip(tokens, lengths)]

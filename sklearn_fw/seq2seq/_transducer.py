@@ -1,0 +1,420 @@
+"""The estimator of sequences from sequences."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._budget import time_budget
+from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._loop import drive
+from .._result import Status
+from .._torch import import_torch
+from .._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_list,
+    check_random_state,
+    check_sample_weight,
+)
+from ..task_losses import resolve_task_loss
+from ._advice import summary_of, warn_of_budget
+from ._losses import LOSSES
+from ._network import Network
+from ._predicting import Predicting
+from ._search import Draws, LearningToSearch
+from ._settings import Minibatches, RecurrentNetwork, check_length
+from ._tokens import Outputs, Reader
+from ._training import Pairs, Training
+
+__all__ = ["SeaRNNTransducer"]
+
+LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
+
+
+class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
+    """Recurrent network from sequences to sequences that learns from what its outputs cost.
+
+    Trains an encoder and a decoder on pairs of sequences, by maximum likelihood or by learning to
+    search: in every cell of an output it asks what the task loss becomes if this or that token is
+    said there and the output then goes on, and lowers, summed over cells t,
+    ``L_t(s_t, c_t)`` for scores s_t and these costs c_t (see `searnn_loss`). Choose it where
+    mistakes beget mistakes, or the error is not that of single tokens: transliteration, spelling,
+    inflection, tagging with features that a network has to find. `StructuredSVM` is the choice
+    where outputs are as long as inputs and features are good: it is faster and has a certificate.
+
+    Parameters
+    ----------
+    loss : {"kl", "ll", "llcas", "mle", "shl"}, default="ll"
+        Loss of a cell, see `searnn_loss`; "mle" is maximum likelihood, without roll-outs.
+    task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
+            default="auto"
+        What an output costs: "hamming", "edit", another name or object of
+        `sklearn_fw.task_losses`, or a function of the true and the predicted output. "auto" is
+        "hamming" where outputs are as long as inputs, and else "edit".
+    search : LearningToSearch or None, default=None
+        Roll-ins, roll-outs and which tokens are tried; None is the default of that class.
+    network : RecurrentNetwork or None, default=None
+        Size and kind of the network.
+    training : Minibatches or None, default=None
+        Optimizer, batches and early stopping.
+    output_length : {"auto", "fixed", "free"} or int, default="auto"
+        Whether outputs are as long as inputs, or end where the network says so, after this many
+        tokens at most. "auto" looks at the training pairs; with "auto" and "free" outputs end at
+        1.5 times the longest one of them.
+    beam_size : int, default=1
+        Outputs that are pursued at once in `predict`; 1 is greedy, which is what training is for.
+    max_iter : int, default=1000
+        Most updates.
+    time_limit : float or None, default=None
+        Seconds after which no new update starts.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, whose tokens must be enough.
+    random_state : int, RandomState instance or None, default=None
+        First weights, batches, coins and samples. On the CPU, fits with the same value are equal.
+    verbose : int, default=0
+        Log a line per look at the held-out pairs, and what was done, to the logger "sklearn_fw".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Tokens of outputs, sorted.
+    input_tokens_ : list of list
+        Tokens of each column of inputs.
+    n_features_in_ : int
+        Number of features of a place, for inputs that are arrays of features.
+    max_length_ : int or None
+        Most tokens of an output; None where outputs are as long as inputs.
+    state_dict_ : dict of str to ndarray
+        Weights of the network by name.
+    module_ : torch.nn.ModuleDict
+        The network with these weights.
+    task_loss_ : TaskLoss
+        The loss that was used.
+    validation_loss_ : float
+        Mean task loss of held-out pairs for the weights that were kept; NaN without early stopping.
+    best_iter_ : int
+        Update after which these were found.
+    n_rollouts_ : int
+        Outputs that were finished and priced.
+    n_rollout_steps_ : int
+        Tokens that the network said to finish them.
+    n_iter_ : int
+        Updates made.
+    converged_ : bool
+        Whether held-out pairs got no better any more.
+    status_ : str
+        How the fit ended.
+    history_ : dict of str to ndarray
+        One entry per look: "n_iter", "time", "objective" (mean loss of the updates since the last
+        look), "n_rollouts", and with early stopping "validation_loss" and "patience" (looks that
+        may still pass without a better one).
+
+    Raises
+    ------
+    ImportError
+        When PyTorch is not installed.
+    ValueError
+        For empty sequences, tokens that fit has not seen, outputs longer than ``output_length``
+        allows, costs that are negative or not finite, or settings out of range.
+    TypeError
+        When sequences are neither texts nor lists nor arrays.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the budget ends before held-out pairs stop getting better.
+
+    See Also
+    --------
+    sklearn_fw.structured.StructuredSVM : Linear scores and exact inference.
+    roll_out_costs : The costs for any policy.
+
+    Notes
+    -----
+    Inputs are texts (of characters), lists of tokens, lists of tuples of tokens (a word and its
+    tag, each with vectors of its own), or arrays of features, which should have the scale of one.
+    Outputs are texts or lists of tokens.
+
+    An update takes about T^2 A / 2 steps of the network per pair of length T with A tokens tried,
+    half of that where half of the outputs are finished by the reference; all of a batch are made
+    as one batch. "mle" takes T. The costs are constants of an update: the gradient does not follow
+    them. The true gap to the best output is not known: judge by `validation_loss_`.
+
+    Where lengths are fixed there is no token that ends outputs, unlike in the code of [1]_, and
+    batches hold outputs of similar lengths.
+
+    References
+    ----------
+    .. [1] R. Leblond, J.-B. Alayrac, A. Osokin, S. Lacoste-Julien, "SeaRNN: training RNNs with
+       global-local losses", 2017.
+
+    Examples
+    --------
+    >>> from sklearn_fw.seq2seq import SeaRNNTransducer
+    >>> words = ["abc", "cab", "bca", "acb", "bac", "cba"] * 10
+    >>> model = SeaRNNTransducer(max_iter=100, random_state=0)
+    >>> model.fit(words, [w[::-1] for w in words]).predict(["abc", "bac"])  # doctest: +SKIP
+    array(['cba', 'cab'], dtype=object)
+    """
+
+    def __init__(
+        self, loss="ll", *, task_loss="auto", search=None, network=None, training=None,
+        output_length="auto", beam_size=1, max_iter=1000, time_limit=None, warm_start=False,
+        random_state=None, verbose=0,
+    ):  # fmt: skip
+        self.loss = loss
+        self.task_loss = task_loss
+        self.search = search
+        self.network = network
+        self.training = training
+        self.output_length = output_length
+        self.beam_size = beam_size
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Train until held-out outputs get no better, or the budget ends.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples inputs
+            Inputs: texts, lists of tokens or of tuples of tokens, or arrays of shape (length,
+            n_features).
+        y : list, object array or Packed of n_samples outputs
+            Outputs: texts or lists of tokens.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses of pairs; pairs of weight zero are left out.
+
+        Returns
+        -------
+        self : SeaRNNTransducer
+            The fitted estimator.
+        """
+        settings = self._check_parameters()
+        torch = import_torch("SeaRNNTransducer")
+        rng = check_random_state(self.random_state)
+        with time_budget(self.time_limit), _seeded(torch, rng):
+            return self._fit(X, y, sample_weight, settings, rng)
+
+    def _check_parameters(self):
+        check_choice(self.loss, "loss", (*LOSSES, "mle"))
+        check_length(self.output_length)
+        check_integer(self.beam_size, "beam_size", 1)
+        check_integer(self.max_iter, "max_iter", 1)
+        check_integer(self.verbose, "verbose", 0)
+        check_flag(self.warm_start, "warm_start")
+        found = []
+        for name, kind in (
+            ("search", LearningToSearch), ("network", RecurrentNetwork), ("training", Minibatches)
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, kind)):
+                raise TypeError(f"{name} must be a {kind.__name__} object or None, got {value!r}")
+            found.append(kind() if value is None else clone(value))
+        for settings in found[1:]:
+            settings._check()
+        return tuple(found)
+
+    def _fit(self, X, y, sample_weight, settings, rng):
+        search, network_settings, training = settings
+        given = X, y
+        pairs = self._read_pairs(X, y, sample_weight)
+        self.task_loss_ = self._task_loss()
+        n_tokens = len(self.classes_) + (self.max_length_ is not None)
+        codes = np.concatenate(pairs.outputs)
+        counts = np.bincount(codes, minlength=n_tokens).astype(float)
+        if self.max_length_ is not None:
+            counts[-1] = len(pairs)
+        self._counts = np.maximum(counts, 1.0)
+        draws = Draws(search, self.loss, self._counts, rng, has_end=self.max_length_ is not None)
+        self._network_settings, start = network_settings, self._start_of(n_tokens)
+        network = self._new_network()
+        if start is not None:
+            network.load(start)
+        trained, held_out = _split(pairs, training, rng)
+        run = Training(
+            network, trained, held_out, loss=self.loss, task_loss=self.task_loss_,
+            classes=self.classes_, draws=draws, settings=training, rng=rng,
+            max_length=self.max_length_,
+        )  # fmt: skip
+        tasks = FitTasks(self, *given, max_subtasks=self.max_iter, sample_weight=sample_weight)
+        outcome = drive(
+            run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
+            **tasks.hooks(lambda: self._snapshot(run)),
+        )  # fmt: skip
+        self._store(run, outcome)
+        tasks.finish()
+        warn_of_budget(self, run, training)
+        return self
+
+    def _read_pairs(self, X, y, sample_weight):
+        goes_on = bool(self.warm_start) and hasattr(self, "state_dict_")
+        if not goes_on:
+            self._reader = Reader()
+        inputs = self._reader.read(X) if goes_on else self._reader.fit(X)
+        if not goes_on:
+            self._outputs = Outputs(y)
+        outputs = self._outputs.encode(y, inputs.lengths)
+        weight = check_sample_weight(sample_weight, len(outputs))
+        vars(self).pop("n_features_in_", None)
+        vars(self).pop("input_tokens_", None)
+        if self._reader.n_features is None:
+            self.input_tokens_ = self._reader.tokens
+        else:
+            self.n_features_in_ = self._reader.n_features
+        self.classes_ = self._outputs.classes
+        lengths = np.array([len(own) for own in outputs])
+        self.max_length_ = self._max_length(inputs.lengths, lengths, goes_on)
+        end = None if self.max_length_ is None else len(self.classes_)
+        pairs = Pairs(inputs, outputs, check_list(y, "y", "sequences"), weight, end=end)
+        if not np.all(weight > 0):
+            pairs = pairs.take(np.flatnonzero(weight > 0))
+        pairs.weight = pairs.weight / pairs.weight.mean()
+        return pairs
+
+    def _max_length(self, n_in, n_out, goes_on):
+        """Most tokens of an output; None where outputs are as long as inputs."""
+        wanted = self.output_length
+        differ = np.flatnonzero(n_in != n_out)
+        if isinstance(wanted, str) and wanted == "auto":
+            wanted = "free" if len(differ) else "fixed"
+            if goes_on and wanted == "fixed" and self.max_length_ is not None:
+                wanted = "free"
+        if isinstance(wanted, str) and wanted == "fixed":
+            if len(differ):
+                i = int(differ[0])
+                raise ValueError(
+                    f"y[{i}] has {n_out[i]} tokens and X[{i}] has {n_in[i]}, but "
+                    f"output_length='fixed' asks for as many: take 'free'"
+                )
+            return None
+        longest = int(n_out.max())
+        if not isinstance(wanted, str):
+            if longest > wanted:
+                i = int(n_out.argmax())
+                raise ValueError(
+                    f"y[{i}] has {longest} tokens, more than output_length={wanted} allows: raise "
+                    f"it, or cut the outputs"
+                )
+            return int(wanted)
+        return int(np.ceil(LONGER * longest))
+
+    def _task_loss(self):
+        is_free = self.max_length_ is not None
+        if isinstance(self.task_loss, str) and self.task_loss == "auto":
+            return resolve_task_loss("edit" if is_free else "hamming")
+        loss = resolve_task_loss(self.task_loss)
+        if is_free and loss.decomposes and not loss._has_value:
+            raise ValueError(
+                f"task_loss {type(loss).__name__} compares outputs of one length, and outputs end "
+                f"where the network says: take task_loss='edit', or output_length='fixed' where "
+                f"outputs are as long as inputs"
+            )
+        return loss
+
+    def _start_of(self, n_tokens):
+        """Weights to start from, if any."""
+        if not (self.warm_start and hasattr(self, "state_dict_")):
+            return None
+        known = len(self.state_dict_["scores.bias"])
+        if known != n_tokens:
+            raise ValueError(
+                "warm_start=True needs outputs whose lengths are as free as those of the previous "
+                "fit: set output_length as it was there, or warm_start=False"
+            )
+        return self.state_dict_
+
+    def _new_network(self):
+        settings, is_free = self._network_settings, self.max_length_ is not None
+        aligned = settings.aligned
+        if isinstance(aligned, str):
+            aligned = not is_free
+        return Network(settings, self._reader, len(self.classes_) + is_free, aligned=bool(aligned))
+
+    def _snapshot(self, run):
+        """Fitted attributes in the middle of a fit, for callbacks."""
+        own = {"_counts", "_network_settings", "_outputs", "_reader"}
+        return {n: v for n, v in vars(self).items() if n in own or n.endswith("_")} | {
+            "state_dict_": run.network.weights()
+        }
+
+    def _store(self, run, outcome):
+        self.state_dict_ = run.solution()
+        run.network.load(self.state_dict_)
+        run.network.parts.eval()
+        self._network = run.network
+        self.validation_loss_ = float(run.best) if run.held_out is not None else float("nan")
+        self.best_iter_ = run.best_iter if run.held_out is not None else run.n_iter
+        self.n_rollouts_, self.n_rollout_steps_ = run.n_rollouts, run.n_steps
+        if run.held_out is None and outcome.status is Status.MAX_ITER:
+            outcome = outcome._replace(status=Status.FINISHED)
+        vars(self).update(outcome.attributes())
+
+    @property
+    def module_(self):
+        """The network."""
+        check_is_fitted(self)
+        return self._fitted_network().parts
+
+    def _fitted_network(self):
+        if "_network" not in vars(self):
+            self._network = self._new_network()
+            self._network.load(self.state_dict_)
+            self._network.parts.eval()
+        return self._network
+
+    def summary(self):
+        """What the fit did and how good it is, in a few sentences.
+
+        Returns
+        -------
+        text : str
+            Kind of outputs, loss, updates, time, roll-outs, and the loss on held-out pairs.
+        """
+        check_is_fitted(self)
+        return summary_of(self)
+
+    def __getstate__(self):
+        # The weights are in state_dict_, on no device; the network is made of them when needed.
+        return {k: v for k, v in super().__getstate__().items() if k != "_network"}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = tags.target_tags.single_output = False
+        tags.input_tags.string = True
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "state_dict_")
+
+
+class _seeded:
+    """PyTorch's random numbers by ours for a while; those of the user stay as they were."""
+
+    def __init__(self, torch, rng):
+        self._torch, self._seed = torch, rng.randint(2**31 - 1)
+        devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
+        self._fork = torch.random.fork_rng(devices=list(devices))
+
+    def __enter__(self):
+        self._fork.__enter__()
+        self._torch.manual_seed(self._seed)
+
+    def __exit__(self, *error):
+        return self._fork.__exit__(*error)
+
+
+def _split(pairs, settings, rng):
+    """Pairs to train with, and those held out, or None."""
+    n = len(pairs)
+    if not settings.early_stopping or n < 4:
+        return pairs, None
+    n_out = min(max(round(float(settings.validation_fraction) * n), 2), n - 2)
+    order = rng.permutation(n)
+    return pairs.take(np.sort(order[n_out:])), pairs.take(np.sort(order[:n_out]))

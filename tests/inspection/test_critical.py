@@ -1,0 +1,354 @@
+"""Critical samples against the closed form of linear models, and gradients against differences."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_digits, load_wine
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+
+from sklearn_fw.inspection import (
+    critical_sample_ratio,
+    exact_critical_samples_linear,
+    feature_radius,
+    input_gradient,
+    langevin_adversarial_search,
+)
+from sklearn_fw.linear_model import AsagaClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class Weights(LogisticRegression):
+    """A linear model with given weights."""
+
+    def __init__(self, W=None, b=None):
+        self.W, self.b = W, b
+        super().__init__()
+        if W is not None:
+            self.coef_, self.intercept_ = W, b
+            self.classes_ = np.arange(max(len(W), 2))
+            self.n_features_in_ = W.shape[1]
+
+
+def gaussian(rng, n=2000, d=64, k=5):
+    X = rng.normal(size=(n, d))
+    return X, Weights(rng.normal(size=(k, d)) / np.sqrt(d), rng.normal(size=k))
+
+
+@pytest.mark.parametrize("objective", ["loss", "margin"])
+@pytest.mark.parametrize("noise", [None, 0.0])
+def test_search_finds_what_is_there(objective, noise, rng):
+    X, model = gaussian(rng)
+    exact = exact_critical_samples_linear(model, X, 0.08)
+    assert 0.3 < exact.mean() < 0.7
+    result = langevin_adversarial_search(
+        model, X, radius=0.08, noise=noise, objective=objective, random_state=0
+    )
+    assert not np.any(result.found & ~exact)
+    assert result.found.sum() >= 0.97 * exact.sum()
+    there = result.X_adversarial[result.found]
+    assert np.abs(there - X[result.found]).max() <= 0.08 * (1 + 1e-12)
+    assert np.all(model.predict(there) != model.predict(X[result.found]))
+    assert np.isnan(result.X_adversarial[~result.found]).all()
+
+
+def test_exact_formula_agrees_with_all_corners(rng):
+    X, model = gaussian(rng, n=200, d=6, k=4)
+    radius = np.array([0.1, 0.0, 0.3, 0.05, 0.2, 0.1])
+    corners = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T * radius
+    moved = (X[:, None, :] + corners).reshape(-1, 6)
+    labels = model.predict(moved).reshape(200, -1)
+    expected = np.any(labels != model.predict(X)[:, None], axis=1)
+    np.testing.assert_array_equal(exact_critical_samples_linear(model, X, radius), expected)
+
+
+def test_one_step_is_exact_for_two_classes(rng):
+    X, model = gaussian(rng, k=1)
+    exact = exact_critical_samples_linear(model, X, 0.1)
+    given = {"radius": 0.1, "step": 0.1, "noise": 0.0, "max_iter": 1}
+    result = critical_sample_ratio(model, X, **given)
+    np.testing.assert_array_equal(result.critical, exact)
+    assert 0 < exact.mean() < 1
+
+
+def test_more_iterations_find_more(rng):
+    X, model = gaussian(rng, n=500)
+    few, more, many = (
+        critical_sample_ratio(model, X, radius=0.08, max_iter=m, random_state=3).critical
+        for m in (1, 5, 40)
+    )
+    assert not np.any(few & ~more)
+    assert not np.any(more & ~many)
+
+
+def test_more_starts_find_more_where_the_function_bends(rng):
+    X, y = load_digits(return_X_y=True)
+    model = MLPClassifier((30,), random_state=0, max_iter=30).fit(X[:500], y[:500])
+    one, five = (
+        critical_sample_ratio(model, X[500:800], radius=0.7, n_restarts=m, random_state=0)
+        for m in (1, 5)
+    )
+    assert not np.any(one.critical & ~five.critical)
+
+
+def test_constant_classifiers_have_none(rng):
+    X = rng.normal(size=(50, 3))
+    model = DummyClassifier().fit(X, np.arange(50) % 2)
+    result = critical_sample_ratio(model, X, radius=1.0, random_state=0)
+    assert (result.ratio, result.stderr, result.gradient) == (0.0, 0.0, "search")
+    assert result.interval[0] == 0.0 < result.interval[1] < 0.1
+
+
+def fitted(rng):
+    X = rng.normal(size=(80, 5)) * [1, 10, 0.1, 1, 3] + [0, 5, 0, 0, 100]
+    y = np.array(["a", "b", "c"])[np.arange(80) % 3]
+    two = y[y != "c"]
+    scaled = [
+        make_pipeline(scaler, LogisticRegression())
+        for scaler in (
+            StandardScaler(), StandardScaler(with_std=False), MinMaxScaler(), MaxAbsScaler(),
+            RobustScaler(), PCA(3, whiten=True),
+        )
+    ]  # fmt: skip
+    nested = make_pipeline(make_pipeline(StandardScaler(), PCA(4)), "passthrough", LinearSVC())
+    networks = [
+        make_pipeline(
+            StandardScaler(), MLPClassifier((7, 4), activation=a, random_state=0, max_iter=30)
+        )
+        for a in ("identity", "logistic", "tanh", "relu")
+    ]
+    plain = [
+        LogisticRegression(), LinearSVC(), SGDClassifier(), RidgeClassifier(), Perceptron(),
+        LinearDiscriminantAnalysis(), AsagaClassifier(), *scaled, nested, *networks,
+    ]  # fmt: skip
+    for model in plain:
+        yield X, y, model
+        yield X[y != "c"], two, model
+
+
+def test_known_gradients_equal_differences(rng):
+    n_known = 0
+    for X, y, model in fitted(rng):
+        model.fit(X, y)
+        for objective in ("loss", "margin"):
+            found = input_gradient(model, X, y, objective=objective)
+            other = input_gradient(model, X, y, objective=objective, gradient="numeric")
+            atol = 1e-5 * np.broadcast_to(np.abs(other).max(axis=0), X.shape)
+            np.testing.assert_array_less(np.abs(found - other), atol + 1e-12, err_msg=f"{model}")
+        n_known += 1
+    assert n_known == 36
+
+
+def test_a_scaler_in_front_equals_the_rescaled_model(rng):
+    X, y = load_wine(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    radius = feature_radius(X, 0.3)
+    piped = critical_sample_ratio(model, X, radius=radius, random_state=0)
+    behind = critical_sample_ratio(model[-1], model[:-1].transform(X), radius=0.3, random_state=0)
+    assert piped.gradient == "linear"
+    np.testing.assert_array_equal(piped.critical, behind.critical)
+    exact = exact_critical_samples_linear(model, X, radius)
+    np.testing.assert_array_equal(exact, exact_critical_samples_linear(
+        model[-1], model[:-1].transform(X), 0.3
+    ))  # fmt: skip
+    assert 0 < exact.sum() < len(X)
+
+
+def test_units_do_not_matter_with_a_radius_for_each_feature(rng):
+    X, y = load_wine(return_X_y=True)
+    units = 10.0 ** rng.integers(-4, 5, size=X.shape[1])
+    for last in (LogisticRegression(), MLPClassifier((20,), random_state=0), SVC()):
+        ratios = []
+        for Z in (X, X * units):
+            model = make_pipeline(StandardScaler(), last).fit(Z, y)
+            radius = feature_radius(Z, 0.5)
+            ratios.append(critical_sample_ratio(model, Z, radius=radius, random_state=0).critical)
+        assert 0 < ratios[0].sum() < len(X)
+        assert np.mean(ratios[0] != ratios[1]) < 0.02
+
+
+def test_models_without_gradients_are_searched(rng):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    exact = exact_critical_samples_linear(LinearDiscriminantAnalysis().fit(X, y), X, 0.5)
+    blind = critical_sample_ratio(
+        LinearDiscriminantAnalysis().fit(X, y), X, radius=0.5, gradient="search", random_state=0
+    )
+    assert not np.any(blind.critical & ~exact)
+    assert blind.critical.sum() >= 0.8 * exact.sum()
+    for model in (
+        RandomForestClassifier(20, random_state=0), KNeighborsClassifier(1), SVC(),
+        NearestCentroid(), make_pipeline(PolynomialFeatures(), LogisticRegression()),
+    ):  # fmt: skip
+        result = langevin_adversarial_search(model.fit(X, y), X, radius=0.7, random_state=0)
+        assert result.gradient == "search"
+        assert result.found.any()
+        there = result.X_adversarial[result.found]
+        assert np.all(model.predict(there) != model.predict(X[result.found]))
+        assert np.abs(there - X[result.found]).max() <= 0.7 * (1 + 1e-12)
+
+
+def test_frames_keep_the_names_of_their_columns(rng):
+    pandas = pytest.importorskip("pandas")
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    front = ColumnTransformer(
+        [("a", StandardScaler(), ["alcohol", "hue"]), ("b", MinMaxScaler(), ["proline"])]
+    )
+    radius = feature_radius(X, 0.3)
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    for model in (make_pipeline(front, LogisticRegression()), plain):
+        for given in (model, clone(model).set_output(transform="pandas")):
+            given.fit(X, y)
+            found = langevin_adversarial_search(given, X, radius=radius, random_state=0)
+            assert found.gradient == "linear"
+            exact = exact_critical_samples_linear(given, X, radius)
+            assert 0 < found.found.sum() <= exact.sum()
+            there = pandas.DataFrame(found.X_adversarial[found.found], columns=X.columns)
+            assert np.all(given.predict(there) != given.predict(X[found.found]))
+
+
+class Own:
+    """A model with a gradient of its own: the sign of the first feature."""
+
+    def predict(self, X):
+        return (X[:, 0] > 0).astype(int)
+
+    def input_gradient(self, X, target):
+        out = np.zeros_like(X)
+        out[:, 0] = 1 - 2 * (X[:, 0] > 0)
+        return out
+
+
+def test_searches_and_own_gradients_and_labels_alone(rng):
+    X = rng.normal(size=(100, 4))
+    near = np.abs(X[:, 0]) < 0.3
+    result = critical_sample_ratio(Own(), X, radius=0.3, noise=0.0, random_state=0)
+    assert result.gradient == "own"
+    np.testing.assert_array_equal(result.critical, near)
+    y = Own().predict(X)
+    best = GridSearchCV(LogisticRegression(), {"C": [1.0, 10.0]}, cv=2).fit(X, y)
+    result = critical_sample_ratio(best, X, radius=0.3, random_state=0)
+    assert result.gradient == "linear"
+
+
+def test_values_stay_in_the_range_of_features(rng):
+    X, y = load_digits(return_X_y=True)
+    model = LogisticRegression(max_iter=50).fit(X, y)
+    free, kept = (
+        langevin_adversarial_search(
+            model, X[:200], radius=1.5, feature_range=r, random_state=0
+        ) for r in (None, (0, 16))
+    )  # fmt: skip
+    there = kept.X_adversarial[kept.found]
+    assert there.min() >= 0.0
+    assert there.max() <= 16.0
+    assert np.nanmin(free.X_adversarial) < 0.0
+    assert kept.found.sum() <= free.found.sum()
+
+
+def test_modules(rng, extra):
+    torch = extra("torch", "torch")
+    torch.manual_seed(0)
+    X = rng.normal(size=(60, 1, 4, 4))
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 3, 2), torch.nn.BatchNorm2d(3), torch.nn.ReLU(), torch.nn.Flatten(),
+        torch.nn.Dropout(0.5), torch.nn.Linear(27, 3),
+    ).double()  # fmt: skip
+    module(torch.as_tensor(X))  # batch statistics
+    module.train()
+    result = langevin_adversarial_search(module, X, radius=0.3, random_state=0)
+    assert result.gradient == "torch"
+    assert 0 < result.found.sum() < 60
+    assert module.training
+    module.eval()
+    with torch.no_grad():
+        labels = module(torch.as_tensor(X)).argmax(1).numpy()
+        moved = module(torch.as_tensor(np.nan_to_num(result.X_adversarial))).argmax(1).numpy()
+    assert np.all(labels[result.found] != moved[result.found])
+    g = input_gradient(module, X, labels)
+    e, move = 1e-6, rng.normal(size=X.shape)
+    losses = [
+        torch.nn.functional.cross_entropy(
+            module(torch.as_tensor(X + s * e * move)), torch.as_tensor(labels), reduction="sum"
+        ).item()
+        for s in (1, -1)
+    ]
+    assert (g * move).sum() == pytest.approx((losses[0] - losses[1]) / (2 * e), rel=1e-5)
+    one = torch.nn.Linear(5, 1)
+    X = rng.normal(size=(100, 5))
+    W = one.weight.detach().double().numpy()
+    flat = Weights(W, one.bias.detach().double().numpy())
+    result = critical_sample_ratio(one, X, radius=0.2, noise=0.0)
+    np.testing.assert_array_equal(result.critical, exact_critical_samples_linear(flat, X, 0.2))
+    with pytest.raises(ValueError, match="target holds '2', no class"):
+        input_gradient(one, X, np.full(100, 2))
+    with pytest.raises(ValueError, match="'auto' or 'analytic'"):
+        critical_sample_ratio(one, X, radius=0.2, gradient="numeric")
+
+
+def test_radius_in_other_units(rng):
+    X, y = load_digits(return_X_y=True)
+    model = LogisticRegression(max_iter=20).fit(X, y)
+    with pytest.raises(ValueError, match=r"radius=76\.5 is in the wrong units: features of X have"):
+        critical_sample_ratio(model, X, radius=0.3 * 255)
+    with pytest.warns(UserWarning, match="radius=1e-06 is at most 1e-06 of the ranges"):
+        critical_sample_ratio(model, X, radius=1e-6, max_iter=1)
+    with pytest.raises(ValueError, match="which rounding swallows beside entries of 16"):
+        critical_sample_ratio(model, X, radius=1e-17)
+    with pytest.raises(ValueError, match="radius must be positive"):
+        critical_sample_ratio(model, X, radius=0.0)
+    X, y = load_wine(return_X_y=True)
+    model = LogisticRegression(max_iter=20).fit(X, y)
+    with pytest.warns(UserWarning, match="features in different units need a radius each"):
+        critical_sample_ratio(model, X, radius=5.0, max_iter=1)
+    with pytest.raises(ValueError, match=r"one for each feature, shape \(13,\), got \(2,\)"):
+        critical_sample_ratio(model, X, radius=[0.1, 0.2])
+    with pytest.raises(ValueError, match="constant features only"):
+        feature_radius(np.ones((5, 2)))
+
+
+def test_refusals(rng):
+    X, y = load_wine(return_X_y=True)
+    model = LogisticRegression(max_iter=20)
+    with pytest.raises(NotFittedError):
+        critical_sample_ratio(model, X, radius=0.1)
+    model.fit(X, y)
+    with pytest.raises(TypeError, match="must be a fitted classifier with predict"):
+        critical_sample_ratio("model", X, radius=0.1)
+    with pytest.raises(TypeError, match="is the class LogisticRegression"):
+        critical_sample_ratio(LogisticRegression, X, radius=0.1)
+    with pytest.raises(ValueError, match="X has 12 features, but LogisticRegression"):
+        critical_sample_ratio(model, X[:, 1:], radius=0.01)
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="gradient='analytic' knows linear models"):
+        critical_sample_ratio(forest, X, radius=0.1, gradient="analytic")
+    with pytest.raises(ValueError, match="has no scores of classes"):
+        critical_sample_ratio(Own(), X, radius=0.01, gradient="numeric")
+    with pytest.raises(ValueError, match="no scores that are linear"):
+        exact_critical_samples_linear(forest, X, 0.01)
+    with pytest.raises(ValueError, match="objective must be 'loss'"):
+        critical_sample_ratio(Own(), X, radius=0.01, objective="margin")
+    with pytest.raises(ValueError, match="step and noise are both 0"):
+        critical_sample_ratio(model, X, radius=0.01, step=0.0, noise=0.0)
+    with pytest.raises(ValueError, match=r"but X goes from 0\.13 to 1680"):
+        critical_sample_ratio(model, X, radius=0.01, feature_range=(0, 1))
+    with pytest.raises(ValueError, match="target holds '7'"):
+        input_gradient(model, X, np.full(len(X), 7))

@@ -1,0 +1,197 @@
+"""Noise, difficulty and curves over noise."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw.inspection import (
+    corrupt_inputs,
+    corrupt_labels,
+    example_difficulty,
+    memorization_curve,
+    regularization_frontier,
+    track_memorization,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def digits(n):
+    X, y = load_digits(return_X_y=True)
+    return X[:n] / 16, y[:n]
+
+
+def test_corrupt_labels(rng):
+    y = np.array(["a", "b", "c", "d"])[rng.integers(4, size=4000)]
+    same = corrupt_labels(y, 0.0, random_state=0)
+    np.testing.assert_array_equal(same.y, y)
+    assert not same.mask.any()
+    part = corrupt_labels(y, 0.3, random_state=0)
+    assert part.mask.sum() == 1200
+    np.testing.assert_array_equal(part.y[~part.mask], y[~part.mask])
+    np.testing.assert_array_equal(part.changed, part.y != y)
+    assert abs(part.changed.sum() - 0.3 * 0.75 * 4000) < 4 * np.sqrt(1200 * 0.75 * 0.25)
+    other = corrupt_labels(y, 0.3, mode="different", random_state=0)
+    np.testing.assert_array_equal(other.changed, other.mask)
+    counts = np.unique(other.y[other.mask], return_counts=True)[1]
+    assert counts.min() > 200
+    with pytest.raises(ValueError, match="fraction must be a share from 0 to 1, got 20"):
+        corrupt_labels(y, 20)
+    with pytest.raises(ValueError, match="one class only"):
+        corrupt_labels(["a", "a"], 0.5)
+
+
+def test_corrupt_inputs(rng):
+    X = rng.normal(size=(3000, 4)) * [1, 100, 0.01, 1] + [0, 50, 0, 3]
+    part = corrupt_inputs(X, 0.5, per_feature=True, random_state=0)
+    assert part.mask.sum() == 1500
+    np.testing.assert_array_equal(part.X[~part.mask], X[~part.mask])
+    noise = part.X[part.mask]
+    error = X.std(axis=0) / np.sqrt(1500)
+    assert np.all(np.abs(noise.mean(axis=0) - X.mean(axis=0)) < 4 * error)
+    np.testing.assert_allclose(noise.std(axis=0), X.std(axis=0), rtol=0.1)
+    whole = corrupt_inputs(X, 1.0, random_state=0).X
+    np.testing.assert_allclose(whole.std(axis=0), X.std(), rtol=0.1)
+    np.testing.assert_allclose(whole.mean(), X.mean(), atol=4 * X.std() / np.sqrt(X.size))
+
+
+def test_noise_is_equally_hard_and_digits_are_not():
+    X, y = digits(1000)
+    balanced = np.arange(1000) % 10
+    noise = corrupt_inputs(X, 1.0, random_state=0).X
+    model = MLPClassifier((64,), batch_size=20)
+    given = {"n_runs": 50, "n_epochs": 1, "random_state": 0}
+    flat = example_difficulty(model, noise, balanced, **given)
+    steep = example_difficulty(model, X, y, **given)
+    assert 0.5 < flat.dispersion < 3.0
+    assert steep.dispersion > 3 * flat.dispersion
+    assert steep.p_value < 1e-10
+    np.testing.assert_allclose(
+        steep.reference.var(), steep.error_rate.mean() * (1 - steep.error_rate.mean()) / 50,
+        rtol=0.2,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("units", [1.0, 1e4])
+@pytest.mark.parametrize(
+    ("last", "method", "least"),
+    [
+        (MLPClassifier((50,)), "early", 0.96),
+        (SGDClassifier(loss="log_loss"), "early", 0.96),
+        (LogisticRegression(), "held_out", 0.97),
+        (RandomForestClassifier(20), "held_out", 0.97),
+        (GaussianNB(), "held_out", 0.9),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_wrong_labels_are_found(last, method, least, units):
+    X, y = load_breast_cancer(return_X_y=True)
+    noisy = corrupt_labels(y, 0.2, mode="different", random_state=0)
+    model = make_pipeline(StandardScaler(), last)
+    found = example_difficulty(model, units * X, noisy.y, n_runs=10, random_state=0)
+    assert found.method == method
+    assert roc_auc_score(noisy.mask, found.score) > least
+    assert (found.n_epochs is None) == (method == "held_out")
+
+
+def test_runs_at_once_are_the_same():
+    X, y = digits(200)
+    model = MLPClassifier((10,))
+    one, two = (
+        example_difficulty(model, X, y, n_runs=4, n_epochs=2, random_state=0, n_jobs=n)
+        for n in (None, 2)
+    )
+    np.testing.assert_array_equal(one.score, two.score)
+
+
+def test_refusals_of_difficulty():
+    X, y = digits(100)
+    with pytest.raises(ValueError, match="needs partial_fit, which LogisticRegression"):
+        example_difficulty(LogisticRegression(), X, y, method="early")
+    with pytest.warns(UserWarning, match="runs misclassify the same rows"):
+        example_difficulty(GaussianNB(), X, y % 2, method="early", n_epochs=1, n_runs=3)
+    with pytest.raises(ValueError, match="n_epochs must be an integer or 'auto'"):
+        example_difficulty(MLPClassifier(), X, y, n_epochs="many")
+    with pytest.raises(TypeError, match="must be a classifier"):
+        example_difficulty(StandardScaler(), X, y)
+
+
+def test_random_labels_are_fitted_later_and_with_more_critical_samples():
+    X, y = digits(500)
+    model = MLPClassifier((300,), learning_rate_init=0.005)
+    curve = memorization_curve(
+        model, X[:300], y[:300], X[300:], y[300:], fractions=[0.0, 1.0], max_epochs=300,
+        radius=0.1, random_state=0,
+    )  # fmt: skip
+    np.testing.assert_array_equal(curve.train_accuracy, 1.0)
+    assert curve.epochs_to_fit[1, 0] > curve.epochs_to_fit[0, 0]
+    assert curve.critical_ratio[1, 0] > curve.critical_ratio[0, 0]
+    assert curve.valid_accuracy[0, 0] > 0.85 > 0.3 > curve.valid_accuracy[1, 0]
+
+
+def test_noise_in_inputs_and_capacity():
+    X, y = digits(400)
+    curve = memorization_curve(
+        MLPClassifier(learning_rate_init=0.01), X[:200], y[:200], X[200:], y[200:],
+        noise="inputs", fractions=[0.0, 0.5], param_name="hidden_layer_sizes",
+        param_range=[(2,), (64,)], max_epochs=20, random_state=0,
+    )  # fmt: skip
+    assert np.all(curve.best_valid_accuracy[:, 1] > curve.best_valid_accuracy[:, 0])
+    assert np.isinf(curve.epochs_to_fit[1, 0])
+    assert np.isnan(curve.critical_ratio).all()
+    sizes = memorization_curve(
+        LogisticRegression(), X[:200], y[:200], X[200:], y[200:], fractions=[0.0],
+        param_name="train_size", param_range=[40, 200], random_state=0,
+    )  # fmt: skip
+    assert sizes.valid_accuracy[0, 1] > sizes.valid_accuracy[0, 0]
+    with pytest.raises(ValueError, match="param_range holds 500, but X has 200 rows"):
+        memorization_curve(
+            LogisticRegression(), X[:200], y[:200], X[200:], y[200:], param_name="train_size",
+            param_range=[500],
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="param_name must be 'train_size' or a parameter"):
+        memorization_curve(LogisticRegression(), X, y, X, y, param_name="depth", param_range=[1])
+
+
+def test_validation_accuracy_peaks_before_the_noise_is_fitted():
+    X, y = digits(1000)
+    noisy = corrupt_labels(y[:500], 0.4, random_state=0).y
+    run = track_memorization(
+        MLPClassifier((300,), learning_rate_init=0.005), X[:500], noisy, X[500:], y[500:],
+        n_epochs=120, every=10, radius=0.05, random_state=0,
+    )  # fmt: skip
+    assert run.epochs.tolist() == list(range(10, 121, 10))
+    peak = run.valid_accuracy.argmax()
+    assert run.valid_accuracy[peak] > run.valid_accuracy[-1] + 0.02
+    assert run.train_accuracy[peak] < 0.95 < run.train_accuracy[-1]
+    assert run.critical_ratio[-1] > run.critical_ratio[0]
+
+
+def test_models_without_epochs_are_measured_once():
+    X, y = digits(300)
+    run = track_memorization(
+        RandomForestClassifier(20), X[:200], y[:200], X[200:], y[200:], radius=0.2, random_state=0
+    )
+    assert run.epochs.tolist() == [0]
+    assert np.isinf(run.epochs_to_fit)
+    assert 0 <= run.critical_ratio[0] <= 1
+    with pytest.raises(ValueError, match="y_valid holds the label 10"):
+        track_memorization(SGDClassifier(), X, y, X, y + 1)
+
+
+def test_weight_decay_hinders_random_labels_first():
+    X, y = digits(500)
+    found = regularization_frontier(
+        MLPClassifier((200,), learning_rate_init=0.01), X[:250], y[:250], X[250:], y[250:],
+        param_name="alpha", param_range=[1e-4, 3.0], n_epochs=80, random_state=0,
+    )  # fmt: skip
+    lost = found.random_accuracy[0] - found.random_accuracy[1]
+    assert lost > 0.3
+    assert lost > 2 * (found.valid_accuracy[0] - found.valid_accuracy[1])
