@@ -116,8 +116,8 @@ def _check_pairs(X, y, X_valid, y_valid):
             f"shape {others.shape}"
         )
     if not np.isin(others, classes).all():
-        strange = others[~np.isin(others, classes)][0]
-        raise ValueError(f"y_valid holds the label {strange.item()!r:.40}, which is not in y")
+        strange = others[~np.isin(others, classes)].tolist()[0]
+        raise ValueError(f"y_valid holds the label {strange!r:.40}, which is not in y")
     return X, classes[codes], X_valid, others, classes
 
 
