@@ -11,7 +11,6 @@ __all__ = ["GRADIENTS", "OBJECTIVES", "Box", "search"]
 
 GRADIENTS = ("analytic", "auto", "numeric", "search")
 OBJECTIVES = ("loss", "margin")
-MOST_NUMERIC = 2000
 # Rows among which a search without gradients looks for neighbours of other classes.
 MOST_GUIDES = 2000
 # Other classes towards which the corners of the box are looked into first.
@@ -27,8 +26,6 @@ class Box:
         self.X = check_inputs(estimator, X)
         self.radius = check_radius(radius, self.X)
         self.low, self.high = check_feature_range(feature_range, self.X, self.radius)
-        if gradient == "auto" and self.X[0].size > MOST_NUMERIC:
-            pass
         self.judge = find_judge(estimator, self.X, gradient, self.radius)
         self.labels = self.judge.labels(self.X)
         self.target, self.sure = self._targets()
