@@ -248,7 +248,7 @@ def figures_of(record):
 
 
 def figure_of_tables(part):
-    """Bars of the first column of numbers of a part that has no figure of its own; or None."""
+    """Bars of the first column of numbers that differ, of a part without a figure; or None."""
     section = ""
     for block in part["blocks"]:
         section = block.get("section", section)
@@ -258,7 +258,7 @@ def figure_of_tables(part):
         for k in range(1, len(header)):
             of = {written(row[0]): number(row[k]) for row in rows
                   if isinstance(number(row[k]), int | float)}  # fmt: skip
-            if len(of) > 1:
+            if len(set(of.values())) > 1:
                 return {"kind": "bars", "title": section, "y": header[k], "log": False,
                         "series": {header[k]: of}}  # fmt: skip
     return None
