@@ -24,7 +24,8 @@ from ._solvers import resolve_solver
 __all__ = ["ProxLinearStructuredSVM"]
 
 LOOSEST = 0.1  # share of the objective: a larger gap is never called convergence
-TOL, MAX_ITER, USUAL_C = 0.05, 30, 1.0  # what "auto" stands for
+TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
+LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
 
 
 class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, BaseEstimator):
@@ -57,7 +58,10 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, B
         What solves the convex models, any one of `StructuredSVM` with a certificate. "auto" is
         "cached", or "bcfw" for a module that takes many samples at once.
     C : float or "auto", default="auto"
-        Weight of the sum of losses against the regulariser. "auto" is 1.
+        Weight of the sum of losses against the regulariser. "auto" is 0.1, and
+        20 / n for fewer than 200 samples, so that lam is at most 0.05: small networks on nine sets
+        of 30 to 400 samples were about as good as with the best of 0.03 to 3, and larger values
+        take several times longer.
     eta : float or "auto", default="auto"
         Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
         finds it, larger while scores are as good as linear along the steps, smaller where a step
@@ -253,7 +257,8 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, B
         first_eta = None if start is None else self.eta_
         X, y, weight = weighted_samples(X, y, sample_weight, sequences=False)
         blocks, w = self._blocks(list(X), list(y), weight, start, rng)
-        self.C_ = USUAL_C if is_auto(self.C) else check_positive(self.C, "C")
+        usual = max(USUAL_C, 1.0 / (LARGEST_LAM * weight.sum()))
+        self.C_ = usual if is_auto(self.C) else check_positive(self.C, "C")
         self.tol_ = TOL if is_auto(self.tol) else float(self.tol)
         self.lam_ = 1.0 / (self.C_ * weight.sum())
         max_iter = MAX_ITER if is_auto(self.max_iter) else self.max_iter

@@ -42,7 +42,9 @@ def objective(svm, X, y, w):
 @pytest.mark.parametrize(("eta", "after_3", "after_15"), [(1.0, 0.03, 0.008), (10.0, 0.03, 0.006)])
 def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
     X, y = boxes()
-    svm = ProxLinearStructuredSVM(BoxNetwork(), eta=eta, max_iter=15, tol=1e-4, random_state=0)
+    svm = ProxLinearStructuredSVM(
+        BoxNetwork(), C=1.0, eta=eta, max_iter=15, tol=1e-4, random_state=0
+    )
     values = svm.fit(X, y).history_["objective"]
     assert values[2] <= after_3
     assert values[14] <= after_15
@@ -51,9 +53,10 @@ def test_boxes_reach_the_objective_of_the_prototype(eta, after_3, after_15):
 
 
 @ignore_budget
-def test_boxes_by_default():
+def test_boxes_with_automatic_steps():
     X, y = boxes()
-    svm = ProxLinearStructuredSVM(BoxNetwork(), tol=1e-3, max_iter=15, random_state=0).fit(X, y)
+    svm = ProxLinearStructuredSVM(BoxNetwork(), C=1.0, tol=1e-3, max_iter=15, random_state=0)
+    svm.fit(X, y)
     values = svm.history_["objective"]
     assert values[2] <= 0.018
     assert values[-1] <= 0.0055
