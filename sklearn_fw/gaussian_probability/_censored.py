@@ -12,7 +12,7 @@ from .._validation import (
     check_magnitude,
     check_strength,
 )
-from ._process import Intervals, IntervalProcess
+from ._process import IntervalProcess, Intervals
 
 __all__ = ["EPIntervalRegressor"]
 
@@ -69,6 +69,11 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     ------
     ValueError
         For parameters out of range, ends out of order, and targets without a finite end.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the sites did not come to rest.
 
     See Also
     --------
@@ -130,7 +135,9 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         noise = None if self.noise is None else check_strength(self.noise, "noise")
         normalizes = check_flag(self.normalize_y, "normalize_y")
         X, lower, upper = self._check_targets(X, y)
-        self._location, self._scale = _location_and_scale(lower, upper) if normalizes else (0.0, 1.0)
+        self._location, self._scale = (
+            _location_and_scale(lower, upper) if normalizes else (0.0, 1.0)
+        )
         lower, upper = ((end - self._location) / self._scale for end in (lower, upper))
         constant = -np.log(self._scale) * np.count_nonzero(lower == upper)
         start = START_NOISE if noise is None else noise / self._scale
@@ -141,9 +148,9 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
 
     def _check_targets(self, X, y, reset=True):
         """Rows and the two ends of their targets."""
-        ends = None if y is None else check_array_of_numbers(y, "y", finite=False)
-        if ends is not None and ends.ndim == 2 and ends.shape[1] == 2:
+        if _has_two_columns(y):
             X = check_data(self, X, dtype=np.float64, reset=reset)
+            ends = check_array_of_numbers(y, "y", finite=False)
             check_consistent_length(X, ends)
             lower, upper = ends.T
         else:
@@ -229,6 +236,14 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
             np.sum((a - np.clip(a, lower, upper)) ** 2) for a in (mean, np.full(len(lower), best))
         )
         return float(1.0 - errors / least) if least > 0.0 else float(errors == 0.0)
+
+
+def _has_two_columns(y):
+    try:
+        shape = np.asarray(y).shape
+    except ValueError:  # of unequal lengths, of which scikit-learn says so
+        return False
+    return len(shape) == 2 and shape[1] == 2
 
 
 def _location_and_scale(lower, upper):

@@ -6,7 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_data, check_magnitude, check_strength
 from ._latent import positive_probability, sign_bounds
-from ._process import Intervals, IntervalProcess
+from ._process import IntervalProcess, Intervals
 
 __all__ = ["EPProbitClassifier"]
 
@@ -56,6 +56,11 @@ class EPProbitClassifier(ClassifierMixin, IntervalProcess):
     ------
     ValueError
         For parameters out of range and fewer than two classes.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the sites did not come to rest.
 
     See Also
     --------

@@ -5,10 +5,10 @@ from scipy.special import ndtri
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_data, check_magnitude, check_strength
+from .._validation import check_choice, check_data, check_magnitude, check_strength, find_labels
 from .._warnings import warn
 from ._engine import interval_masses
-from ._process import Intervals, IntervalProcess
+from ._process import IntervalProcess, Intervals
 
 __all__ = ["EPOrdinalClassifier"]
 
@@ -80,6 +80,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
     -----
     UserWarning
         Where the order of three or more labels is that of the alphabet.
+    ConvergenceWarning
+        Where the sites did not come to rest.
 
     See Also
     --------
@@ -150,7 +152,7 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         self._columns = _places_in(self.classes_, order)  # of classes_, in their order
         self.order_ = self.classes_[self._columns]
         start = self._start_kernel(X)
-        scale = float(np.sqrt(noise**2 + np.mean(start.diag(X))))
+        scale = float(np.sqrt(noise**2 + np.mean(np.diag(start(X)))))
         ranks = np.argsort(self._columns)[places]
         self._fit_processes(X, start, [Ranks.of_frequencies(ranks, noise, scale)])
         self.thresholds_ = self._observed[0].thresholds
@@ -161,8 +163,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         if self.order is None:
             dtype = getattr(y, "dtype", None)
             return dtype.categories if getattr(dtype, "ordered", False) else None
-        order = np.asarray(self.order)
-        if order.ndim != 1 or len(np.unique(order)) < len(order):
+        labels, order = find_labels(self.order, "order"), np.asarray(self.order)
+        if len(labels) < len(order):
             raise ValueError(f"order must be a list of distinct labels, got {self.order!r}")
         return order
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +17,7 @@ from .._validation import (
     check_positive,
     check_random_state,
 )
+from .._warnings import warn
 from ._latent import LatentIntervals
 
 __all__ = ["IntervalProcess", "Intervals"]
@@ -96,7 +98,13 @@ class IntervalProcess(BaseEstimator):
                 for posterior, observed in zip(self._posteriors, self._observed, strict=True)
             ])
         )  # fmt: skip
-        self.n_iter_ = max(posterior.n_iter for posterior in self._posteriors)
+        self.n_iter_ = max(posterior.sites.n_iter for posterior in self._posteriors)
+        if not all(posterior.sites.converged for posterior in self._posteriors):
+            warn(
+                f"marginals still moved by more than tol={self.tol:g} standard deviations after "
+                f"max_iter={self.max_iter} sweeps: raise max_iter or noise",
+                ConvergenceWarning,
+            )
 
     def _posterior(self, K, observed, start=None, tol=0.0):
         tol = max(tol, float(self.tol))
@@ -115,7 +123,7 @@ class IntervalProcess(BaseEstimator):
             K, K_gradient = kernel.clone_with_theta(theta[:n])(self.X_train_, eval_gradient=True)
             now = observed.with_theta(theta[n:])
             posterior = self._posterior(K, now, state["sites"], TOL)
-            state["sites"] = posterior.sites
+            state["sites"] = posterior.sites.tau, posterior.sites.nu
             gradient = np.r_[posterior.gradient(K_gradient), now.gradient(posterior)]
             return -posterior.log_evidence, -gradient
 
@@ -128,7 +136,11 @@ class IntervalProcess(BaseEstimator):
                     raise ValueError("n_restarts_optimizer needs finite bounds in kernel")
                 drawn = rng.uniform(own[:, 0], own[:, 1], size=(self.n_restarts_optimizer, n))
                 starts += [np.r_[point, observed.theta] for point in drawn]
-            options = {"jac": True, "method": "L-BFGS-B", "bounds": np.vstack([own, observed.bounds])}
+            options = {
+                "jac": True,
+                "method": "L-BFGS-B",
+                "bounds": np.vstack([own, observed.bounds]),
+            }
             answers = [
                 minimize(objective, start, options={"ftol": DECREASE}, **options)
                 for start in starts

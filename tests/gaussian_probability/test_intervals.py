@@ -7,6 +7,7 @@ from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import LogisticRegression
@@ -220,6 +221,12 @@ def test_search_in_a_pipeline(rng):
     scoring = "neg_mean_absolute_error"
     search = GridSearchCV(EPOrdinalClassifier(optimizer=None), grid, scoring=scoring, cv=3)
     assert search.fit(X, y).best_score_ > -0.6
+
+
+def test_sites_that_still_move_are_said_to(rng):
+    X, y = grades(rng)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps: raise max_iter"):
+        EPOrdinalClassifier(KERNEL, optimizer=None, max_iter=1).fit(X, y)
 
 
 @pytest.mark.parametrize(
