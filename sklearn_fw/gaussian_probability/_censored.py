@@ -12,6 +12,7 @@ from .._validation import (
     check_magnitude,
     check_strength,
 )
+from .._warnings import warn
 from ._process import IntervalProcess, Intervals
 
 __all__ = ["EPIntervalRegressor"]
@@ -72,6 +73,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
 
     Warns
     -----
+    UserWarning
+        Where hyper-parameters are learned, and no target is bounded on both sides.
     ConvergenceWarning
         Where the sites did not come to rest.
 
@@ -135,6 +138,11 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         noise = None if self.noise is None else check_strength(self.noise, "noise")
         normalizes = check_flag(self.normalize_y, "normalize_y")
         X, lower, upper = self._check_targets(X, y)
+        if self.optimizer is not None and not np.any(np.isfinite(lower) & np.isfinite(upper)):
+            warn(
+                "no target of y is bounded on both sides, so nothing tells how far from the ends "
+                "targets are: set noise and optimizer=None, or predictions may leave all scales"
+            )
         self._location, self._scale = (
             _location_and_scale(lower, upper) if normalizes else (0.0, 1.0)
         )

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from .._validation import check_choice, check_data, check_magnitude, check_strength, find_labels
 from .._warnings import warn
@@ -30,8 +30,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         starts at the median distance of rows.
     order : array-like of shape (n_labels,), default=None
         Labels from the lowest to the highest, of which ``y`` may lack some. None takes the order of
-        an ordered categorical of pandas, else that of numbers, and that of the alphabet with a
-        warning.
+        an ordered categorical of pandas, else that of whole numbers, and that of the alphabet with
+        a warning.
     decision : {"mode", "median"}, default="mode"
         What `predict` returns: "mode" makes the fewest errors, "median" the smallest mean absolute
         difference of ranks.
@@ -145,7 +145,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         noise, order = check_strength(self.noise, "noise"), self._given_order(y)
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
-        check_classification_targets(y)
+        if order is None:
+            _check_labels(y)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("needs labels of at least 2 classes, found one class in y")
@@ -250,6 +251,15 @@ class Ranks(Intervals):
         at_thresholds += np.bincount(self.ranks, low, n + 1)[1:]
         above = self.scale * np.cumsum(at_thresholds[::-1])[::-1]  # all thresholds from one on
         return above * np.r_[1.0, np.diff(self.thresholds) / self.scale]
+
+
+def _check_labels(y):
+    if type_of_target(y) == "continuous":
+        raise ValueError(
+            "Unknown label type: y holds fractions. Cut measurements by thresholds; if fractions "
+            "are grades, list them in order"
+        )
+    check_classification_targets(y)
 
 
 def _places_in(classes, order):

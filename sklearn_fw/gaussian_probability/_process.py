@@ -23,6 +23,7 @@ from ._latent import LatentIntervals
 __all__ = ["IntervalProcess", "Intervals"]
 
 ROWS = 500  # of which the median distance is taken
+SHORTEST = 1e-40  # median distance that a kernel can start from
 # The evidence is stationary in the sites: its error is of the order of the square of this
 # change of a marginal, as the relative decrease at which the search for hyper-parameters ends.
 TOL, DECREASE = 3e-3, 1e-5
@@ -223,6 +224,6 @@ class IntervalProcess(BaseEstimator):
 
 def _default_kernel(X):
     distance = float(np.median(pdist(X[:: max(len(X) // ROWS, 1)]))) if len(X) > 1 else 1.0
-    distance = min(max(distance, 1e-6), 1e6)
+    distance = distance if SHORTEST < distance < 1.0 / SHORTEST else 1.0
     bounds = (1e-2 * distance, 1e2 * distance)
     return ConstantKernel(1.0, (1e-2, 1e4)) * RBF(distance, bounds)

@@ -223,6 +223,32 @@ def test_search_in_a_pipeline(rng):
     assert search.fit(X, y).best_score_ > -0.6
 
 
+def test_half_grades_are_labels_when_they_are_listed(rng):
+    X, y = grades(rng)
+    halves = EPOrdinalClassifier(KERNEL, order=[0.5, 1.0, 1.5, 2.0], optimizer=None)
+    whole = EPOrdinalClassifier(KERNEL, optimizer=None).fit(X, y)
+    predicted = halves.fit(X, 0.5 + 0.5 * y).predict(X)
+    np.testing.assert_array_equal(predicted, 0.5 + 0.5 * whole.predict(X))
+    with pytest.raises(ValueError, match="if fractions are grades, list them in order"):
+        clone(halves).set_params(order=None).fit(X, 0.5 + 0.5 * y)
+
+
+def test_ends_on_one_side_only_leave_the_scale_open():
+    X, y = np.arange(8.0)[:, None], np.column_stack([np.arange(8.0), np.full(8, np.inf)])
+    with pytest.warns(UserWarning, match="no target of y is bounded on both sides"):
+        EPIntervalRegressor().fit(X, y)
+    EPIntervalRegressor(RBF(), noise=1.0, optimizer=None).fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_units_of_features_change_nothing(rng, scale):
+    X, y = grades(rng)
+    plain, scaled = (EPOrdinalClassifier().fit(a, y) for a in (X, scale * X))
+    np.testing.assert_allclose(
+        plain.predict_proba(X), scaled.predict_proba(scale * X), rtol=0, atol=1e-3
+    )
+
+
 def test_sites_that_still_move_are_said_to(rng):
     X, y = grades(rng)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps: raise max_iter"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
 from sklearn_fw.gaussian_probability import (
@@ -171,6 +172,26 @@ def test_sampling_at_high_correlation_is_within_two_percent():
         truth = equicorrelated_probability(np.full(100, low), np.full(100, high), 0.9)
         result = log_gaussian_probability(low, high, cov=equal(100, 0.9), method="sampled")
         assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [5, 60, 300])
+@pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
+def test_error_bars_on_one_factor(rng, n, loadings):
+    slopes = rng.uniform(*loadings, n)
+    cov = np.outer(slopes, slopes)
+    np.fill_diagonal(cov, 1.0)
+    t = np.linspace(-12.0, 12.0, 6001)[:, None]
+    centre = rng.normal(0.0, 0.3, n)
+    for low, high in [
+        (np.zeros(n), np.full(n, np.inf)), (centre - 1.0, centre + rng.uniform(1.0, 2.0, n)),
+        (rng.uniform(1.0, 3.0, n), np.full(n, np.inf)),
+    ]:  # fmt: skip
+        masses, _, _ = truncated_normal_moments(low, high, slopes * t, 1.0 - slopes**2)
+        truth = logsumexp(masses.sum(axis=1) - 0.5 * t[:, 0] ** 2) + np.log(t[1, 0] - t[0, 0])
+        truth -= 0.5 * np.log(2.0 * np.pi)
+        result = log_gaussian_probability(low, high, cov=cov)
+        assert abs(result.log_prob - truth) < 1.5 * result.error + 1e-7
+        assert result.error < 0.1
 
 
 def test_large_problems_by_blocks():
