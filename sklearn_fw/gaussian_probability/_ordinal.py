@@ -145,8 +145,7 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
         noise, order = check_strength(self.noise, "noise"), self._given_order(y)
         X, y = check_data(self, X, y, dtype=np.float64)
         check_magnitude(X, "X")
-        if order is None:
-            _check_labels(y)
+        _check_labels(y, order)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("needs labels of at least 2 classes, found one class in y")
@@ -253,8 +252,10 @@ class Ranks(Intervals):
         return above * np.r_[1.0, np.diff(self.thresholds) / self.scale]
 
 
-def _check_labels(y):
+def _check_labels(y, order):
     if type_of_target(y) == "continuous":
+        if order is not None:
+            return
         raise ValueError(
             "Unknown label type: y holds fractions. Cut measurements by thresholds; if fractions "
             "are grades, list them in order"
