@@ -37,6 +37,8 @@ from sklearn_fw.density import (
 )
 from sklearn_fw.gaussian_probability import (
     BayesPointMachine,
+    EPIntervalRegressor,
+    EPOrdinalClassifier,
     EPProbitClassifier,
     TruncatedGaussian,
 )
@@ -274,6 +276,8 @@ CASES = [
     Case("label reconstruction", KernelStudentTClassifier, points, two_d=True),
     Case("relative novelty", RelativeNoveltyDetector, points, two_d=True),
     Case("EP, probit", EPProbitClassifier, iris, two_d=True),
+    Case("EP, ordinal", EPOrdinalClassifier, iris, two_d=True),
+    Case("EP, intervals", EPIntervalRegressor, numbers, two_d=True),
     Case("Bayes point machine", BayesPointMachine, points, two_d=True),
     Case("truncated normal", TruncatedGaussian, points, two_d=True),
     Case("linear", AsagaClassifier, iris, two_d=True),

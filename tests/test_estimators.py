@@ -18,6 +18,7 @@ pytestmark = [
         f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
     ),
     pytest.mark.filterwarnings("ignore:.* has no upper bound on log Z:UserWarning"),
+    pytest.mark.filterwarnings("ignore:labels of y are taken in the order of the:UserWarning"),
     # The checks' numbers are no documents, which topic models say.
     pytest.mark.filterwarnings("ignore:.*(negative mass|hardly vary|three tokens):UserWarning"),
 ]

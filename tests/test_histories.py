@@ -59,8 +59,8 @@ def test_learning_never_gets_worse():
 
 # Sweeps of one compiled call, of which nothing is seen in between.
 ONE_CALL = {
-    "BayesPointMachine", "DiscreteCCA", "EPProbitClassifier", "MixedCCA", "NonGaussianCCA",
-    "TruncatedGaussian",
+    "BayesPointMachine", "DiscreteCCA", "EPIntervalRegressor", "EPOrdinalClassifier",
+    "EPProbitClassifier", "MixedCCA", "NonGaussianCCA", "TruncatedGaussian",
 }  # fmt: skip
 
 

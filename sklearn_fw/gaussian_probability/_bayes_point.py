@@ -19,7 +19,7 @@ from .._validation import (
     check_number,
     check_positive,
 )
-from ._latent import LatentSigns, positive_probability, standardised
+from ._latent import LatentIntervals, positive_probability, sign_bounds, standardised
 
 __all__ = ["BayesPointMachine"]
 
@@ -154,11 +154,14 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
         self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
-        fits = [LatentSigns(K, signs, noise, self.tol, self.max_iter) for noise in noises]
+        ends = sign_bounds(signs)
+        fits = [
+            LatentIntervals(K, *ends, float(noise), self.tol, self.max_iter) for noise in noises
+        ]
         pairs = [
             (noise, fit)
             for noise, fit in zip(noises, fits, strict=True)
-            if fit.sites is not None and (noise > 0.0 or _agrees(fit, K, signs))
+            if fit.possible and (noise > 0.0 or _agrees(fit, K, signs))
         ]
         if not pairs:
             raise ValueError(

@@ -11,7 +11,14 @@ import numpy as np
 from .._kernels.moments.gaussian import interval_sweep, propagate_boxes
 from ._parallel import Marginals, interval_masses, parallel_sites
 
-__all__ = ["Propagation", "gaussian_masses", "interval_masses", "log_factors", "propagate"]
+__all__ = [
+    "LOG_ROOT_2PI",
+    "Propagation",
+    "gaussian_masses",
+    "interval_masses",
+    "log_factors",
+    "propagate_wide",
+]
 
 
 BLOCK = 48  # sites whose updates of the covariance are made together
@@ -37,6 +44,7 @@ class Propagation:
     n_iter: int
     n_restarts: int
     converged: bool
+    open_part: tuple | None = None  # the problem that narrow intervals leave, where there are such
 
     def bound_gradients(self, lower, upper):
         """Gradients of log Z in the bounds."""
@@ -123,20 +131,20 @@ def log_factors(G, weights, half_log_det):
     return -half_log_det - 0.5 * weights @ G @ weights
 
 
-def propagate(
+def propagate_wide(
     G, h, lower, upper, *, fraction=None, damping=1.0, tol=1e-5, max_iter=500, start=None
 ):
     """Sites of the box lower < z < upper under N(h, G); None where the box has no mass.
 
     Rows without variance must be gone. See Cunningham, Hennig, Lacoste-Julien (2011), with the
-    stopping rule on all marginals. ``start`` is the fixed point of a problem nearby with the same
-    box; it helps large problems only.
+    stopping rule on all marginals. ``start`` has tau and nu of a problem nearby; it helps large
+    problems only.
     """
     origin = np.clip(h, lower, upper)
     G = np.ascontiguousarray(G)
     fraction = np.ones(len(h)) if fraction is None else fraction
     low, high, centre = lower - origin, upper - origin, h - origin
-    first = None if start is None else (start.tau, start.nu - start.tau * origin)
+    first = None if start is None else (start[0], start[1] - start[0] * origin)
     for n_restarts in range(RESTARTS + 1):
         tau, nu, n_iter, change = _run(
             G,

@@ -104,15 +104,12 @@ def equicorrelated_probability(lower, upper, rho):
 
 def _common_factor(lower, upper, rho):
     """Log probability of the box, and its error."""
-    slope, sd = np.sqrt(rho), np.sqrt(1.0 - rho)
-    origin = np.zeros(1)
+    slope, origin = np.sqrt(rho), np.zeros(1)
 
     def log_integrand(t):
         t = np.atleast_1d(t)
-        shape = (len(t), len(lower))
-        # Where the factor stands far outside, bounds less the factor keep more digits than both.
-        low, high = (lower - slope * t[:, None]) / sd, (upper - slope * t[:, None]) / sd
-        masses, _, _ = interval_masses(low, high, np.zeros(shape), np.ones(shape))
+        factor = np.repeat(slope * t[:, None], len(lower), axis=1)
+        masses, _, _ = interval_masses(lower, upper, factor, 1.0 - rho)
         return masses.sum(axis=1) - 0.5 * t**2
 
     if slope < 1e-15:  # its share is below rounding

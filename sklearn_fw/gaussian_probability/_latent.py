@@ -1,41 +1,50 @@
-"""Binary labels as signs of a normal latent value with noise: one engine for both classifiers."""
+"""Latent normal values of which intervals are known, with noise: one engine for all models."""
 
 import numpy as np
 from scipy.special import ndtr
 
-from ._engine import propagate
+from ._narrow import propagate
 
-__all__ = ["LatentSigns", "positive_probability", "standardised"]
+__all__ = ["LatentIntervals", "positive_probability", "sign_bounds", "standardised"]
 
 
-class LatentSigns:
-    """Posterior of latent values f ~ N(0, K) given signs of f + noise e.
+class LatentIntervals:
+    """Posterior of latent values f ~ N(0, K) given lower < f + noise e < upper.
 
-    The orthant of y (f + noise e): its fixed point is that of probit sites on f.
+    For signs the fixed point is that of probit sites on f; where the ends are equal the value is
+    known. ``possible`` is false where the intervals have no mass.
     """
 
-    def __init__(self, K, signs, noise, tol, max_iter, start=None):
-        G = K * signs * signs[:, None]
+    def __init__(self, K, lower, upper, noise, tol, max_iter, start=None):
+        G = K.copy()
         G[np.diag_indices_from(G)] += noise**2
-        p = len(signs)
+        self.noise = noise
         self.sites = propagate(
-            G, np.zeros(p), np.zeros(p), np.full(p, np.inf), tol=float(tol), max_iter=max_iter,
-            start=start,
-        )  # fmt: skip
-        if self.sites is not None:
+            G, np.zeros(len(G)), lower, upper, tol=float(tol), max_iter=max_iter, start=start
+        )
+        self.possible = self.sites is not None
+        if self.possible:
             self.log_evidence = self.sites.log_z
-            self.weights = signs * self.sites.weights
-            self.precision = self.sites.precision * signs * signs[:, None]
+            self.weights, self.precision = self.sites.weights, self.sites.precision
 
     def gradient(self, K_gradient):
         """Gradient of the log evidence in the parameters of the kernel, (n, n, n_params)."""
         inner = 0.5 * (np.outer(self.weights, self.weights) - self.precision)
         return np.tensordot(inner, K_gradient, axes=2)
 
+    def noise_gradient(self):
+        """Derivative of the log evidence in the logarithm of the noise."""
+        return self.noise**2 * (self.weights @ self.weights - np.trace(self.precision))
+
     def predict(self, K_new, diagonal):
         """Mean and variance of latent values; rows of K_new are new."""
         var = diagonal - np.einsum("ij,ij->i", K_new @ self.precision, K_new)
         return K_new @ self.weights, np.maximum(var, 0.0)
+
+
+def sign_bounds(signs):
+    """Intervals of values with these signs."""
+    return np.where(signs > 0.0, 0.0, -np.inf), np.where(signs > 0.0, np.inf, 0.0)
 
 
 def standardised(mean, var, noise):

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigvalsh
 from scipy.special import logsumexp
 from scipy.stats import qmc
 
@@ -15,9 +16,10 @@ SHIFTS = 16  # independent copies of the point set, of which the spread is the e
 CONFIDENCE = 2.95  # 99 % of Student's t with SHIFTS - 1 degrees of freedom
 BITS = 30  # of the points
 PILOT = 16  # points of each copy that choose the draw
+FEWEST, MOST = 8, 2**13  # points of each copy
 POWERS = (0.0, 0.5, 1.0)  # of the sites that the draw knows
 OPEN = 3.0  # standard deviations, from which on an interval counts as open to one side
-SECONDS = 0.2  # of work on a slow core, a third of that on a usual one
+SECONDS = 0.2  # of work on a slow core, half of that on a usual one, by the counts of `_count`
 SHARPEST = 1e4  # precision of a site in that of its prior, in a draw
 DEPENDENT = 1e-10  # share of a variance below which a coordinate is a combination of others
 TARGET = 1e-7  # error of log Z at which no more points are drawn
@@ -47,25 +49,28 @@ def refine(G, lower, upper, sites, *, random_state, seconds=SECONDS, n_draws=Non
     best = None
     for power in POWERS:
         draw = cloud.draw_of(power)
-        logs = cloud.log_weights(draw, pilot)
+        logs = cloud.log_weights(draw, 0, pilot)
         spread = _relative_spread(logs)
         if best is None or spread < best[0]:
-            best = (spread, draw)
-    draw, n = best[1], pilot
-    estimate = None
+            best = (spread, draw, logs)
+    _, draw, logs = best
+    n = min(4 * pilot, limit)
     while True:
-        n = min(4 * n, limit) if estimate is None else min(2 * n, limit)
-        logs = cloud.log_weights(draw, n)
+        logs = np.hstack([logs, cloud.log_weights(draw, logs.shape[1], n)])
         estimate = _estimate(logs)
         if n >= limit or estimate.error < TARGET:
             return estimate
+        n = min(2 * n, limit)
 
 
 def _count(p, seconds):
-    """Points of each copy that a number of seconds allows, the pilots included."""
-    each = 1e-6 + 0.15e-6 * p + 0.6e-9 * p * p
-    n = 0.5 * seconds / each / SHIFTS
-    return int(2 ** np.clip(np.floor(np.log2(max(n, 1.0))), 2, 12))
+    """Points of each copy that are as many operations as a number of seconds allows."""
+    setup, each = 4e-9 * p**3, 0.2e-6 * p + 0.5e-9 * p * p
+    n = (seconds - setup) / each / SHIFTS
+    n = max(n - (len(POWERS) - 1) * PILOT, n / 1.5, FEWEST)  # two pilots of three are lost
+    n = min(n, MOST)
+    power = 2 ** int(np.log2(n))
+    return power + power // 2 if n >= 1.5 * power else power
 
 
 class _Cloud:
@@ -94,26 +99,26 @@ class _Cloud:
         root = _semidefinite_root(cov[np.ix_(order, order)])
         return root, _pivots(root), tau[order], constant
 
-    def log_weights(self, draw, n):
-        """Array of shape (SHIFTS, n)."""
+    def log_weights(self, draw, start, n):
+        """Array of shape (SHIFTS, n - start) of the points from ``start`` to n."""
         root, pivots, tau, constant = draw
         order = self.order
-        logs = np.empty((SHIFTS, n))
+        logs = np.empty((SHIFTS, n - start))
         for s in range(SHIFTS):
-            uniforms = self._points(s, n)
+            uniforms = self._points(s, start, n)
             weigh_draws(
                 root, pivots, tau, self.sites.weights[order], self.lower[order],
                 self.upper[order], uniforms, logs[s],
             )  # fmt: skip
         return logs + constant
 
-    def _points(self, s, n):
-        """Copy ``s`` of the first n points, shifted in their binary digits."""
+    def _points(self, s, start, n):
+        """Points from ``start`` to n of copy ``s``, shifted in their binary digits."""
         missing = n - len(self.numbers)
         if missing > 0:
             new = (self.points.random(missing) * 2.0**BITS).astype(np.int64)
             self.numbers = np.vstack([self.numbers, new])
-        return ((self.numbers[:n] ^ self.shifts[s]) + 0.5) / 2.0**BITS
+        return ((self.numbers[start:n] ^ self.shifts[s]) + 0.5) / 2.0**BITS
 
 
 def _safe_precisions(G, lower, upper, tau):
@@ -123,7 +128,9 @@ def _safe_precisions(G, lower, upper, tau):
     tau = np.minimum(tau, SHARPEST / np.diag(G))
     if np.any(far):
         half = np.sqrt(tau[far])
-        largest = float(np.linalg.norm(half[:, None] * G[np.ix_(far, far)] * half, 2))
+        inner = half[:, None] * G[np.ix_(far, far)] * half
+        last = len(inner) - 1
+        largest = float(eigvalsh(inner, subset_by_index=(last, last))[0])
         tau[far] *= min(1.0, 0.5 / max(largest, 0.5))
     return tau
 

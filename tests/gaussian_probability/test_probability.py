@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
 from sklearn_fw.gaussian_probability import (
@@ -173,6 +174,26 @@ def test_sampling_at_high_correlation_is_within_two_percent():
         assert result.log_prob == pytest.approx(truth, rel=0, abs=0.02)
 
 
+@pytest.mark.parametrize("n", [5, 60, 300])
+@pytest.mark.parametrize("loadings", [(0.2, 0.95), (0.98, 0.9995)])
+def test_error_bars_on_one_factor(rng, n, loadings):
+    slopes = rng.uniform(*loadings, n)
+    cov = np.outer(slopes, slopes)
+    np.fill_diagonal(cov, 1.0)
+    t = np.linspace(-12.0, 12.0, 6001)[:, None]
+    centre = rng.normal(0.0, 0.3, n)
+    for low, high in [
+        (np.zeros(n), np.full(n, np.inf)), (centre - 1.0, centre + rng.uniform(1.0, 2.0, n)),
+        (rng.uniform(1.0, 3.0, n), np.full(n, np.inf)),
+    ]:  # fmt: skip
+        masses, _, _ = truncated_normal_moments(low, high, slopes * t, 1.0 - slopes**2)
+        truth = logsumexp(masses.sum(axis=1) - 0.5 * t[:, 0] ** 2) + np.log(t[1, 0] - t[0, 0])
+        truth -= 0.5 * np.log(2.0 * np.pi)
+        result = log_gaussian_probability(low, high, cov=cov)
+        assert abs(result.log_prob - truth) < 1.5 * result.error + 1e-7
+        assert result.error < 0.1
+
+
 def test_large_problems_by_blocks():
     n = 150
     truth = equicorrelated_probability(np.full(n, -2.0), np.full(n, 2.0), 0.3)
@@ -213,18 +234,50 @@ def test_blocks_of_sites_are_single_sites(rng):
         np.testing.assert_allclose(whole, blocks, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("width", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize("width", [1e-2, 1e-5, 1e-8, 1e-12])
 def test_thin_boxes(width):
     low = np.array([0.3, -1.0, 2.0, 0.0])
     high = low + width * np.array([1.0, 2.0, 0.5, 1.0])
     truth = equicorrelated_probability(low, high, 0.5)
     result = log_gaussian_probability(low, high, cov=equal(4, 0.5), method="sampled")
-    assert result.log_prob == pytest.approx(truth, rel=0, abs=result.error + 1e-7)
+    assert result.log_prob == pytest.approx(truth, rel=0, abs=result.error + 1e-9)
     assert result.log_prob_ep == pytest.approx(truth, rel=0, abs=1e-4)
-    if width < 1e-3:  # many boxes at once are swept without restarts, and say so
-        return
     many, _ = log_box_probabilities(low, high, cov=equal(4, 0.5))
-    assert many[0] == pytest.approx(truth, rel=0, abs=1e-4)
+    assert many[0] == pytest.approx(result.log_prob_ep, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [4, 140])
+@pytest.mark.parametrize("width", [2e-4, 1e-7, 1e-11])
+def test_narrow_sides_are_densities_times_widths(rng, n, width):
+    A = rng.normal(size=(n, n))
+    cov = A @ A.T / n + 0.3 * np.eye(n)
+    x = rng.multivariate_normal(np.zeros(n), cov)
+    low, high = x - 1.0, np.full(n, np.inf)
+    t = np.arange(n) % 2 == 0
+    low[t], high[t] = x[t], x[t] + width
+    middle, wide = x[t] + 0.5 * (high - low)[t], ~t
+    slopes = np.linalg.solve(cov[np.ix_(t, t)], cov[np.ix_(t, wide)]).T
+    mean, inner = slopes @ middle, cov[np.ix_(wide, wide)] - slopes @ cov[np.ix_(t, wide)]
+    inner = 0.5 * (inner + inner.T)
+    rest = log_gaussian_probability(low[wide], high[wide], mean, inner)
+    constant = multivariate_normal.logpdf(middle, cov=cov[np.ix_(t, t)])
+    constant += np.sum(np.log((high - low)[t]))
+    result = log_gaussian_probability(low, high, cov=cov)
+    assert result.log_prob_ep == pytest.approx(constant + rest.log_prob_ep, rel=0, abs=1e-6)
+    bend = n * width**2  # of the density over a side
+    assert abs(result.log_prob - constant - rest.log_prob) < result.error + rest.error + bend
+    np.testing.assert_allclose(result.mean[wide], rest.mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result.mean[t], middle, rtol=0, atol=1e-12)
+    spread = result.covariance[np.ix_(wide, wide)]
+    np.testing.assert_allclose(spread, rest.covariance, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result.gradient_upper[t] * width, 1.0, rtol=1e-2)
+
+
+def test_a_narrow_side_in_the_tail_is_no_density_times_width():
+    # Over the width of the box the density falls to nothing.
+    result = log_gaussian_probability(1e6, 1e6 + 5e-4, cov=equal(2, 0.2), method="ep", tol=1e-8)
+    truth = log_gaussian_probability(1e6, np.inf, cov=equal(2, 0.2), method="ep", tol=1e-8)
+    assert result.log_prob == pytest.approx(truth.log_prob, rel=1e-12)
 
 
 def test_combinations_cut_the_interval_that_they_bound(rng):

@@ -5,6 +5,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_fw.gaussian_probability import (
     BayesPointMachine,
+    EPIntervalRegressor,
+    EPOrdinalClassifier,
     EPProbitClassifier,
     GaussianProbabilityResult,
     TruncatedGaussian,
@@ -27,6 +29,11 @@ def points(n=12):
 
 def labels(n=12):
     return np.repeat([0, 1], n // 2)
+
+
+def targets(n=12):
+    lower = points(n)[:, 0]
+    return np.column_stack([lower, lower + np.arange(n) % 3])
 
 
 def cov():
@@ -70,7 +77,10 @@ def entries():
         "kernel": RBF(1.0), "noise": 1.0, "optimizer": None, "n_restarts_optimizer": 0,
         "tol": 1e-4, "max_iter": 50, "random_state": 0,
     }  # fmt: skip
+    ordinal = {**probit, "order": np.array([0, 1]), "decision": "median"}
+    censored = {**probit, "normalize_y": True}
     data = {"X": points(), "y": labels()}
+    known = {"X": points(), "y": targets()}
     predicted = dict.fromkeys(("predict", "predict_proba"), few)
     scored = {"score": {"X": points(4), "y": labels(4)}}
     return [
@@ -108,6 +118,25 @@ def entries():
             {
                 **predicted, **scored, "latent_mean_and_variance": few,
                 "log_marginal_likelihood": {"theta": np.array([0.1]), "eval_gradient": True},
+            },
+        ),
+        *fitting(EPOrdinalClassifier, lambda: dict(ordinal), lambda: dict(data)),
+        *methods(
+            EPOrdinalClassifier,
+            lambda: EPOrdinalClassifier(RBF(1.0), optimizer=None).fit(points(), labels()),
+            {
+                **predicted, **scored, "latent_mean_and_variance": few,
+                "log_marginal_likelihood": {"theta": np.array([0.1, 0.2]), "eval_gradient": True},
+            },
+        ),
+        *fitting(EPIntervalRegressor, lambda: dict(censored), lambda: dict(known)),
+        *methods(
+            EPIntervalRegressor,
+            lambda: EPIntervalRegressor(RBF(1.0), optimizer=None).fit(points(), targets()),
+            {
+                "predict": {**few, "return_std": True}, "latent_mean_and_variance": few,
+                "score": {"X": points(4), "y": targets(4)},
+                "log_marginal_likelihood": {"theta": np.array([0.1, 0.2]), "eval_gradient": True},
             },
         ),
         *fitting(BayesPointMachine, lambda: dict(machine), lambda: dict(data)),

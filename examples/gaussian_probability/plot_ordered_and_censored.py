@@ -1,0 +1,112 @@
+"""
+============================
+Ordered and censored targets
+============================
+
+A target that is a rank, or known only to lie in an interval, is an interval of a Gaussian process:
+between thresholds that are learned, or between ends that are known. The same expectation
+propagation finds the posterior, and the evidence that chooses the hyper-parameters.
+"""
+
+# %%
+# An instrument with a limit
+# --------------------------
+# Readings end at 1. Read as values they pull the curve down, left out they leave it without hold;
+# known to be above 1 they lift it to where it belongs.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw.gaussian_probability import EPIntervalRegressor, EPOrdinalClassifier
+
+rng = np.random.default_rng(0)
+X = np.sort(rng.uniform(0.0, 6.0, 60))[:, None]
+curve = 2.0 * np.sin(X[:, 0])
+y = curve + 0.3 * rng.normal(size=60)
+above = y > 1.0
+seen = np.minimum(y, 1.0)
+ends = np.column_stack([seen, np.where(above, np.inf, seen)])
+fits = {
+    "as values": EPIntervalRegressor().fit(X, seen),
+    "left out": EPIntervalRegressor().fit(X[~above], seen[~above]),
+    "as intervals": EPIntervalRegressor().fit(X, ends),
+}
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+left.plot(X[:, 0], curve, "k", lw=1, label="truth")
+left.scatter(X[:, 0], seen, s=12, c=np.where(above, "C3", "0.5"))
+for (name, model), color in zip(fits.items(), ("C1", "C2", "C0")):
+    mean, std = model.predict(X, return_std=True)
+    left.plot(X[:, 0], mean, color=color, label=name)
+left.fill_between(X[:, 0], mean - 2.0 * std, mean + 2.0 * std, color="C0", alpha=0.15)
+left.axhline(1.0, color="0.7", lw=1, ls="--")
+left.set(title="Readings that end at 1", ylim=(-3, 3))
+left.legend()
+
+# %%
+# Grades
+# ------
+# The same curve, of which only grades are seen. One latent curve and three thresholds give the
+# probability of each grade.
+
+grades = np.digitize(y, [-1.0, 0.0, 1.0])
+classifier = EPOrdinalClassifier().fit(X, grades)
+right.stackplot(X[:, 0], classifier.predict_proba(X).T, labels=[f"grade {j}" for j in range(4)])
+right.scatter(X[:, 0], (grades + 0.5) / 4.0, c="k", s=6)
+right.set(title="Probabilities of grades", ylim=(0, 1))
+right.legend(loc="upper right")
+plt.show()
+
+# %%
+# Ranks of real patients
+# ----------------------
+# The progression of diabetes in fifths, 300 of 442 patients for training, five times.
+
+X, target = load_diabetes(return_X_y=True)
+y = np.digitize(target, np.quantile(target, [0.2, 0.4, 0.6, 0.8]))
+errors = {}
+for seed in range(5):
+    order = np.random.default_rng(seed).permutation(len(y))
+    fit, test = order[:300], order[300:]
+    scaler = StandardScaler().fit(X[fit])
+    A, B = scaler.transform(X[fit]), scaler.transform(X[test])
+    ordinal = EPOrdinalClassifier(decision="median").fit(A, y[fit])
+    logistic = LogisticRegression().fit(A, y[fit])
+    rounded = np.clip(np.rint(Ridge(10.0).fit(A, y[fit]).predict(B)), 0, 4)
+    for name, guess in (
+        ("EPOrdinalClassifier", ordinal.predict(B)), ("LogisticRegression", logistic.predict(B)),
+        ("Ridge, rounded", rounded),
+    ):  # fmt: skip
+        errors.setdefault(name, []).append(np.mean(np.abs(guess - y[test])))
+    for name, model in (("EPOrdinalClassifier", ordinal), ("LogisticRegression", logistic)):
+        loss = log_loss(y[test], model.predict_proba(B))
+        errors.setdefault(f"{name}, log loss", []).append(loss)
+for name, values in errors.items():
+    print(f"{name:31s} {np.mean(values):.3f}")
+
+# %%
+# The same patients, measured up to a limit
+# -----------------------------------------
+# A third of the targets is above the limit. Errors are those of other patients without a limit.
+
+errors = {}
+for seed in range(5):
+    order = np.random.default_rng(seed).permutation(len(y))
+    fit, test = order[:300], order[300:]
+    scaler = StandardScaler().fit(X[fit])
+    A, B = scaler.transform(X[fit]), scaler.transform(X[test])
+    limit = np.quantile(target[fit], 2 / 3)
+    above = target[fit] >= limit
+    seen = np.minimum(target[fit], limit)
+    for name, rows, ends in (
+        ("as intervals", A, np.column_stack([seen, np.where(above, np.inf, seen)])),
+        ("as values", A, seen), ("left out", A[~above], seen[~above]),
+        ("had they been measured", A, target[fit]),
+    ):  # fmt: skip
+        guess = EPIntervalRegressor().fit(rows, ends).predict(B)
+        errors.setdefault(name, []).append(np.sqrt(np.mean((guess - target[test]) ** 2)))
+for name, values in errors.items():
+    print(f"{name:22s} root mean square error {np.mean(values):.1f}")

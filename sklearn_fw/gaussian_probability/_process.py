@@ -1,0 +1,229 @@
+"""Gaussian processes of which intervals are observed: hyper-parameters, evidence, latent values."""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.spatial.distance import pdist
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import (
+    check_array_of_numbers,
+    check_data,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_positive,
+    check_random_state,
+)
+from .._warnings import warn
+from ._latent import LatentIntervals
+
+__all__ = ["IntervalProcess", "Intervals"]
+
+ROWS = 500  # of which the median distance is taken
+SHORTEST = 1e-40  # median distance that a kernel can start from
+# The evidence is stationary in the sites: its error is of the order of the square of this
+# change of a marginal, as the relative decrease at which the search for hyper-parameters ends.
+TOL, DECREASE = 3e-3, 1e-5
+NOISES = (1e-3, 1e2)  # standard deviations that may be learned
+
+
+class Intervals:
+    """Observed intervals of latent values with noise, which may be learned.
+
+    What has more parameters overrides ``theta``, ``bounds``, `with_theta` and `gradient`.
+    """
+
+    def __init__(self, lower, upper, noise, learns_noise=False, constant=0.0):
+        self.lower, self.upper, self.noise = lower, upper, noise
+        self.learns_noise = learns_noise
+        self.constant = constant  # added to the log evidence, of the unit of known values
+
+    @property
+    def theta(self):
+        """Parameters, without bounds or logarithms."""
+        return np.log([self.noise]) if self.learns_noise else np.empty(0)
+
+    @property
+    def bounds(self):
+        """Array of shape (n_params, 2)."""
+        return np.log([NOISES]) if self.learns_noise else np.empty((0, 2))
+
+    def with_theta(self, theta):
+        """The same with other parameters."""
+        if not self.learns_noise:
+            return self
+        noise = float(np.exp(theta[0]))
+        return Intervals(self.lower, self.upper, noise, True, self.constant)
+
+    def gradient(self, posterior):
+        """Gradient of the log evidence in ``theta``."""
+        return np.array([posterior.noise_gradient()]) if self.learns_noise else np.empty(0)
+
+
+class IntervalProcess(BaseEstimator):
+    """What Gaussian process models by expectation propagation share.
+
+    A model stores the parameters ``kernel``, ``optimizer``, ``n_restarts_optimizer``, ``tol``,
+    ``max_iter`` and ``random_state``, and hands intervals to `_fit_processes`.
+    """
+
+    def _check_process(self):
+        if self.kernel is not None and not isinstance(self.kernel, Kernel):
+            raise TypeError(
+                f"kernel must be a kernel of sklearn.gaussian_process.kernels or None, got "
+                f"{self.kernel!r}"
+            )
+        if self.optimizer not in (None, "fmin_l_bfgs_b"):
+            raise ValueError(f"optimizer must be 'fmin_l_bfgs_b' or None, got {self.optimizer!r}")
+        check_positive(self.tol, "tol")
+        check_integer(self.max_iter, "max_iter", 1)
+        check_integer(self.n_restarts_optimizer, "n_restarts_optimizer", 0)
+
+    def _start_kernel(self, X):
+        return _default_kernel(X) if self.kernel is None else clone(self.kernel)
+
+    def _fit_processes(self, X, start, observations):
+        """One process, with hyper-parameters of its own, for each of a list of `Intervals`."""
+        self.X_train_ = X
+        rng = check_random_state(self.random_state)
+        fits = [self._fit_one(clone(start), observed, rng) for observed in observations]
+        parts = (list(part) for part in zip(*fits, strict=True))
+        self._kernels, self._observed, self._posteriors = parts
+        self.kernel_ = self._kernels[0] if len(fits) == 1 else self._kernels
+        self.log_marginal_likelihood_value_ = float(
+            np.mean([
+                posterior.log_evidence + observed.constant
+                for posterior, observed in zip(self._posteriors, self._observed, strict=True)
+            ])
+        )  # fmt: skip
+        self.n_iter_ = max(posterior.sites.n_iter for posterior in self._posteriors)
+        if not all(posterior.sites.converged for posterior in self._posteriors):
+            warn(
+                f"marginals still moved by more than tol={self.tol:g} standard deviations after "
+                f"max_iter={self.max_iter} sweeps: raise max_iter or noise",
+                ConvergenceWarning,
+            )
+
+    def _posterior(self, K, observed, start=None, tol=0.0):
+        tol = max(tol, float(self.tol))
+        posterior = LatentIntervals(
+            K, observed.lower, observed.upper, observed.noise, tol, self.max_iter, start
+        )
+        if not posterior.possible:
+            raise ValueError("kernel leaves no mass to the targets: raise noise")
+        return posterior
+
+    def _fit_one(self, kernel, observed, rng):
+        """Kernel, intervals and posterior of one process."""
+        state, n = {"sites": None}, kernel.n_dims
+
+        def objective(theta):
+            K, K_gradient = kernel.clone_with_theta(theta[:n])(self.X_train_, eval_gradient=True)
+            now = observed.with_theta(theta[n:])
+            posterior = self._posterior(K, now, state["sites"], TOL)
+            state["sites"] = posterior.sites.tau, posterior.sites.nu
+            gradient = np.r_[posterior.gradient(K_gradient), now.gradient(posterior)]
+            return -posterior.log_evidence, -gradient
+
+        theta = np.r_[kernel.theta, observed.theta]
+        if self.optimizer is not None and len(theta):
+            own = kernel.bounds.reshape(n, 2)
+            starts = [theta]
+            if self.n_restarts_optimizer:
+                if not np.all(np.isfinite(own)):
+                    raise ValueError("n_restarts_optimizer needs finite bounds in kernel")
+                drawn = rng.uniform(own[:, 0], own[:, 1], size=(self.n_restarts_optimizer, n))
+                starts += [np.r_[point, observed.theta] for point in drawn]
+            options = {
+                "jac": True,
+                "method": "L-BFGS-B",
+                "bounds": np.vstack([own, observed.bounds]),
+            }
+            answers = [
+                minimize(objective, start, options={"ftol": DECREASE}, **options)
+                for start in starts
+            ]
+            theta = min(answers, key=lambda answer: answer.fun).x
+            kernel.theta, observed = theta[:n], observed.with_theta(theta[n:])
+        K = kernel(self.X_train_)
+        return kernel, observed, self._posterior(K, observed, state["sites"])
+
+    def latent_mean_and_variance(self, X):
+        """Mean and variance of the latent values of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Means; one column per class where each class has latent values of its own.
+        var : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Variances.
+        """
+        check_is_fitted(self)
+        X = check_data(self, X, dtype=np.float64, reset=False)
+        check_magnitude(X, "X")
+        parts = [
+            posterior.predict(kernel(X, self.X_train_), kernel.diag(X))
+            for kernel, posterior in zip(self._kernels, self._posteriors, strict=True)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        means, variances = zip(*parts, strict=True)
+        return np.column_stack(means), np.column_stack(variances)
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False):
+        """Log evidence of hyper-parameters.
+
+        Parameters
+        ----------
+        theta : array-like of shape (n_params,), default=None
+            Logarithms of the hyper-parameters of the kernel, one vector for all classes, then the
+            further parameters that the model learns; None for those in use.
+        eval_gradient : bool, default=False
+            Whether to return the gradient in ``theta`` too.
+
+        Returns
+        -------
+        log_evidence : float
+            The mean over classes where each has latent values of its own.
+        gradient : ndarray of shape (n_params,)
+            Its gradient, only with ``eval_gradient=True``.
+        """
+        check_is_fitted(self)
+        eval_gradient = check_flag(eval_gradient, "eval_gradient")
+        n = self._kernels[0].n_dims
+        if theta is not None:
+            theta = check_array_of_numbers(theta, "theta")
+            n_all = n + len(self._observed[0].theta)
+            if theta.shape != (n_all,) or np.any(np.abs(theta) > 100.0):
+                raise ValueError(
+                    f"theta must hold {n_all} logarithms between -100 and 100, got {theta}"
+                )
+        if theta is None and not eval_gradient:
+            return self.log_marginal_likelihood_value_
+        values, gradients = [], []
+        for kernel, observed in zip(self._kernels, self._observed, strict=True):
+            if theta is not None:
+                kernel, observed = (
+                    kernel.clone_with_theta(theta[:n]), observed.with_theta(theta[n:])
+                )  # fmt: skip
+            K, K_gradient = kernel(self.X_train_, eval_gradient=True)
+            posterior = self._posterior(K, observed)
+            values.append(posterior.log_evidence + observed.constant)
+            gradients.append(np.r_[posterior.gradient(K_gradient), observed.gradient(posterior)])
+        value = float(np.mean(values))
+        return (value, np.mean(gradients, axis=0)) if eval_gradient else value
+
+
+def _default_kernel(X):
+    distance = float(np.median(pdist(X[:: max(len(X) // ROWS, 1)]))) if len(X) > 1 else 1.0
+    distance = distance if SHORTEST < distance < 1.0 / SHORTEST else 1.0
+    bounds = (1e-2 * distance, 1e2 * distance)
+    return ConstantKernel(1.0, (1e-2, 1e4)) * RBF(distance, bounds)
