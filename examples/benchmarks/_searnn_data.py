@@ -32,8 +32,11 @@ def texts(part, n, seed):
     found = {}
     with gzip.open(path, "rt") as file:
         for line in file:
+            text = json.loads(line)["text"]
+            # One of the two files has tabs for the ends of lines.
+            text = text.replace("\t", "\n") if text.count("\n") < 2 else text
             # Headers end at the first empty line; they are alike, and would be most of the lines.
-            body = json.loads(line)["text"].partition("\n\n")[2]
+            body = text.partition("\n\n")[2]
             for sentence in body.splitlines():
                 own = re.sub(r"\s+", " ", OTHER.sub(" ", sentence.lower())).strip()[:LENGTH]
                 if len(own) == LENGTH:
