@@ -215,9 +215,10 @@ class Network(StepPolicy):
             relevance = torch.bmm(keys, x[:, :, None])[:, :, 0]
         shares = torch.softmax(relevance.masked_fill(is_none, FAR), dim=1)
         mix = parts["mix"]
-        return linear(torch, x, mix.weight[:, : x.shape[1]], mix.bias) + torch.bmm(
-            shares[:, None], values
-        )[:, 0]
+        return (
+            linear(torch, x, mix.weight[:, : x.shape[1]], mix.bias)
+            + torch.bmm(shares[:, None], values)[:, 0]
+        )
 
     def _dropped(self, x):
         share = float(self._settings.dropout)

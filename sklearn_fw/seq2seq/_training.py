@@ -1,11 +1,9 @@
 """Updates of a network by losses of its cells, until held-out outputs get no better."""
 
-import time
-
 import numpy as np
 
 from .._loop import IterativeMethod
-from ._costs import costs_for, written
+from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
 from ._roll_out_costs import padded
@@ -69,24 +67,29 @@ class Training(IterativeMethod):
 
     def __init__(
         self, network, pairs, held_out, *, loss, task_loss, classes, draws, settings, rng,
-        max_length,
+        max_length, max_iter,
     ):  # fmt: skip
         self.network, self.pairs, self.held_out = network, pairs, held_out
         self._loss, self._task_loss, self._classes = loss, task_loss, classes
         self._draws, self._settings, self._max_length = draws, settings, max_length
         self._batches = batches(pairs, int(settings.batch_size), rng)
         self._optimizer = _optimizer(network, settings)
-        self.n_iter = self.n_rollouts = self.n_steps = 0
-        self.seconds = 0.0
+        self.n_iter = self.n_warm_up = self.n_rollouts = self.n_steps = 0
         self._losses, self._bad = [], 0
         self.best, self.best_iter, self._weights = np.inf, 0, None
+        self._ends_itself = settings.warm_up == "auto"
+        self.warm_up = max_iter // 2 if self._ends_itself else int(settings.warm_up)
+        self._searches = False  # by roll-outs, and not by maximum likelihood
         if held_out is not None:
             self._look()
 
     def step(self):
+        if self._loss != "mle" and not self._searches and self.n_iter >= self.warm_up:
+            self._begin_search()
         self.network.parts.train()
         self._losses.append(self._update(self.pairs.take(next(self._batches))))
         self.n_iter += 1
+        self.n_warm_up += not self._searches
         return self.certify() if self.n_iter % int(self._settings.eval_every) == 0 else None
 
     def certify(self):
@@ -114,7 +117,7 @@ class Training(IterativeMethod):
         n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
         made = decode(self.network, pairs.inputs, n_cells, pairs.end)
         outputs = [written(own, self._classes, true) for own, true in zip(made, pairs.y)]
-        losses = self._task_loss.losses(self.held_out.y, outputs)
+        losses = task_losses_of(self._task_loss, pairs.y, outputs)
         self._last = float(np.average(losses, weights=self.held_out.weight))
         self._looked_at = self.n_iter
         # Of equal ones the later weights are kept, but they are no reason to go on.
@@ -124,13 +127,21 @@ class Training(IterativeMethod):
             self._weights = self.network.weights()
         else:
             self._bad += 1
+        if self._ends_itself and 2 * self._bad >= int(self._settings.n_iter_no_change):
+            self.warm_up = min(self.warm_up, self.n_iter)
+
+    def _begin_search(self):
+        """Leave maximum likelihood, from the best weights that it found."""
+        self._searches, self._bad = True, 0
+        if self._weights is not None:
+            self.network.load(self._weights)
 
     # ---- an update -------------------------------------------------------------------------------
 
     def _update(self, batch):
         """One step of the optimizer; returns the mean loss."""
         network, targets = self.network, batch.targets()
-        by_likelihood = self._loss == "mle" or self.n_iter < int(self._settings.warm_up)
+        by_likelihood = not self._searches
         reference = (
             np.ones(targets.shape, bool)
             if by_likelihood
@@ -181,7 +192,6 @@ class Training(IterativeMethod):
         )  # fmt: skip
         costs.begin(rolled.tokens)
         reference = self._draws.reference_rollouts(len(batch), cells[0], tokens.shape[1])
-        began = time.perf_counter()
         network.parts.eval()
         with network._torch.inference_mode():
             found = roll_out(
@@ -189,7 +199,6 @@ class Training(IterativeMethod):
                 batch.n_cells, end=end, chunk=self._draws.chunk,
             )  # fmt: skip
         network.parts.train()
-        self.seconds += time.perf_counter() - began
         self.n_rollouts += found.n_rollouts
         self.n_steps += found.n_steps
         return found.costs

@@ -42,7 +42,8 @@ def small(loss="ll", *, search=None, network=None, training=None, **options):
             **{"hidden_size": 8, "dtype": "float64", "device": "cpu"} | (network or {})
         ),
         training=Minibatches(
-            **{"early_stopping": False, "eval_every": 5, "batch_size": 8} | (training or {})
+            **{"early_stopping": False, "eval_every": 5, "batch_size": 8, "warm_up": 0}
+            | (training or {})
         ),
         **options,
     )
@@ -131,6 +132,29 @@ def test_costs_of_the_network_are_those_of_plain_decoding(torch):
                 begun.append(int(network.choose(scores)[0]))
             made = "".join(model.classes_[[k for k in begun if k != end]])
             assert costs[t, a] == pytest.approx(EditLoss().value(true, made))
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_steps_are_those_of_the_cells_of_pytorch(torch, cell):
+    """All inputs of a cell side by side, for one input at a time, in place of shares of gates."""
+    model = small("mle", network={"cell": cell, "input_feed": True, "embedding_dim": 5})
+    network = model.fit(WORDS, reversed_words())._fitted_network()
+    parts, words = network.parts, ["abca", "cb"]
+    state, scores = network.start(model._reader.read(words))
+    state, scores = network.step(state, np.array([2, 1]))
+    for k, (word, said) in enumerate(zip(words, (2, 1))):
+        codes = torch.tensor([["abc".index(c) for c in word]])
+        seen, last = parts["encoder"](parts["read"][0](codes))
+        lasts = last if cell == "lstm" else (last,)
+        hidden, feed = tuple(own.reshape(1, -1) for own in lasts), torch.zeros(1, 8).double()
+        for t, token in enumerate((3, said)):
+            x = torch.cat([parts["write"](torch.tensor([token])), feed, seen[:, t]], dim=1)
+            hidden = parts["decoder"][0](x, hidden if cell == "lstm" else hidden[0])
+            hidden = hidden if cell == "lstm" else (hidden,)
+            shares = torch.softmax(parts["key"](seen)[0] @ hidden[0][0], dim=0)
+            feed = torch.tanh(parts["mix"](torch.cat([hidden[0][0], shares @ seen[0]])))[None]
+        expected = parts["scores"](feed)[0].detach().numpy()
+        np.testing.assert_allclose(network.as_array(scores)[k], expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("settings", [
@@ -303,6 +327,20 @@ def test_search_of_a_grid(torch):
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
 
 
+def test_texts_are_judged_by_their_characters(torch):
+    """Hamming's loss takes a text for one label elsewhere."""
+    made, settings = [], {"early_stopping": True, "validation_fraction": 0.5}
+    for read in (str, list):
+        model = small("mle", training=settings)
+        y = [read(w[::-1]) for w in WORDS]
+        model.fit(WORDS, y)
+        shares = [np.mean([a != b for a, b in zip(w, p)]) for w, p in zip(y, model.predict(WORDS))]
+        np.testing.assert_allclose(model.task_losses(WORDS, y), shares)
+        made.append([model.score(WORDS, y), *model.history_["validation_loss"]])
+    assert made[0] == made[1]
+    assert 0 < made[0][0] < 1
+
+
 def test_early_stopping_keeps_the_best_weights(torch):
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("abc"), size=4)) for _ in range(60)]
@@ -320,6 +358,32 @@ def test_early_stopping_keeps_the_best_weights(torch):
     assert seen[model.best_iter_ // 5 - 1] == seen.min()
     assert "Mean task loss of held-out pairs" in model.summary()
     assert "roll-outs" in model.summary()
+
+
+def test_learning_to_search_begins_where_likelihood_has_ended(torch, monkeypatch):
+    """By itself the first part ends with half of the patience, or of the budget."""
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abc"), size=4)) for _ in range(60)]
+    settings = {
+        "early_stopping": True, "eval_every": 5, "n_iter_no_change": 4, "learning_rate": 0.02,
+        "validation_fraction": 0.2, "warm_up": "auto",
+    }  # fmt: skip
+    begun, begin = [], training.Training._begin_search
+
+    def noted(run):
+        begin(run)
+        weights = run.network.weights()
+        begun.append(all(np.array_equal(weights[name], w) for name, w in run._weights.items()))
+
+    monkeypatch.setattr(training.Training, "_begin_search", noted)
+    model = small(training=settings, max_iter=1000).fit(X, reversed_words(X))
+    seen = model.history_["validation_loss"][: model.n_warm_up_ // 5]
+    assert 0 < model.n_warm_up_ < 500
+    assert np.all(seen[-2:] >= seen[:-2].min())
+    assert begun == [True]
+    assert model.n_rollouts_ > 0
+    assert f"{model.n_warm_up_} of them by maximum likelihood" in model.summary()
+    assert small(training=settings, max_iter=30).fit(X, reversed_words(X)).n_warm_up_ == 15
 
 
 def test_more_updates_help_as_the_warning_says(torch):
