@@ -41,9 +41,8 @@ def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
 def task_losses_of(task_loss, true, made):
     """Losses of outputs of the user; those that are sums over tokens take texts for many tokens."""
     if not task_loss._has_value:
-        true, made = (
-            [list(own) if isinstance(own, str) else own for own in y] for y in (true, made)
-        )
+        true = [list(own) if isinstance(own, str) else own for own in true]
+        made = [list(own) if isinstance(own, str) else own for own in made]
     return task_loss.losses(true, made)
 
 

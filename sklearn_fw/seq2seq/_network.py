@@ -93,7 +93,7 @@ class Network(StepPolicy):
     def step(self, state, tokens):
         torch, parts = self._torch, self.parts
         said = torch.from_numpy(tokens).to(self.device)
-        time, hidden = state.time + 1, []
+        time, x, hidden = state.time + 1, None, []
         gates = self._first_gates(state, said, time)
         for layer, cell in enumerate(parts["decoder"]):
             if layer:
@@ -168,7 +168,7 @@ class Network(StepPolicy):
         return _Source(out, lengths, places, tokens, (parts["key"](out), values, is_none))
 
     def _gates(self, x, first, bias=False):
-        """Share in the gates of the lowest cell of inputs that begin at this column of its input."""
+        """Share of some inputs, from this column on, in the gates of the lowest cell."""
         cell = self.parts["decoder"][0]
         columns = cell.weight_ih[:, first:][:, : x.shape[-1]]
         return linear(self._torch, x, columns, cell.bias_ih if bias else None)
