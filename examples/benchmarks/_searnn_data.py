@@ -10,6 +10,7 @@ from _report import Skip, load_or_skip
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz0123456789 .,;:'!"  # 43, as many as in the paper
 LENGTH = 10  # characters of a text
+ENOUGH = 40  # characters by which sentences are told apart
 QUOTED = re.compile(r"\s*\S{0,4}[>|:]")
 SENTENCES = re.compile(r"(?<=[.!?] )\s*[A-Z][^.!?]*[.!?]")
 OTHER = re.compile(f"[^{re.escape(SYMBOLS)}]")
@@ -41,7 +42,8 @@ def texts(part, n, seed):
             lines = text.partition("\n\n")[2].splitlines()
             body = " ".join(line for line in lines if not QUOTED.match(line))
             for sentence in SENTENCES.findall(body):
-                found[re.sub(r"\s+", " ", OTHER.sub(" ", sentence.lower())).strip()] = None
+                begun = OTHER.sub(" ", sentence[:ENOUGH].lower())
+                found[re.sub(r"\s+", " ", begun).strip()] = None
     made = [sentence[:LENGTH] for sentence in found if len(sentence) >= LENGTH]
     order = np.random.RandomState(seed).permutation(len(made))[:n]
     return [made[i] for i in order]

@@ -43,7 +43,7 @@ SPELLING = {
     "training": {"learning_rate": 0.001, "batch_size": 64, "validation_fraction": 0.02},
     "search": {"n_tokens": 5},
     "task_loss": "edit",
-    "max_iter": 800,
+    "max_iter": 900,
 }
 CHUNKS = {
     "network": {"hidden_size": 100, "embedding_dim": 50, "dropout": 0.3, "input_feed": True},
