@@ -35,8 +35,8 @@ def summary_of(model):
     lines = [
         f"Outputs {length}, of {len(model.classes_)} tokens; loss {model.loss!r} with the task "
         f"loss {model.task_loss_!r}.",
-        f"{model.n_iter_} updates in {seconds:.1f} s, {model.n_warm_up_} of them by maximum "
-        f"likelihood, with {model.n_rollouts_} roll-outs; the fit ended as {model.status_!r}.",
+        f"{model.n_iter_} updates in {seconds:.1f} s, with {model.n_rollouts_} roll-outs; the fit "
+        f"ended as {model.status_!r}.",
     ]
     if model.validation_loss_ == model.validation_loss_:
         lines.append(

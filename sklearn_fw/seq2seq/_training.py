@@ -67,29 +67,23 @@ class Training(IterativeMethod):
 
     def __init__(
         self, network, pairs, held_out, *, loss, task_loss, classes, draws, settings, rng,
-        max_length, max_iter,
+        max_length,
     ):  # fmt: skip
         self.network, self.pairs, self.held_out = network, pairs, held_out
         self._loss, self._task_loss, self._classes = loss, task_loss, classes
         self._draws, self._settings, self._max_length = draws, settings, max_length
         self._batches = batches(pairs, int(settings.batch_size), rng)
         self._optimizer = _optimizer(network, settings)
-        self.n_iter = self.n_warm_up = self.n_rollouts = self.n_steps = 0
+        self.n_iter = self.n_rollouts = self.n_steps = 0
         self._losses, self._bad = [], 0
         self.best, self.best_iter, self._weights = np.inf, 0, None
-        self._ends_itself = settings.warm_up == "auto"
-        self.warm_up = max_iter // 2 if self._ends_itself else int(settings.warm_up)
-        self._searches = False  # by roll-outs, and not by maximum likelihood
         if held_out is not None:
             self._look()
 
     def step(self):
-        if self._loss != "mle" and not self._searches and self.n_iter >= self.warm_up:
-            self._begin_search()
         self.network.parts.train()
         self._losses.append(self._update(self.pairs.take(next(self._batches))))
         self.n_iter += 1
-        self.n_warm_up += not self._searches
         return self.certify() if self.n_iter % int(self._settings.eval_every) == 0 else None
 
     def certify(self):
@@ -127,21 +121,13 @@ class Training(IterativeMethod):
             self._weights = self.network.weights()
         else:
             self._bad += 1
-        if self._ends_itself and 2 * self._bad >= int(self._settings.n_iter_no_change):
-            self.warm_up = min(self.warm_up, self.n_iter)
-
-    def _begin_search(self):
-        """Leave maximum likelihood, from the best weights that it found."""
-        self._searches, self._bad = True, 0
-        if self._weights is not None:
-            self.network.load(self._weights)
 
     # ---- an update -------------------------------------------------------------------------------
 
     def _update(self, batch):
         """One step of the optimizer; returns the mean loss."""
         network, targets = self.network, batch.targets()
-        by_likelihood = not self._searches
+        by_likelihood = self._loss == "mle" or self.n_iter < int(self._settings.warm_up)
         reference = (
             np.ones(targets.shape, bool)
             if by_likelihood

@@ -95,8 +95,6 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         Mean task loss of held-out pairs for the weights that were kept; NaN without early stopping.
     best_iter_ : int
         Update after which these were found.
-    n_warm_up_ : int
-        Updates by maximum likelihood, before learning to search.
     n_rollouts_ : int
         Outputs that were finished and priced.
     n_rollout_steps_ : int
@@ -140,8 +138,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
 
     An update takes about T^2 A / 2 steps of the network per pair of length T with A tokens tried,
     half of that where half of the outputs are finished by the reference; all of a batch are made
-    as one batch. "mle" takes T, and it is by "mle" that training begins (``warm_up`` of
-    `Minibatches`). The costs are constants of an update: the gradient does not follow
+    as one batch. "mle" takes T. The costs are constants of an update: the gradient does not follow
     them. The true gap to the best output is not known: judge by `validation_loss_`.
 
     Where lengths are fixed there is no token that ends outputs, unlike in the code of [1]_, and
@@ -243,7 +240,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         run = Training(
             network, trained, held_out, loss=self.loss, task_loss=self.task_loss_,
             classes=self.classes_, draws=draws, settings=training, rng=rng,
-            max_length=self.max_length_, max_iter=int(self.max_iter),
+            max_length=self.max_length_,
         )  # fmt: skip
         tasks = FitTasks(self, *given, max_subtasks=self.max_iter, sample_weight=sample_weight)
         outcome = drive(
@@ -354,7 +351,6 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         self.validation_loss_ = float(run.best) if run.held_out is not None else float("nan")
         self.best_iter_ = run.best_iter if run.held_out is not None else run.n_iter
         self.n_rollouts_, self.n_rollout_steps_ = run.n_rollouts, run.n_steps
-        self.n_warm_up_ = run.n_warm_up
         if run.held_out is None and outcome.status is Status.MAX_ITER:
             outcome = outcome._replace(status=Status.FINISHED)
         vars(self).update(outcome.attributes())

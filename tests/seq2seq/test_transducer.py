@@ -42,8 +42,7 @@ def small(loss="ll", *, search=None, network=None, training=None, **options):
             **{"hidden_size": 8, "dtype": "float64", "device": "cpu"} | (network or {})
         ),
         training=Minibatches(
-            **{"early_stopping": False, "eval_every": 5, "batch_size": 8, "warm_up": 0}
-            | (training or {})
+            **{"early_stopping": False, "eval_every": 5, "batch_size": 8} | (training or {})
         ),
         **options,
     )
@@ -358,32 +357,6 @@ def test_early_stopping_keeps_the_best_weights(torch):
     assert seen[model.best_iter_ // 5 - 1] == seen.min()
     assert "Mean task loss of held-out pairs" in model.summary()
     assert "roll-outs" in model.summary()
-
-
-def test_learning_to_search_begins_where_likelihood_has_ended(torch, monkeypatch):
-    """By itself the first part ends with half of the patience, or of the budget."""
-    rng = np.random.default_rng(0)
-    X = ["".join(rng.choice(list("abc"), size=4)) for _ in range(60)]
-    settings = {
-        "early_stopping": True, "eval_every": 5, "n_iter_no_change": 4, "learning_rate": 0.02,
-        "validation_fraction": 0.2, "warm_up": "auto",
-    }  # fmt: skip
-    begun, begin = [], training.Training._begin_search
-
-    def noted(run):
-        begin(run)
-        weights = run.network.weights()
-        begun.append(all(np.array_equal(weights[name], w) for name, w in run._weights.items()))
-
-    monkeypatch.setattr(training.Training, "_begin_search", noted)
-    model = small(training=settings, max_iter=1000).fit(X, reversed_words(X))
-    seen = model.history_["validation_loss"][: model.n_warm_up_ // 5]
-    assert 0 < model.n_warm_up_ < 500
-    assert np.all(seen[-2:] >= seen[:-2].min())
-    assert begun == [True]
-    assert model.n_rollouts_ > 0
-    assert f"{model.n_warm_up_} of them by maximum likelihood" in model.summary()
-    assert small(training=settings, max_iter=30).fit(X, reversed_words(X)).n_warm_up_ == 15
 
 
 def test_more_updates_help_as_the_warning_says(torch):
