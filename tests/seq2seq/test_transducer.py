@@ -326,20 +326,6 @@ def test_search_of_a_grid(torch):
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
 
 
-def test_texts_are_judged_by_their_characters(torch):
-    """Hamming's loss takes a text for one label elsewhere."""
-    made, settings = [], {"early_stopping": True, "validation_fraction": 0.5}
-    for read in (str, list):
-        model = small("mle", training=settings)
-        y = [read(w[::-1]) for w in WORDS]
-        model.fit(WORDS, y)
-        shares = [np.mean([a != b for a, b in zip(w, p)]) for w, p in zip(y, model.predict(WORDS))]
-        np.testing.assert_allclose(model.task_losses(WORDS, y), shares)
-        made.append([model.score(WORDS, y), *model.history_["validation_loss"]])
-    assert made[0] == made[1]
-    assert 0 < made[0][0] < 1
-
-
 def test_early_stopping_keeps_the_best_weights(torch):
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("abc"), size=4)) for _ in range(60)]
