@@ -8,7 +8,7 @@ from .._validation import check_choice
 from ..task_losses import EditLoss, Truth
 from ..task_losses._costs import costs_of
 
-__all__ = ["COPIED", "EditCosts", "NodeSums", "Values", "costs_for"]
+__all__ = ["COPIED", "EditCosts", "NodeSums", "Values", "costs_for", "task_losses_of"]
 
 COPIED, BEST = -1, -2  # in place of the length of an ending, as in the kernel
 REFERENCES = {"best_suffix": BEST, "copy": COPIED}
@@ -36,6 +36,14 @@ def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
     if task_loss.decomposes and not task_loss._has_value and not is_free:
         return NodeSums(task_loss, classes, targets, lengths)
     return Values(task_loss, classes, targets, lengths, y)
+
+
+def task_losses_of(task_loss, true, made):
+    """Losses of outputs of the user; those that are sums over tokens take texts for many tokens."""
+    if not task_loss._has_value:
+        true = [list(own) if isinstance(own, str) else own for own in true]
+        made = [list(own) if isinstance(own, str) else own for own in made]
+    return task_loss.losses(true, made)
 
 
 class NodeSums:

@@ -12,15 +12,25 @@ __all__ = ["Network"]
 FAR = -1e9  # score of places behind the end of an input: finite, so that gradients are numbers
 
 
+class _Source(NamedTuple):
+    """The encoder's states, and what all weights that do not wait for the decoder make of them."""
+
+    states: Any  # (n_inputs, n_places, n_units)
+    lengths: np.ndarray
+    places: Any  # (n_inputs, n_places, n_gates): the places of aligned decoders, or None
+    tokens: Any  # (n_tokens + 1, n_gates): those of tokens; None where dropout is at work
+    looked_at: tuple  # of attention: keys, values and what is no place, a row per input
+
+
 class _State(NamedTuple):
     """Rows of the decoder."""
 
     hidden: tuple  # of tensors (n_rows, n_units): a layer after the other, for LSTM with memory
     feed: Any  # (n_rows, n_units) or None
-    row: Any  # (n_rows,) which input of the batch
-    time: Any  # (n_rows,) the cell
-    source: tuple  # of the batch: states of the encoder, keys and mask
-    own: Any = None  # states, keys and masks of the rows, where rows are not inputs in order
+    row: Any  # (n_rows,) which input of the batch; None is all of them, in order
+    time: Any  # (n_rows,) the cell, or that of all
+    source: _Source
+    own: Any = None  # what attention looks at, by row, where it was asked for
 
 
 class Network(StepPolicy):
@@ -76,39 +86,28 @@ class Network(StepPolicy):
         )
         out, last = parts["encoder"](packed)
         out, _ = torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
-        n = len(X)
-        places = torch.arange(out.shape[1], device=self.device)
-        lengths = torch.from_numpy(X.lengths).to(self.device)
-        keys = parts["key"](out) if "key" in parts else None
-        source = (out, keys, places[None, :] >= lengths[:, None])
-        rows = torch.arange(n, device=self.device)
-        feed = out.new_zeros((n, out.shape[2])) if self._settings.input_feed else None
-        state = _State(self._first(last), feed, rows, torch.full_like(rows, -1), source)
-        return self.step(state, np.full(n, self._start))
+        feed = out.new_zeros((len(X), out.shape[2])) if self._settings.input_feed else None
+        state = _State(self._first(last), feed, None, -1, self._source(out, X.lengths))
+        return self.step(state, np.full(len(X), self._start))
 
     def step(self, state, tokens):
         torch, parts = self._torch, self.parts
         said = torch.from_numpy(tokens).to(self.device)
-        time, n_places = state.time + 1, state.source[0].shape[1]
-        inputs = [parts["write"](said)]
-        if self._settings.input_feed:
-            inputs.append(state.feed)
-        if self._aligned:
-            inputs.append(state.source[0][state.row, time.clamp(max=n_places - 1)])
-        x, hidden = torch.cat(inputs, dim=1) if len(inputs) > 1 else inputs[0], []
-        is_gru = self._settings.cell == "gru"
+        time, x, hidden = state.time + 1, None, []
+        gates = self._first_gates(state, said, time)
         for layer, cell in enumerate(parts["decoder"]):
-            x = self._dropped(x)
-            if is_gru:
-                x = cell(x, state.hidden[layer])
+            if layer:
+                gates = linear(torch, self._dropped(x), cell.weight_ih, cell.bias_ih)
+            if self._settings.cell == "gru":
+                x = _gru(torch, cell, gates, state.hidden[layer])
                 hidden.append(x)
             else:
-                x, memory = cell(x, state.hidden[2 * layer : 2 * layer + 2])
+                x, memory = _lstm(torch, cell, gates, *state.hidden[2 * layer : 2 * layer + 2])
                 hidden += [x, memory]
         own = state.own
         if "mix" in parts:
             own = self._gathered(state)
-            x = torch.tanh(parts["mix"](torch.cat([x, self._attend(x, own)], dim=1)))
+            x = torch.tanh(self._attend(x, own))
         scores = parts["scores"](self._dropped(x))
         feed = x if self._settings.input_feed else None
         return _State(tuple(hidden), feed, state.row, time, state.source, own), scores
@@ -117,20 +116,24 @@ class Network(StepPolicy):
         if not isinstance(rows, slice):
             rows = self._torch.from_numpy(np.asarray(rows)).to(self.device)
         is_view = isinstance(rows, slice) and state.own is not None
+        row, time = self._rows(state)
         return _State(
             tuple(part[rows] for part in state.hidden),
             None if state.feed is None else state.feed[rows],
-            state.row[rows], state.time[rows], state.source,
+            row[rows], time[rows], state.source,
             tuple(part[rows] for part in state.own) if is_view else None,
         )  # fmt: skip
 
     def join(self, states):
         cat, n_parts = self._torch.cat, len(states[0].hidden)
+        row, time = zip(*(self._rows(s) for s in states))
+        # Roll-outs are free of the dropout with which the source may have been made.
+        source = states[0].source
         return _State(
             tuple(cat([s.hidden[k] for s in states]).detach() for k in range(n_parts)),
             None if states[0].feed is None else cat([s.feed for s in states]).detach(),
-            cat([s.row for s in states]), cat([s.time for s in states]),
-            tuple(None if part is None else part.detach() for part in states[0].source),
+            cat(row), cat(time),
+            self._source(source.states.detach(), source.lengths),
         )  # fmt: skip
 
     def choose(self, scores):
@@ -151,26 +154,71 @@ class Network(StepPolicy):
                 joined.append(own.transpose(0, 1).reshape(part.shape[1], -1))
         return tuple(joined)
 
+    def _source(self, out, lengths):
+        """What all steps ask of the encoder's states, of shape (n_inputs, n_places, n_units)."""
+        torch, parts = self._torch, self.parts
+        is_dropped = self._settings.dropout and parts.training
+        tokens = None if is_dropped else self._gates(parts["write"].weight, 0, bias=True)
+        places = self._gates(self._dropped(out), -out.shape[2]) if self._aligned else None
+        if "mix" not in parts:
+            return _Source(out, lengths, places, tokens, ())
+        numbers = torch.arange(out.shape[1], device=self.device)
+        is_none = numbers[None, :] >= torch.from_numpy(lengths).to(self.device)[:, None]
+        values = linear(torch, out, parts["mix"].weight[:, out.shape[2] :])
+        return _Source(out, lengths, places, tokens, (parts["key"](out), values, is_none))
+
+    def _gates(self, x, first, bias=False):
+        """Share of some inputs, from this column on, in the gates of the lowest cell."""
+        cell = self.parts["decoder"][0]
+        columns = cell.weight_ih[:, first:][:, : x.shape[-1]]
+        return linear(self._torch, x, columns, cell.bias_ih if bias else None)
+
+    def _first_gates(self, state, said, time):
+        source, parts = state.source, self.parts
+        if source.tokens is None:
+            gates = self._gates(self._dropped(parts["write"](said)), 0, bias=True)
+        else:
+            gates = source.tokens[said]
+        if state.feed is not None:
+            first = parts["write"].weight.shape[1]
+            gates = gates + self._gates(self._dropped(state.feed), first)
+        if source.places is None:
+            return gates
+        last = source.places.shape[1] - 1
+        if state.row is None:
+            return gates + source.places[:, min(time, last)]
+        return gates + source.places[state.row, time.clamp(max=last)]
+
+    def _rows(self, state):
+        """Numbers of the inputs and the cells of all rows."""
+        if state.row is not None:
+            return state.row, state.time
+        row = self._torch.arange(len(state.hidden[0]), device=self.device)
+        return row, self._torch.full_like(row, state.time)
+
     def _gathered(self, state):
-        """Encoder's states, keys and masks of the rows."""
+        """What attention looks at, by row."""
         if state.own is not None:
             return state.own
-        values, keys, mask = state.source
-        n = len(values)
-        if len(state.row) == n and bool((state.row[1:] > state.row[:-1]).all()):
-            return state.source
-        return values[state.row], keys[state.row], mask[state.row]
+        if state.row is None:
+            return state.source.looked_at
+        return tuple(part[state.row] for part in state.source.looked_at)
 
     def _attend(self, x, own):
+        """What a layer makes of the state and of the places that it looks at."""
         torch, parts = self._torch, self.parts
-        values, keys, mask = own
+        keys, values, is_none = own
         if "query" in parts:
             hidden = torch.tanh(keys + parts["query"](x)[:, None])
             relevance = parts["relevance"](hidden)[:, :, 0]
         else:
             relevance = torch.bmm(keys, x[:, :, None])[:, :, 0]
-        shares = torch.softmax(relevance.masked_fill(mask, FAR), dim=1)
-        return torch.bmm(shares[:, None], values)[:, 0]
+        shares = torch.softmax(relevance.masked_fill(is_none, FAR), dim=1)
+        mix = parts["mix"]
+        return (
+            linear(torch, x, mix.weight[:, : x.shape[1]], mix.bias)
+            + torch.bmm(shares[:, None], values)[:, 0]
+        )
 
     def _dropped(self, x):
         share = float(self._settings.dropout)
@@ -191,6 +239,26 @@ class Network(StepPolicy):
         """Take weights by name."""
         torch = self._torch
         self.parts.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in weights.items()})
+
+
+def linear(torch, x, weight, bias=None):
+    """Rows times a matrix of weights, and the bias."""
+    return torch.nn.functional.linear(x, weight, bias)
+
+
+def _gru(torch, cell, gates, h):
+    """A cell whose inputs have become shares of its gates already."""
+    own = linear(torch, h, cell.weight_hh, cell.bias_hh)
+    size = h.shape[1]
+    both = torch.sigmoid(gates[:, : 2 * size] + own[:, : 2 * size])
+    new = torch.tanh(torch.addcmul(gates[:, 2 * size :], both[:, :size], own[:, 2 * size :]))
+    return torch.lerp(new, h, both[:, size:])
+
+
+def _lstm(torch, cell, gates, h, memory):
+    write, forget, new, read = (gates + linear(torch, h, cell.weight_hh, cell.bias_hh)).chunk(4, 1)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(write) * torch.tanh(new)
+    return torch.sigmoid(read) * torch.tanh(memory), memory
 
 
 def _device(torch, name):

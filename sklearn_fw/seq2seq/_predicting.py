@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_list, check_random_state, check_sample_weight
-from ._costs import costs_for, written
+from ._costs import costs_for, task_losses_of, written
 from ._engine import beam_search, roll_in
 from ._losses import log_softmax
 from ._roll_out_costs import priced
@@ -222,7 +222,7 @@ class Predicting:
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise ValueError(f"X has {len(predicted)} samples, y has {len(y)}")
-        return self.task_loss_.losses(y, list(predicted))
+        return task_losses_of(self.task_loss_, y, predicted)
 
     def score(self, X, y, sample_weight=None):
         """One minus the mean task loss.

@@ -39,7 +39,7 @@ class LearningToSearch(BaseEstimator):
         Cells per output in which tokens are tried, drawn at random; None is all.
     n_tokens : int, None or "auto", default="auto"
         Tokens tried per cell beside the true one (and beside the end of the output, where its
-        length is free); None is all. "auto" is all up to 25 tokens, and 10 of more.
+        length is free); None is all. "auto" is all up to 10 tokens, and 5 of more.
     token_sampling : {"biased_policy", "policy", "top_k", "uniform", "unigram"} or dict, \
             default="policy"
         How they are drawn, without replacement: alike, by their frequency in training, by the
@@ -97,7 +97,7 @@ class LearningToSearch(BaseEstimator):
         self.batch_size = batch_size
 
 
-ALL_TOKENS, FEW_TOKENS = 25, 10  # what "auto" of n_tokens means
+ALL_TOKENS, FEW_TOKENS = 10, 5  # what "auto" of n_tokens means
 
 
 class Draws:

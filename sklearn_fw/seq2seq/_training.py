@@ -1,11 +1,9 @@
 """Updates of a network by losses of its cells, until held-out outputs get no better."""
 
-import time
-
 import numpy as np
 
 from .._loop import IterativeMethod
-from ._costs import costs_for, written
+from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
 from ._roll_out_costs import padded
@@ -77,7 +75,6 @@ class Training(IterativeMethod):
         self._batches = batches(pairs, int(settings.batch_size), rng)
         self._optimizer = _optimizer(network, settings)
         self.n_iter = self.n_rollouts = self.n_steps = 0
-        self.seconds = 0.0
         self._losses, self._bad = [], 0
         self.best, self.best_iter, self._weights = np.inf, 0, None
         if held_out is not None:
@@ -114,7 +111,7 @@ class Training(IterativeMethod):
         n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
         made = decode(self.network, pairs.inputs, n_cells, pairs.end)
         outputs = [written(own, self._classes, true) for own, true in zip(made, pairs.y)]
-        losses = self._task_loss.losses(self.held_out.y, outputs)
+        losses = task_losses_of(self._task_loss, pairs.y, outputs)
         self._last = float(np.average(losses, weights=self.held_out.weight))
         self._looked_at = self.n_iter
         # Of equal ones the later weights are kept, but they are no reason to go on.
@@ -181,7 +178,6 @@ class Training(IterativeMethod):
         )  # fmt: skip
         costs.begin(rolled.tokens)
         reference = self._draws.reference_rollouts(len(batch), cells[0], tokens.shape[1])
-        began = time.perf_counter()
         network.parts.eval()
         with network._torch.inference_mode():
             found = roll_out(
@@ -189,7 +185,6 @@ class Training(IterativeMethod):
                 batch.n_cells, end=end, chunk=self._draws.chunk,
             )  # fmt: skip
         network.parts.train()
-        self.seconds += time.perf_counter() - began
         self.n_rollouts += found.n_rollouts
         self.n_steps += found.n_steps
         return found.costs

@@ -133,6 +133,29 @@ def test_costs_of_the_network_are_those_of_plain_decoding(torch):
             assert costs[t, a] == pytest.approx(EditLoss().value(true, made))
 
 
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_steps_are_those_of_the_cells_of_pytorch(torch, cell):
+    """All inputs of a cell side by side, for one input at a time, in place of shares of gates."""
+    model = small("mle", network={"cell": cell, "input_feed": True, "embedding_dim": 5})
+    network = model.fit(WORDS, reversed_words())._fitted_network()
+    parts, words = network.parts, ["abca", "cb"]
+    state, scores = network.start(model._reader.read(words))
+    state, scores = network.step(state, np.array([2, 1]))
+    for k, (word, said) in enumerate(zip(words, (2, 1))):
+        codes = torch.tensor([["abc".index(c) for c in word]])
+        seen, last = parts["encoder"](parts["read"][0](codes))
+        lasts = last if cell == "lstm" else (last,)
+        hidden, feed = tuple(own.reshape(1, -1) for own in lasts), torch.zeros(1, 8).double()
+        for t, token in enumerate((3, said)):
+            x = torch.cat([parts["write"](torch.tensor([token])), feed, seen[:, t]], dim=1)
+            hidden = parts["decoder"][0](x, hidden if cell == "lstm" else hidden[0])
+            hidden = hidden if cell == "lstm" else (hidden,)
+            shares = torch.softmax(parts["key"](seen)[0] @ hidden[0][0], dim=0)
+            feed = torch.tanh(parts["mix"](torch.cat([hidden[0][0], shares @ seen[0]])))[None]
+        expected = parts["scores"](feed)[0].detach().numpy()
+        np.testing.assert_allclose(network.as_array(scores)[k], expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("settings", [
     {"cell": "lstm", "n_layers": 2}, {"attention": "additive", "input_feed": True},
     {"attention": None, "bidirectional": False}, {"aligned": False, "dropout": 0.2, "n_layers": 2},
