@@ -19,7 +19,13 @@ from .._validation import (
     check_number,
     check_positive,
 )
-from ._latent import LatentIntervals, positive_probability, sign_bounds, standardised
+from ._latent import (
+    LatentIntervals,
+    positive_probability,
+    sign_bounds,
+    standardised,
+    warn_unless_settled,
+)
 
 __all__ = ["BayesPointMachine"]
 
@@ -81,6 +87,11 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
     ValueError
         For parameters out of range, for labels that are not two, and for labels that no half-space
         separates with ``noise=0``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When marginals still moved after ``max_iter`` sweeps.
 
     See Also
     --------
@@ -168,6 +179,7 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
                 "no half-space agrees with all labels, the region is empty: set noise above 0"
             )
         self.noise_, self._posterior = max(pairs, key=lambda pair: pair[1].log_evidence)
+        warn_unless_settled([self._posterior], self.tol, self.max_iter)
         self.n_iter_ = self._posterior.sites.n_iter
         self.log_evidence_ = self._posterior.log_evidence
         self.dual_coef_ = self._posterior.weights / self._lengths

@@ -2,10 +2,15 @@
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.exceptions import ConvergenceWarning
 
+from .._warnings import warn
 from ._narrow import propagate
 
-__all__ = ["LatentIntervals", "positive_probability", "sign_bounds", "standardised"]
+__all__ = [
+    "LatentIntervals", "positive_probability", "sign_bounds", "standardised",
+    "warn_unless_settled",
+]  # fmt: skip
 
 
 class LatentIntervals:
@@ -57,3 +62,13 @@ def positive_probability(mean, var, noise):
     """Two columns: of a negative and of a positive sign."""
     positive = ndtr(standardised(mean, var, noise))
     return np.column_stack([1.0 - positive, positive])
+
+
+def warn_unless_settled(posteriors, tol, max_iter):
+    """Say so where marginals still moved in the last sweep."""
+    if not all(posterior.sites.converged for posterior in posteriors):
+        warn(
+            f"marginals still moved by more than tol={tol:g} standard deviations after "
+            f"max_iter={max_iter} sweeps: raise max_iter or noise",
+            ConvergenceWarning,
+        )

@@ -4,7 +4,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +16,7 @@ from .._validation import (
     check_positive,
     check_random_state,
 )
-from .._warnings import warn
-from ._latent import LatentIntervals
+from ._latent import LatentIntervals, warn_unless_settled
 
 __all__ = ["IntervalProcess", "Intervals"]
 
@@ -100,12 +98,7 @@ class IntervalProcess(BaseEstimator):
             ])
         )  # fmt: skip
         self.n_iter_ = max(posterior.sites.n_iter for posterior in self._posteriors)
-        if not all(posterior.sites.converged for posterior in self._posteriors):
-            warn(
-                f"marginals still moved by more than tol={self.tol:g} standard deviations after "
-                f"max_iter={self.max_iter} sweeps: raise max_iter or noise",
-                ConvergenceWarning,
-            )
+        warn_unless_settled(self._posteriors, self.tol, self.max_iter)
 
     def _posterior(self, K, observed, start=None, tol=0.0):
         tol = max(tol, float(self.tol))

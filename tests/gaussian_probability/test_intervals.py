@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.gaussian_probability import (
+    BayesPointMachine,
     EPIntervalRegressor,
     EPOrdinalClassifier,
     EPProbitClassifier,
@@ -253,6 +254,8 @@ def test_sites_that_still_move_are_said_to(rng):
     X, y = grades(rng)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps: raise max_iter"):
         EPOrdinalClassifier(KERNEL, optimizer=None, max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps: raise max_iter"):
+        BayesPointMachine(max_iter=1).fit(X, y == y[0])
 
 
 @pytest.mark.parametrize(
