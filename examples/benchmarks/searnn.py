@@ -12,9 +12,9 @@ ABOUT = """
 Recurrent networks trained by the cost of what they say (SeaRNN: Leblond, Alayrac, Osokin and
 Lacoste-Julien, 2017) beside the same networks trained by maximum likelihood: equal numbers of
 updates, batches, optimizers and sizes, learned roll-in and mixed roll-out, without a start by
-maximum likelihood. The weights are those that are best on held-out training pairs. The kind of text
-of the spelling part and its number of updates were settled after a look at test errors of seeds that
-are none of those shown.
+maximum likelihood. The weights are those that are best on held-out training pairs. The kind of
+text of the spelling part and its number of updates were settled after a look at test errors of
+seeds that are none of those shown.
 
 The data are not those of the paper, apart from the letters, whose folds are drawn at random here:
 sentences of 20 newsgroups stand for its corpus, and networks for chunks are smaller. Budgets are
