@@ -59,8 +59,8 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, B
         "cached", or "bcfw" for a module that takes many samples at once.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser. "auto" is 0.1, and
-        20 / n for fewer than 200 samples, so that lam is at most 0.05: small networks on nine sets
-        of 30 to 400 samples were about as good as with the best of 0.03 to 3, and larger values
+        20 / n for fewer than 200 samples, so that lam is at most 0.05: on eight sets of 30 to 300
+        samples small networks came within 3 points of the best of 0.03 to 1, and larger values
         take several times longer.
     eta : float or "auto", default="auto"
         Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
