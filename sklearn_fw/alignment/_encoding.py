@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from .._kernels.graphs.greedy_alignment import Neighbors, Values, Words
+from .._packed import starts_of
 from .._warnings import warn
 from ._knowledge_base import local_name
 from ._rows import distinct_rows
@@ -86,7 +87,7 @@ def _sorted_rows(lists, vocabulary):
 
 def _starts(rows, n_rows):
     """Where each row begins among sorted row numbers, and the end."""
-    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+    return starts_of(np.bincount(rows, minlength=n_rows))
 
 
 def _weighted(indptr, words, weights):

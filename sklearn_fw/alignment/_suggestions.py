@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._kernels.graphs.greedy_alignment import suggest
+from .._packed import starts_of
 from ._rows import distinct_rows
 
 __all__ = ["pairs_of_labels", "pairs_of_rare_values"]
@@ -16,9 +17,8 @@ def pairs_of_labels(labels, counts, model):
     second = labels[1]
     order = np.argsort(second.words, kind="stable")
     entities = np.repeat(np.arange(len(second.totals)), np.diff(second.indptr))[order]
-    indptr = np.concatenate([[0], np.cumsum(counts[1])])
     return suggest(
-        *labels, (indptr, entities), indexed, int(model.min_shared_words),
+        *labels, (starts_of(counts[1]), entities), indexed, int(model.min_shared_words),
         float(model.suggestion_threshold),
     )  # fmt: skip
 
@@ -37,7 +37,7 @@ def pairs_of_rare_values(values, words, n_pairs=25):
     count1, count2 = (np.bincount(side[:, 0], minlength=n_words) for side in (first, second))
     rare = (count1 > 0) & (count2 > 0) & (count1 * count2 <= n_pairs)
     first = first[rare[first[:, 0]]]
-    start = np.concatenate([[0], np.cumsum(count2)])[first[:, 0]]
+    start = starts_of(count2)[first[:, 0]]
     length = count2[first[:, 0]]
     at = np.repeat(start - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
     pairs = np.column_stack([np.repeat(first[:, 1], length), second[at, 1]])

@@ -1,6 +1,7 @@
 """Critical samples: rows close to which the predicted class changes."""
 
 import numpy as np
+from scipy.stats import binomtest
 from sklearn.utils import Bunch
 
 from .._validation import check_choice
@@ -13,8 +14,6 @@ __all__ = [
     "critical_sample_ratio", "exact_critical_samples_linear", "input_gradient",
     "langevin_adversarial_search",
 ]  # fmt: skip
-
-Z_95 = 1.959963984540054
 
 
 def langevin_adversarial_search(
@@ -214,17 +213,13 @@ def critical_sample_ratio(
     )  # fmt: skip
     n = len(result.found)
     ratio = float(result.found.mean())
-    center = (ratio + Z_95**2 / (2 * n)) / (1 + Z_95**2 / n)
-    width = Z_95 * np.sqrt(ratio * (1 - ratio) / n + Z_95**2 / (4 * n * n)) / (1 + Z_95**2 / n)
+    wilson = binomtest(int(result.found.sum()), n).proportion_ci(method="wilson")
     return Bunch(
         ratio=ratio,
         critical=result.found,
         n_iter=result.n_iter,
         stderr=float(np.sqrt(ratio * (1 - ratio) / n)),
-        interval=(
-            float(center - width) if ratio > 0.0 else 0.0,
-            float(center + width) if ratio < 1.0 else 1.0,
-        ),
+        interval=(float(wilson.low), float(wilson.high)),
         gradient=result.gradient,
     )
 

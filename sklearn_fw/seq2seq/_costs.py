@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from .._packed import starts_of
 from .._validation import check_choice
 from ..task_losses import EditLoss, Truth
 from ..task_losses._costs import costs_of
@@ -51,7 +52,7 @@ class NodeSums:
 
     def __init__(self, task_loss, classes, targets, lengths):
         self.targets, self.lengths = targets, lengths
-        starts = np.concatenate([[0], np.cumsum(lengths)])
+        starts = starts_of(lengths)
         states = np.concatenate([row[:n] for row, n in zip(targets, lengths)])
         costs = costs_of(task_loss, Truth(states, starts, (classes,)))
         self._table = np.zeros((*targets.shape, len(classes)))
