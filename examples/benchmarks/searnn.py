@@ -5,6 +5,8 @@ import warnings
 
 from _report import Repeats, in_child, main, shown
 from _searnn_data import SYMBOLS, chunks, letters, need_torch, spelling
+from _searnn_defaults import VARIANTS, fitted
+from _searnn_tasks import TASKS
 
 NAME = "searnn"
 TITLE = "Learning to search"
@@ -290,6 +292,45 @@ def chunks_of(seed, quick):
     return chunks(quick)
 
 
+def defaults(report, options):
+    """Small tasks with nothing said, and with one setting changed."""
+    need_torch()
+    tasks = list(TASKS)[-2:] if options.quick else list(TASKS)
+    names = list(VARIANTS)[:2] if options.quick else list(VARIANTS)
+    found = {
+        name: [in_child(fitted, name, task, 0, options.quick) for task in tasks] for name in names
+    }
+    report.section("The first fit")
+    report.text(
+        "Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to 1,000 "
+        "pairs as it comes, and with one setting changed: Hamming's loss where outputs are as "
+        "long as inputs, and else the edit distance per token. Regret is what the default has "
+        "above the best of a column, in points."
+    )
+    errors = {name: [own["error"] for own in found[name]] for name in names}
+    best = [min(column) for column in zip(*errors.values())]
+    regret = [own - least for own, least in zip(errors["as it comes"], best)]
+    means = [sum(abs(e - b) for e, b in zip(errors[name], best)) / len(best) for name in names]
+    report.table(
+        ["setting", *tasks, "mean regret"],
+        [[name, *(shown(e, ".2f") for e in errors[name]), shown(mean, ".2f")]
+         for name, mean in zip(names, means)]
+        + [["regret of the default", *(shown(r, ".2f") for r in regret), None]],
+    )  # fmt: skip
+    own = found["as it comes"]
+    report.text("How the fits with nothing said went, on one core:")
+    report.table(
+        ["task", "updates", "ended by", "CPU seconds"],
+        [[task, shown(r["updates"], ".0f"), r["end"], shown(r["seconds"], ".0f")]
+         for task, r in zip(tasks, own)],
+    )  # fmt: skip
+    first, second = sorted(zip(means, names))[:2]
+    report.loses(f"Least mean regret: {first[1]}, {first[0]:.2f} points; then {second[1]}, "
+                 f"{second[0]:.2f}.")  # fmt: skip
+    report.goals(("CPU seconds of the longest first fit", max(r["seconds"] for r in own), 120.0,
+                  "<="))  # fmt: skip
+
+
 def updates(attention, search, quick):
     """Seconds of updates on two cores."""
     import numpy as np
@@ -347,6 +388,6 @@ def speed(report, options):
 if __name__ == "__main__":
     parts = {
         "spelling": spelling_part, "light": light_part, "letters": letters_part,
-        "chunking": chunking_part, "svm": svm_part, "speed": speed,
+        "chunking": chunking_part, "svm": svm_part, "speed": speed, "defaults": defaults,
     }  # fmt: skip
     raise SystemExit(main(NAME, TITLE, ABOUT, parts))
