@@ -6,13 +6,10 @@ import warnings
 VARIANTS = {
     "as it comes": {},
     "maximum likelihood": {"loss": "mle"},
-    "llcas": {"loss": "llcas"},
     "learned roll-out": {"search": {"roll_out": "learned"}},
-    "roll-in by both": {"search": {"roll_in": "mixed"}},
     "uniform tokens": {"search": {"token_sampling": "uniform"}},
     "rate 0.001": {"training": {"learning_rate": 0.001}},
     "rate 0.004": {"training": {"learning_rate": 0.004}},
-    "no attention": {"network": {"attention": None}},
 }
 
 
