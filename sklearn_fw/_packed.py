@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 
 from ._validation import check_list, check_sparse
 
-__all__ = ["Packed", "length_of", "stack", "starts_of", "take"]
+__all__ = ["Packed", "length_of", "stack", "starts_of", "take", "writable"]
 
 
 class Packed:
@@ -310,6 +310,16 @@ def stack(blocks):
     if any(isinstance(block, np.ma.MaskedArray) for block in filled):
         return np.ma.concatenate(filled), starts
     return np.concatenate(filled), starts
+
+
+def writable(array, dtype=np.float64):
+    """The array in C order, of this type and writable; a copy unless it is all that already.
+
+    Compiled loops want it so even where they only read: each kind of array is one more compilation.
+    """
+    if type(array) is np.ndarray and array.dtype == dtype and array.flags.carray:
+        return array  # np.require says the same, at ten times the price
+    return np.require(array, dtype, "CW")
 
 
 def starts_of(lengths):

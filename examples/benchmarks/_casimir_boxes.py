@@ -3,8 +3,8 @@
 from _report import Clock
 
 ETAS = (0.1, 1.0, 10.0)
-# F of the specification's prototype after 15 convex models, by eta; after 3 of them at eta = 1.
-PROTOTYPE, PROTOTYPE_OF_THREE = {0.1: 0.022, 1.0: 0.005, 10.0: 0.0045}, 0.018
+# F of the specification's prototype after 15 convex models, by eta.
+PROTOTYPE = {0.1: 0.022, 1.0: 0.005, 10.0: 0.0045}
 START = 0.48  # F of its first weights
 # F after 60 passes of stochastic subgradients, by their step sizes.
 SUBGRADIENT = {"0.01": 0.004, "0.1 / sqrt(t)": 0.005, "1 / t": 0.038}

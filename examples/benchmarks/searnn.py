@@ -5,6 +5,8 @@ import warnings
 
 from _report import Repeats, in_child, main, shown
 from _searnn_data import SYMBOLS, chunks, letters, need_torch, spelling
+from _searnn_defaults import VARIANTS, fitted
+from _searnn_tasks import TASKS
 
 NAME = "searnn"
 TITLE = "Learning to search"
@@ -23,6 +25,7 @@ are a comparison of orders, not of digits. CPU seconds are those of one core.
 """
 SEEDS = (6, 7, 8)  # budgets were settled on others
 LOSSES = ("mle", "ll", "llcas", "shl", "kl")
+SAMPLINGS = ("uniform", "unigram", "policy", "biased_policy", "top_k")
 # Test errors of table 1 of the paper, in percent: maximum likelihood, and the log-loss and that
 # with costs in the softmax, by learned roll-in and mixed roll-out.
 PAPER = {
@@ -37,7 +40,7 @@ LETTERS = {
     "search": {"n_tokens": 5},
     "max_iter": 1500,
 }
-MENDED = ("mle", "ll")
+LIGHT = ("mle", "ll")  # where three of ten characters are wrong
 MENDED_TEST = 2000  # texts of the test set
 SPELLING = {
     "network": {"hidden_size": 100},
@@ -106,9 +109,9 @@ def judged(loss, setting, seed, quick, load, *where):
     }
 
 
-def runs(options, losses, setting, load, *where):
+def runs(options, losses, setting, load, *where, seeds=SEEDS):
     """Lists of such results, by loss."""
-    seeds = SEEDS[:1] if options.quick else SEEDS
+    seeds = seeds[:1] if options.quick else seeds
     return {
         loss: [
             in_child(judged, loss, setting, seed, options.quick, load, *where, seed, options.quick)
@@ -227,7 +230,7 @@ def letters_part(report, options):
 
 def spelling_part(report, options):
     """Corrupted text, by edit distance: half of the characters replaced."""
-    found = mended(report, options, 0.5)
+    found = mended(report, options, 0.5, LOSSES)
     report.goals(
         ("spelling, p = 0.5: error of ll over mle", ratio(found, ["ll"]), SPELLED,
          "<="),
@@ -236,13 +239,13 @@ def spelling_part(report, options):
 
 def light_part(report, options):
     """The same with three of ten characters replaced."""
-    mended(report, options, 0.3)
+    mended(report, options, 0.3, LIGHT)
 
 
-def mended(report, options, p):
+def mended(report, options, p, losses):
     """A table of losses for text that is corrupted with probability p."""
     need_torch()
-    found = runs(options, MENDED, SPELLING, spelling, p)
+    found = runs(options, losses, SPELLING, spelling, p)
     report.section(f"Spelling, p = {p}")
     report.text(
         f"Sentences cut to ten characters out of {len(SYMBOLS)}, of which each is replaced by any "
@@ -252,7 +255,7 @@ def mended(report, options, p):
         f"{SPELLING['training']['learning_rate']}, {SPELLING['max_iter']} updates, five tokens per "
         f"cell."
     )
-    report.table(HEADER, [row(name, found[name], PAPER[p].get(name)) for name in MENDED])
+    report.table(HEADER, [row(name, found[name], PAPER[p].get(name)) for name in losses])
     return found
 
 
@@ -267,6 +270,27 @@ def chunking_part(report, options):
         f"cell."
     )
     report.table(HEADER, [row(name, found[name]) for name in found])
+
+
+def samplings_part(report, options):
+    """Which tokens are tried: five of a cell, drawn in all ways, under three losses."""
+    need_torch()
+    rows = []
+    for sampling in SAMPLINGS:
+        errors = []
+        for loss, sampled in (("ll", False), ("ll", True), ("llcas", True)):
+            search = {"n_tokens": 5, "token_sampling": sampling, "sampled_softmax": sampled}
+            setting = LETTERS | {"search": search}
+            found = runs(options, [loss], setting, letters, seeds=SEEDS[:1])
+            errors.append(found[loss][0]["error"])
+        rows.append([sampling, *(shown(error, ".2f") for error in errors)])
+    report.section("Samples of tokens")
+    report.text(
+        "Test error in percent on the letters, as above, with five tokens per cell beside the true "
+        "one, by the way of drawing them, from one start: the log-loss over all tokens, over those "
+        "that are tried, and with costs in the softmax of these."
+    )
+    report.table(["tokens", "ll", "ll, sampled softmax", "llcas, sampled softmax"], rows)
 
 
 def svm_part(report, options):
@@ -288,6 +312,45 @@ def svm_part(report, options):
 def chunks_of(seed, quick):
     """The same sentences for every seed."""
     return chunks(quick)
+
+
+def defaults(report, options):
+    """Small tasks with nothing said, and with one setting changed."""
+    need_torch()
+    tasks = list(TASKS)[-2:] if options.quick else list(TASKS)
+    names = list(VARIANTS)[:2] if options.quick else list(VARIANTS)
+    found = {
+        name: [in_child(fitted, name, task, 0, options.quick) for task in tasks] for name in names
+    }
+    report.section("The first fit")
+    report.text(
+        "Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to 1,000 "
+        "pairs as it comes, and with one setting changed: Hamming's loss where outputs are as "
+        "long as inputs, and else the edit distance per token. Regret is what the default has "
+        "above the best of a column, in points."
+    )
+    errors = {name: [own["error"] for own in found[name]] for name in names}
+    best = [min(column) for column in zip(*errors.values())]
+    regret = [own - least for own, least in zip(errors["as it comes"], best)]
+    means = [sum(abs(e - b) for e, b in zip(errors[name], best)) / len(best) for name in names]
+    report.table(
+        ["setting", *tasks, "mean regret"],
+        [[name, *(shown(e, ".2f") for e in errors[name]), shown(mean, ".2f")]
+         for name, mean in zip(names, means)]
+        + [["regret of the default", *(shown(r, ".2f") for r in regret), None]],
+    )  # fmt: skip
+    own = found["as it comes"]
+    report.text("How the fits with nothing said went, on one core:")
+    report.table(
+        ["task", "updates", "ended by", "CPU seconds"],
+        [[task, shown(r["updates"], ".0f"), r["end"], shown(r["seconds"], ".0f")]
+         for task, r in zip(tasks, own)],
+    )  # fmt: skip
+    first, second = sorted(zip(means, names))[:2]
+    report.loses(f"Least mean regret: {first[1]}, {first[0]:.2f} points; then {second[1]}, "
+                 f"{second[0]:.2f}.")  # fmt: skip
+    report.goals(("CPU seconds of the longest first fit", max(r["seconds"] for r in own), 120.0,
+                  "<="))  # fmt: skip
 
 
 def updates(attention, search, quick):
@@ -347,6 +410,7 @@ def speed(report, options):
 if __name__ == "__main__":
     parts = {
         "spelling": spelling_part, "light": light_part, "letters": letters_part,
-        "chunking": chunking_part, "svm": svm_part, "speed": speed,
+        "chunking": chunking_part, "svm": svm_part, "speed": speed, "defaults": defaults,
+        "samplings": samplings_part,
     }  # fmt: skip
     raise SystemExit(main(NAME, TITLE, ABOUT, parts))

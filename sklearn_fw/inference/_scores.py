@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._packed import writable
 from .._validation import check_array_of_numbers
 
 # Sums of scores, and a few of them in a difference, have to stay within the range of float64.
@@ -308,7 +309,7 @@ def arrays_of(scores):
         When sums of scores could leave the range of float64.
     """
     tables, edge_table = tables_of(scores)
-    unary, tables = _own(scores.unary), _own(tables)
+    unary, tables = writable(scores.unary), writable(tables)
     largest = max(kernels().largest_score(part.ravel()) for part in (unary, tables))
     check_sums(largest, scores.n_nodes + scores.n_edges)
     return unary, tables, edge_table
@@ -331,10 +332,6 @@ def check_sums(largest, n_parts):
             f"keep them below {LARGEST_SUM:.3g}: scale all scores, or use -inf for what is "
             f"forbidden"
         )
-
-
-def _own(array):
-    return np.require(array, np.float64, ["C", "W"])
 
 
 def is_forest(edges, n_nodes):

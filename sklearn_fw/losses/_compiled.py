@@ -5,6 +5,7 @@ from abc import abstractmethod
 import numpy as np
 from scipy.special import expit, softmax
 
+from .._packed import writable
 from .._validation import (
     LARGEST,
     check_array_of_numbers,
@@ -84,8 +85,7 @@ class CompiledLoss(Loss):
                 )
             shape = np.broadcast_shapes(y.shape, x.shape)
             y, x = (np.broadcast_to(a, shape).copy() for a in (y, x))
-        # Writable even though only read: the kernels are compiled for one kind of array.
-        y, x = (np.require(a, np.float64, "CW") for a in (y, x))
+        y, x = (writable(a) for a in (y, x))
         out = np.empty(x.shape)
         kernel = getattr(losses, quantity + "s")
         kernel(self.code, float(self.parameter), y.reshape(-1), x.reshape(-1), out.reshape(-1))
@@ -184,7 +184,7 @@ class MultinomialLogLoss(CompiledLoss):
         name = NAMES[quantity]
         # Of two infinite scores none is the larger; slopes may be infinite.
         finite = quantity != "conjugate"
-        x = np.require(check_array_of_numbers(x, name, finite), np.float64, "CW")
+        x = writable(check_array_of_numbers(x, name, finite))
         if x.ndim == 0 or x.shape[-1] == 0:
             raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
         y, n_classes = check_array_of_numbers(y, "y"), x.shape[-1]
@@ -192,7 +192,7 @@ class MultinomialLogLoss(CompiledLoss):
             raise ValueError(
                 f"y has shape {y.shape}, expected {x.shape[:-1]}: one per row of {name}"
             )
-        label = np.require(y, np.int64, "CW")
+        label = writable(y, np.int64)
         # The kernel would read and write outside of its arrays.
         if np.any((label != y) | (label < 0) | (label >= n_classes)):
             raise ValueError(f"y must hold indices of classes, integers from 0 to {n_classes - 1}")

@@ -19,7 +19,7 @@ class _Source(NamedTuple):
     lengths: np.ndarray
     places: Any  # (n_inputs, n_places, n_gates): the places of aligned decoders, or None
     tokens: Any  # (n_tokens + 1, n_gates): those of tokens; None where dropout is at work
-    looked_at: tuple  # of attention: keys, values and what is no place, a row per input
+    looked_at: tuple  # of attention: keys, values and what is no place, an entry per input
 
 
 class _State(NamedTuple):
@@ -30,7 +30,6 @@ class _State(NamedTuple):
     row: Any  # (n_rows,) which input of the batch; None is all of them, in order
     time: Any  # (n_rows,) the cell, or that of all
     source: _Source
-    own: Any = None  # what attention looks at, by row, where it was asked for
 
 
 class Network(StepPolicy):
@@ -104,24 +103,20 @@ class Network(StepPolicy):
             else:
                 x, memory = _lstm(torch, cell, gates, *state.hidden[2 * layer : 2 * layer + 2])
                 hidden += [x, memory]
-        own = state.own
         if "mix" in parts:
-            own = self._gathered(state)
-            x = torch.tanh(self._attend(x, own))
+            x = torch.tanh(self._attend(x, state))
         scores = parts["scores"](self._dropped(x))
         feed = x if self._settings.input_feed else None
-        return _State(tuple(hidden), feed, state.row, time, state.source, own), scores
+        return _State(tuple(hidden), feed, state.row, time, state.source), scores
 
     def take(self, state, rows):
         if not isinstance(rows, slice):
             rows = self._torch.from_numpy(np.asarray(rows)).to(self.device)
-        is_view = isinstance(rows, slice) and state.own is not None
         row, time = self._rows(state)
         return _State(
             tuple(part[rows] for part in state.hidden),
             None if state.feed is None else state.feed[rows],
             row[rows], time[rows], state.source,
-            tuple(part[rows] for part in state.own) if is_view else None,
         )  # fmt: skip
 
     def join(self, states):
@@ -196,29 +191,41 @@ class Network(StepPolicy):
         row = self._torch.arange(len(state.hidden[0]), device=self.device)
         return row, self._torch.full_like(row, state.time)
 
-    def _gathered(self, state):
-        """What attention looks at, by row."""
-        if state.own is not None:
-            return state.own
-        if state.row is None:
-            return state.source.looked_at
-        return tuple(part[state.row] for part in state.source.looked_at)
-
-    def _attend(self, x, own):
+    def _attend(self, x, state):
         """What a layer makes of the state and of the places that it looks at."""
         torch, parts = self._torch, self.parts
-        keys, values, is_none = own
-        if "query" in parts:
-            hidden = torch.tanh(keys + parts["query"](x)[:, None])
-            relevance = parts["relevance"](hidden)[:, :, 0]
-        else:
-            relevance = torch.bmm(keys, x[:, :, None])[:, :, 0]
-        shares = torch.softmax(relevance.masked_fill(is_none, FAR), dim=1)
         mix = parts["mix"]
-        return (
-            linear(torch, x, mix.weight[:, : x.shape[1]], mix.bias)
-            + torch.bmm(shares[:, None], values)[:, 0]
-        )
+        own = linear(torch, x, mix.weight[:, : x.shape[1]], mix.bias)
+        if state.row is None:
+            return own + self._seen(x[:, None], state.source.looked_at)[:, 0]
+        # Rows of one input side by side: they look at the same places, which need no copies.
+        slot, width = self._slots(state.row, len(state.source.lengths))
+        grid = x.new_zeros((len(state.source.lengths) * width, x.shape[1]))
+        grid[slot] = x
+        seen = self._seen(grid.view(-1, width, x.shape[1]), state.source.looked_at)
+        return own + seen.reshape(-1, seen.shape[2])[slot]
+
+    def _slots(self, row, n_inputs):
+        """Where rows go in a table with a line per input, and how wide it is."""
+        torch = self._torch
+        counts = torch.bincount(row, minlength=n_inputs)
+        order, width = torch.argsort(row, stable=True), int(counts.max())
+        slot, ordered = torch.empty_like(row), row[order]
+        rank = torch.arange(len(row), device=row.device) - (counts.cumsum(0) - counts)[ordered]
+        slot[order] = ordered * width + rank
+        return slot, width
+
+    def _seen(self, x, looked_at):
+        """Means of the values of places, for states (n_inputs, n_rows, n_units)."""
+        torch, parts = self._torch, self.parts
+        keys, values, is_none = looked_at
+        if "query" in parts:
+            hidden = torch.tanh(keys[:, None] + parts["query"](x)[:, :, None])
+            relevance = parts["relevance"](hidden)[..., 0]
+        else:
+            relevance = torch.bmm(x, keys.transpose(1, 2))
+        shares = torch.softmax(relevance.masked_fill(is_none[:, None], FAR), dim=2)
+        return torch.bmm(shares, values)
 
     def _dropped(self, x):
         share = float(self._settings.dropout)

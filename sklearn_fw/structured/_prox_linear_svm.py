@@ -65,7 +65,8 @@ class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, B
     eta : float or "auto", default="auto"
         Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
         finds it, larger while scores are as good as linear along the steps, smaller where a step
-        does not lower the objective as its model promised.
+        does not lower the objective as its model promised. A number is kept, and halved each time
+        that a step would raise the objective.
     tol : float or "auto", default="auto"
         ``dual_gap_ <= tol * objective_`` ends the fit. "auto" is 0.05.
     max_iter : int or "auto", default="auto"

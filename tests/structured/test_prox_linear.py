@@ -64,6 +64,19 @@ def test_boxes_with_automatic_steps():
     assert svm.objective_ == pytest.approx(objective(svm, X, y, svm.coef_), rel=1e-9, abs=0)
 
 
+@ignore_budget
+def test_a_step_size_that_is_too_large_is_halved():
+    X, y = boxes()
+    svm = ProxLinearStructuredSVM(
+        BoxNetwork(), C=1.0, eta=1e3, max_iter=15, tol=1e-4, random_state=5
+    ).fit(X, y)
+    rejected = np.flatnonzero(svm.history_["is_accepted"][:-1] == 0)
+    assert len(rejected)
+    etas = svm.history_["eta"]
+    assert np.array_equal(etas[rejected + 1], 0.5 * etas[rejected])
+    assert svm.objective_ < 0.1 * svm.history_["objective"][0]
+
+
 # ---- limits and certificates ---------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from ..._packed import writable
 from ..._validation import check_integer, check_random_state
 from .._scores import expect_scores
 from ._base import Oracle
@@ -185,7 +186,7 @@ def _normalised(probabilities, what):
     Scores that are 1e16 times as large as others swallow those in sums, but not in differences.
     """
     shape = len(probabilities), math.prod(probabilities.shape[1:])
-    rows = np.require(probabilities.reshape(shape), np.float64, ["C", "W"])
+    rows = writable(probabilities.reshape(shape))
     least, largest = _kernels().range_of_sums(rows)
     if least >= 1.0 - PROBABILITY and largest <= 1.0 + PROBABILITY:
         return probabilities

@@ -40,18 +40,13 @@ class ForestInference(GibbsInference):
         return kernels().tree_top_k(*self._forest(scores), k)
 
     def _sums(self, scores, marginals):
-        unary, *graph = self._forest(scores)
-        n_states, n_edges = scores.n_states, scores.n_edges
+        forest, n_states = self._forest(scores), scores.n_states
         node = np.empty((scores.n_nodes if marginals else 0, n_states))
-        edge = np.empty((n_edges if marginals else 0, n_states, n_states))
-        # One sample: a batch of one.
-        node_start, edge_start, edge_stop = np.array([0, len(unary)]), *np.array([[0], [n_edges]])
-        (value,) = _sum_kernels().tree_marginals_batch(
-            unary, node_start, edge_start, edge_stop, *graph, node, edge
-        )
+        edge = np.empty((scores.n_edges if marginals else 0, n_states, n_states))
+        value = _sum_kernels().tree_marginals(*forest, node, edge)
         if marginals:
             edge = self._undirected(edge, scores)
-        return node, edge, float(value)
+        return node, edge, value
 
     def _maxima(self, scores):
         forest = self._forest(scores)

@@ -148,6 +148,8 @@ class ProxLinear(IterativeMethod):
             row = self._row(model, False, is_accepted=1.0, prox_gradient_norm=last)
         if self.finds_eta:
             self._adapt(objective - model.value, square)
+        elif not is_accepted:
+            self.eta *= SHORTER[1]  # the same model again would be as wrong
         return row
 
     def _adapt(self, excess, square):
