@@ -7,9 +7,11 @@ import _casimir_classes as class_problem
 import _casimir_hinges as hinge_problem
 import _casimir_oracles as oracle_problem
 import _casimir_taggers as taggers
+import _casimir_words as tags_of_words
 from _report import Repeats, in_child, main, medians, shown
 
 C2_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # of CRFsuite's penalty
+WORDS = {"ewt": (95.0, "right tags"), "wnut17": (18.0, "phrase F1")}
 LETTER_CS = (0.03, 0.1, 0.3, 1.0)
 ABOUT = """
 Methods on weights, which need the maximum over outputs smoothed; losses that are smooth as they
@@ -304,6 +306,36 @@ def chunking_defaults(report, options):
     )
 
 
+def words(report, options):
+    """Tags of web texts and entities of tweets when nothing is said."""
+    limit = 200 if options.quick else None
+    report.section("Words, nothing said")
+    report.text(
+        "Tags of the English web treebank (share of right ones, percent) and entities of wnut17 "
+        "(phrase F1) with the features of ``TokenFeatures()``: ``StructuredSVM`` with nothing but "
+        "its surrogate, and CRFsuite with its defaults. The test part of wnut17 is of other "
+        "sources than its training part."
+    )
+    for name, (least, unit) in WORDS.items():
+        rows = {
+            f"StructuredSVM, {surrogate}": in_child(tags_of_words.ours, name, limit, surrogate)
+            for surrogate in ("crf", "softmax_margin", "hinge")
+        }
+        rows["CRFsuite lbfgs"] = in_child(tags_of_words.crfsuite, name, limit)
+        report.table(
+            [name, "CPU s", unit, "calibration"],
+            [[who, shown(r["cpu"], ".3g"), shown(r["score"], ".2f"), shown(r["calibration"], ".2f")]
+             for who, r in rows.items()],
+        )  # fmt: skip
+        order = sorted(rows, key=lambda who: rows[who]["score"], reverse=True)[:2]
+        report.loses(f"{name}: " + "; then ".join(f"{w}, {rows[w]['score']:.2f}" for w in order)
+                     + ".")  # fmt: skip
+        crf = rows["StructuredSVM, crf"]
+        report.goals((f"{name}, {unit} of the default CRF", crf["score"], least, ">="),
+                     (f"{name}, its calibration error, points", crf["calibration"], 2.0, "<="),
+                     )  # fmt: skip
+
+
 def chunking_tuned(report, options):
     """CoNLL-2000 with penalties chosen by one grid."""
     limit = 100 if options.quick else None
@@ -389,7 +421,7 @@ if __name__ == "__main__":
     parts = {
         "digits": digits, "chains": chains, "boxes": boxes, "oracles": oracles,
         "chunking": chunking, "chunking-defaults": chunking_defaults,
-        "chunking-tuned": chunking_tuned, "letters": letters, "classes": classes,
+        "chunking-tuned": chunking_tuned, "words": words, "letters": letters, "classes": classes,
     }  # fmt: skip
     raise SystemExit(
         main("casimir", "Smoothed and probabilistic training", ABOUT, parts,
