@@ -1,6 +1,7 @@
 """Chains as conditional random fields: ours and python-crfsuite in one space of features."""
 
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 from _report import Clock, load_or_skip
@@ -106,6 +107,21 @@ def calibrated(svm, X, y, Z, y_test):
 # ---- CRFsuite ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def trained(trainer):
+    """Tagger of a trainer that has its data, the clock of the training, and the model's path."""
+    import pycrfsuite
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        with Clock() as clock:
+            trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        yield tagger, clock, path
+        tagger.close()
+
+
 def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     """One trainer of python-crfsuite with a weight for every attribute and tag."""
     import numpy as np
@@ -123,12 +139,7 @@ def crfsuite(limit, algorithm, c2=C2, max_iter=None):
     trainer = pycrfsuite.Trainer(algorithm=algorithm, params=settings, verbose=False)
     for sentence, tags in zip(X_train, y_train):
         trainer.append(crfsuite_chunking_attributes(sentence), tags.tolist())
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model")
-        with Clock() as clock:
-            trainer.train(path)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(path)
+    with trained(trainer) as (tagger, clock, path):
         tagger.dump(path + ".txt")
         classes = np.unique(np.concatenate(list(y_train)))
         features = ChunkingFeatures(min_count=1)
@@ -136,8 +147,8 @@ def crfsuite(limit, algorithm, c2=C2, max_iter=None):
         emissions, transitions = weights_of(
             path + ".txt", list(features.get_feature_names_out()), classes.tolist()
         )
+        X_test = map(crfsuite_chunking_attributes, X_test)
         predicted, marginals = tag(tagger, X_test, classes.tolist())
-        tagger.close()
     row = judged(
         emissions, transitions, marginals, predicted, (X, y_train, y_test, classes), 1 / (2 * c2)
     )
@@ -184,14 +195,12 @@ def weights_of(path, names, classes):
 
 
 def tag(tagger, sentences, classes):
-    """Best tags and marginals of sentences."""
+    """Best tags and marginals of sentences, which are lists of attributes."""
     import numpy as np
-
-    from sklearn_fw.preprocessing import crfsuite_chunking_attributes
 
     predicted, marginals = [], []
     for sentence in sentences:
-        tagger.set(crfsuite_chunking_attributes(sentence))
+        tagger.set(sentence)
         predicted.append(np.array(tagger.tag()))
         marginals.append(
             np.array([[tagger.marginal(c, t) for c in classes] for t in range(len(sentence))])
@@ -236,11 +245,6 @@ def held_out(limit, who, c2):
     )  # fmt: skip
     for sentence, tags in zip(X[:n], y[:n]):
         trainer.append(crfsuite_chunking_attributes(sentence), tags.tolist())
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model")
-        trainer.train(path)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(path)
+    with trained(trainer) as (tagger, _, _):
         predicted = [tagger.tag(crfsuite_chunking_attributes(x)) for x in X[n:]]
-        tagger.close()
     return 100 * phrase_f1_score(y[n:], predicted)

@@ -1,9 +1,8 @@
 """First fits to words: tags of English web texts and entities of tweets, nothing said."""
 
-import tempfile
 import warnings
-from pathlib import Path
 
+from _casimir_taggers import tag, trained
 from _report import Clock, Skip
 
 CORPORA = {"ewt": "ewt tags", "wnut17": "wnut17"}  # names of the page on defaults
@@ -64,16 +63,6 @@ def crfsuite(name, limit, algorithm="lbfgs"):
     for x, tags in zip(X, y):
         trainer.append(x, tags.tolist())
     classes = np.unique(np.concatenate(list(y)))
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model")
-        with Clock() as clock:
-            trainer.train(path)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(path)
-        predicted, chances = [], []
-        for x in Z:
-            tagger.set(x)
-            predicted.append(np.array(tagger.tag()))
-            chances.append([[tagger.marginal(c, t) for c in classes] for t in range(len(x))])
-        tagger.close()
+    with trained(trainer) as (tagger, clock, _):
+        predicted, chances = tag(tagger, Z, classes.tolist())
     return {"cpu": clock.cpu} | judged(y_test, predicted, chances, classes, score)
