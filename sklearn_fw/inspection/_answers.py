@@ -11,12 +11,15 @@ from .._torch import is_torch_module
 from .._validation import check_choice, check_magnitude, check_table, find_labels
 
 __all__ = [
-    "CHUNK", "best_of", "check_classifier", "check_inputs", "check_labels", "classes_of", "dressed",
-    "labels_by", "noted", "scores_by",
+    "CHUNK", "NO_CHANCE", "best_of", "check_classifier", "check_inputs", "check_labels",
+    "classes_of", "dressed", "labels_by", "noted", "scores_by",
 ]  # fmt: skip
 
 # Rows that are handed over at once: hidden layers of many rows would not fit into memory.
 CHUNK = 4096
+
+# What a probability of zero counts as.
+NO_CHANCE = 1e-300
 
 
 @contextmanager
@@ -148,7 +151,7 @@ def scores_by(estimator, X, method, n_classes):
         if np.any(np.isnan(answer)):
             raise ValueError(f"estimator: {method} gave NaN")
         if method == "predict_proba":
-            answer = np.log(np.maximum(answer, 1e-300))
+            answer = np.log(np.maximum(answer, NO_CHANCE))
         elif answer.ndim == 1 or answer.shape[1] == 1:
             answer = np.column_stack([np.zeros(n), answer.reshape(n)])
         found.append(answer)
