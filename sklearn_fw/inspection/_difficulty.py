@@ -112,7 +112,7 @@ def example_difficulty(
     >>> bool(noisy.mask[suspects].sum() >= 10)
     True
     """
-    estimator = check_template(estimator)
+    estimator = check_template(estimator, X)
     X = check_table(X, dtype=np.float64)
     check_magnitude(X, "X")
     classes, codes = check_labels(y, len(X))

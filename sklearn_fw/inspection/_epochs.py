@@ -4,15 +4,18 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from ._answers import best_of, labels_by, noted
+from ._answers import best_of, labels_by, noted, with_names
 
 __all__ = ["Epochs", "check_template", "has_chance", "has_epochs", "probabilities"]
 
 FITTED = "fitted to X and y, with a value of param_range if there is one"
 
 
-def check_template(estimator):
-    """A classifier that can be cloned and fitted; of a search the model that it found."""
+def check_template(estimator, X):
+    """A classifier that can be cloned and fitted to rows of X, which may be a frame.
+
+    Of a search it is the model that was found.
+    """
     if isinstance(estimator, type) or not (
         callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
     ):
@@ -20,7 +23,7 @@ def check_template(estimator):
     estimator = best_of(estimator)
     if not is_classifier(estimator):
         raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
-    return estimator
+    return with_names(estimator, X)
 
 
 def has_epochs(estimator):
@@ -69,7 +72,8 @@ class Epochs:
         with noted(FITTED):
             if self.behind is None:
                 self._begin()
-            self.last.partial_fit(self.behind[order], self.y[order], classes=self.classes)
+            by_place = getattr(self.behind, "iloc", self.behind)  # frames go by names else
+            self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
 
     def _begin(self):
         self.last, self.behind = self.model, self.X

@@ -113,7 +113,7 @@ class Influence(Rows):
         size[len(groups) :] = size.max()
         found, state = conjugate_gradients(self._times_hessian, sides, size)
         _tell(state, self.damping)
-        if self.ridge is not None:
+        if self.ridge is not None and state[2] > 0.0:
             self._check_minimum(float(sides[-1] @ found[-1]) / 2.0)
         V = -found[: len(groups)]
         out = np.empty((len(groups), *self.X.shape))
@@ -229,7 +229,7 @@ def _tell(state, damping):
         warn(
             f"the objective is no minimum: it has curvature {least:.2g} in some direction with "
             f"damping={damping:g}, where conjugate gradients stopped at residual {left:.1g}; "
-            f"take damping above {damping - least:.2g}, or fit the estimator further",
+            f"take damping well above {damping - least:.2g}, or fit the estimator further",
             ConvergenceWarning,
         )
     elif left > SMALL:

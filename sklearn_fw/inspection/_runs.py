@@ -15,8 +15,8 @@ from .._validation import (
     check_random_state,
     check_table,
 )  # fmt: skip
-from ._affine import affine_pull, transformed
-from ._answers import check_labels
+from ._affine import affine_pull
+from ._answers import check_labels, check_names, dressed, with_names
 from ._networks import ACTIVATIONS, Network
 from ._unroll import DenseProblem, Descent, unroll
 
@@ -30,25 +30,33 @@ class Rows:
     """
 
     def __init__(self, estimator, X, y, *, fitted):
+        if fitted:
+            wanted = getattr(estimator, "feature_names_in_", None)
+            check_names(X, wanted, "X", "the rows that estimator was fitted to")
+        else:
+            estimator = with_names(estimator, X)
         X = check_table(X, dtype=np.float64, allow_nd=is_torch_module(estimator))
         check_magnitude(X, "X")
         self.classes, self.y = check_labels(y, len(X))
-        self.pulls, self.X, self.model = [], X, estimator
+        self.pulls, self.model = [], estimator
         if isinstance(estimator, Pipeline):
             self.model = estimator.steps[-1][1]
             for name, step in estimator.steps[:-1]:
                 if step is not None and step != "passthrough":
-                    self._go_through(name, step if fitted else clone(step).fit(self.X, y))
+                    X = self._go_through(name, step if fitted else clone(step).fit(X, y), X)
+        self.X = np.asarray(X, dtype=np.float64)
 
-    def _go_through(self, name, step):
-        pull = affine_pull(step, self.X, self.X + self.X.std(axis=0))
+    def _go_through(self, name, step, X):
+        """Rows behind a fitted step; they may be a frame."""
+        rows = np.asarray(X, dtype=np.float64)
+        pull = affine_pull(step, rows, rows + rows.std(axis=0))
         if pull is None:
             raise ValueError(
                 f"estimator: the step {name!r} is not affine in X, so that there are no "
                 "derivatives through it"
             )
         self.pulls.append(pull)
-        self.X = transformed(step, self.X)
+        return step.transform(dressed(step, rows))
 
     def back(self, derivative):
         """Derivatives by the rows behind the steps as such by those of the user."""

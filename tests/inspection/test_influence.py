@@ -165,8 +165,10 @@ def test_warnings_have_numbers(rng, monkeypatch):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", ConvergenceWarning)
         loss_sensitivity(network, X, y, method="influence", damping=0.0)
+        loss_sensitivity(network, X, y, method="influence", damping=0.3)
     told = [str(w.message) for w in found]
     assert re.search(r"curvature -[\d.e-]+ in some .*damping=0,", told[0])
+    assert len(told) == 2
     assert re.search(r"a Newton step would lower [\d.]+ by [\d.]+", told[1])
     assert {w.filename for w in found} == {__file__}
     model = LogisticRegression(tol=1e-8, max_iter=1000).fit(X, y)
