@@ -2,14 +2,13 @@
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._torch import is_torch_module
 from .._validation import check_not_negative, check_positive
 from .._warnings import warn
-from ._answers import best_of
 from ._networks import Network
 from ._runs import Rows, not_a_network
 from ._unroll import DenseProblem
@@ -38,7 +37,6 @@ class Influence(Rows):
     times = np.zeros(1, dtype=int)
 
     def __init__(self, estimator, X, y, damping):
-        estimator = best_of(estimator)
         if not is_torch_module(estimator) and hasattr(estimator, "fit"):
             check_is_fitted(estimator)
         super().__init__(estimator, X, y, fitted=True)
@@ -146,6 +144,8 @@ def _layers_of(model, n):
         size = 200 if model.batch_size == "auto" else model.batch_size
         batch = n if model.solver == "lbfgs" else min(size, n)
         strength, own, activation = model.alpha / batch, 0.0, model.activation
+    elif isinstance(model, LogisticRegressionCV):
+        raise ValueError("estimator is a search over C: fit LogisticRegression with the C it found")
     elif isinstance(model, LogisticRegression):
         layers, activation = [(model.coef_.T, model.intercept_)], "identity"
         if model.l1_ratio or model.penalty in ("l1", "elasticnet"):

@@ -16,7 +16,7 @@ from .._validation import (
     check_table,
 )  # fmt: skip
 from ._affine import affine_pull
-from ._answers import check_labels, check_names, dressed, with_names
+from ._answers import best_of, check_labels, check_names, dressed, with_names
 from ._networks import ACTIVATIONS, Network
 from ._unroll import DenseProblem, Descent, unroll
 
@@ -30,6 +30,7 @@ class Rows:
     """
 
     def __init__(self, estimator, X, y, *, fitted):
+        estimator = best_of(estimator)
         if fitted:
             wanted = getattr(estimator, "feature_names_in_", None)
             check_names(X, wanted, "X", "the rows that estimator was fitted to")

@@ -79,7 +79,7 @@ def loss_sensitivity(
         Layers, activation and the settings of the descent; it is not changed, and need not be
         fitted, except for "influence". `LogisticRegression` is a network without hidden layers. Of
         a Pipeline the steps in front are fitted to X once and must be affine; derivatives are those
-        by X itself.
+        by X itself. Of a fitted search over parameters it is the model that was found.
     X : array-like of shape (n_samples, n_features)
         Training rows; for "influence" those that the estimator was fitted to.
     y : array-like of shape (n_samples,)

@@ -8,7 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -121,6 +122,15 @@ def test_names_and_steps_in_front(rng):
     assert spread.min() * (1 - 1e-6) <= ratio.min() <= ratio.max() <= spread.max() * (1 + 1e-6)
 
 
+def test_searches_give_the_model_that_they_found(rng):
+    X, y = rows(rng, 3)
+    search = GridSearchCV(LINEAR, {"C": [0.5, 1e-4]}, cv=2).fit(X, y)
+    model = clone(LINEAR).set_params(**search.best_params_).fit(X, y)
+    for given in ({"method": "influence"}, {"n_steps": 10, "random_state": 0}):
+        found, expected = (loss_sensitivity(m, X, y, **given) for m in (search, model))
+        np.testing.assert_array_equal(found.sensitivity, expected.sensitivity)
+
+
 def test_modules_give_the_same_as_scikit_learn(rng, extra):
     torch = extra("torch", "torch")
     X, y = rows(rng, 3)
@@ -191,6 +201,11 @@ def test_refusals(rng):
         ask(LogisticRegression(l1_ratio=0.5, solver="saga", max_iter=5000).fit(X, y))
     with pytest.raises(ValueError, match="class_weight, which is not known"):
         ask(LogisticRegression(class_weight="balanced").fit(X, y))
+    search = LogisticRegressionCV(
+        Cs=[1.0], l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False, cv=2
+    )
+    with pytest.raises(ValueError, match="fit LogisticRegression with the C it found"):
+        ask(search.fit(X, y))
     with pytest.raises(ValueError, match=r"y has the classes \[0, 1, 2\], but the estimator"):
         ask(LogisticRegression().fit(X, y + 1))
     with pytest.raises(ValueError, match="X has 4 features, but LogisticRegression was"):
