@@ -160,9 +160,9 @@ def classes_of(estimator):
 def labels_by(estimator, X):
     """What ``predict`` says about rows, one label each."""
     found = []
-    for first in range(0, len(X), CHUNK):
+    for first in range(0, X.shape[0], CHUNK):
         rows = X[first : first + CHUNK].copy()
-        n = len(rows)
+        n = rows.shape[0]
         with noted("asked to predict X"):
             answer = np.asarray(estimator.predict(dressed(estimator, rows)))
         if answer.shape != (n,):

@@ -52,7 +52,7 @@ class Epochs:
     estimator : classifier
         Cloned; its random states are drawn anew.
     X, y : ndarray
-        Training rows.
+        Training rows; X may be sparse.
     classes : ndarray
         All labels that will be met.
     rng : RandomState
@@ -99,9 +99,9 @@ def probabilities(model, X, y):
     with noted("asked for predict_proba of X"):
         p = np.asarray(model.predict_proba(X), dtype=np.float64)
     classes = np.asarray(model.classes_)
-    if p.shape != (len(X), len(classes)) or not np.all(np.isfinite(p)):
+    if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):
         raise ValueError(
-            f"estimator: predict_proba must give numbers of shape ({len(X)}, {len(classes)}), got "
+            f"estimator: predict_proba must give numbers of shape ({len(y)}, {len(classes)}), got "
             f"shape {p.shape}"
         )
     # A class that was not among the rows of this run has probability zero.
