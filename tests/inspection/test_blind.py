@@ -133,6 +133,19 @@ def test_infinite_scores_and_single_labels(rng):
     assert len(critical_sample_ratio(Labels(model), X[:1], radius=0.5).critical) == 1
 
 
+def test_rare_labels_among_many_rows(rng, monkeypatch):
+    monkeypatch.setattr("sklearn_fw.inspection._blind.MOST_GUIDES", 20)
+    X = rng.normal(size=(300, 4))
+    X[250] += 9.0
+    y = np.where(X[:, 0] > 5.0, 2, X[:, 1] > 0.0)
+    model = LogisticRegression(C=100.0).fit(X, y)
+    exact = exact_critical_samples_linear(model, X, 0.3)
+    assert (model.predict(X) == 2).sum() == 1
+    found = critical_sample_ratio(Labels(model), X, radius=0.3, random_state=0).critical
+    assert not np.any(found & ~exact)
+    assert found.sum() >= 0.8 * exact.sum() > 20
+
+
 def test_modules_without_their_gradients(rng, extra):
     torch = extra("torch", "torch")
     torch.manual_seed(0)
