@@ -4,19 +4,25 @@ from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._torch import is_torch_module
 from .._validation import check_choice, check_magnitude, check_table, find_labels
 
 __all__ = [
-    "CHUNK", "best_of", "check_classifier", "check_inputs", "check_labels", "classes_of", "dressed",
-    "labels_by", "noted", "scores_by",
+    "CHUNK", "NO_CHANCE", "best_of", "check_classifier", "check_inputs", "check_labels",
+    "check_names", "classes_of", "dressed", "labels_by", "names_of", "noted", "scores_by",
+    "with_names",
 ]  # fmt: skip
 
 # Rows that are handed over at once: hidden layers of many rows would not fit into memory.
 CHUNK = 4096
+
+# What a probability of zero counts as.
+NO_CHANCE = 1e-300
 
 
 @contextmanager
@@ -29,14 +35,51 @@ def noted(what):
         raise
 
 
+def names_of(X):
+    """Names of the columns of a frame, or None; numbers are no names."""
+    names = getattr(X, "columns", None)
+    if names is None or not hasattr(X, "iloc"):
+        return None
+    names = list(names)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def check_names(X, wanted, name, others):
+    """Refuse a frame whose columns are not those of ``wanted``, names or None, in their order."""
+    names = names_of(X)
+    if names is None or wanted is None or names == list(wanted):
+        return
+    if sorted(names) == sorted(wanted):
+        raise ValueError(f"{name} has its columns in another order than {others}")
+    strange = sorted(set(names) ^ set(wanted))
+    raise ValueError(f"{name} has other columns than {others}: {strange[0]!r:.40} is in one only")
+
+
+def framed(rows, columns):
+    """Rows as a frame."""
+    import pandas
+
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def with_names(estimator, X):
+    """A Pipeline that names columns of arrays as the frame X does, as its steps may choose by name.
+
+    Other estimators, and those for rows without names, are given back as they are.
+    """
+    names = names_of(X)
+    if names is None or not isinstance(estimator, Pipeline):
+        return estimator
+    front = FunctionTransformer(framed, kw_args={"columns": names})
+    return clone(estimator).set_params(steps=[("name_columns", front), *estimator.steps])
+
+
 def dressed(estimator, rows):
     """Rows as a frame for what was fitted to one: names of columns may choose among them."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or len(names) != rows.shape[1]:
         return rows
-    import pandas
-
-    return pandas.DataFrame(rows, columns=names)
+    return framed(rows, names)
 
 
 def check_classifier(estimator):
@@ -69,6 +112,12 @@ def best_of(estimator):
 
 def check_inputs(estimator, X, name="X"):
     """Rows as float64; modules may have more than one axis per row."""
+    check_names(
+        X,
+        getattr(estimator, "feature_names_in_", None),
+        name,
+        "the rows that estimator was fitted to",
+    )
     X = check_table(X, input_name=name, dtype=np.float64, allow_nd=is_torch_module(estimator))
     check_magnitude(X, name)
     wanted = getattr(estimator, "n_features_in_", None)
@@ -85,6 +134,8 @@ def check_labels(y, n, name="y"):
     if sp.issparse(y) or not hasattr(y, "__len__") or isinstance(y, str | bytes | dict):
         raise TypeError(f"{name} must be a vector of labels, got {y!r:.60}")
     y = np.asarray(y)
+    if y.ndim > 1:
+        raise ValueError(f"{name} must be a vector of labels, got shape {y.shape}")
     if y.dtype.kind not in "biufUSO":
         raise ValueError(f"{name} must hold labels, got {y.dtype}")
     classes = find_labels(y, name)
@@ -109,9 +160,9 @@ def classes_of(estimator):
 def labels_by(estimator, X):
     """What ``predict`` says about rows, one label each."""
     found = []
-    for first in range(0, len(X), CHUNK):
+    for first in range(0, X.shape[0], CHUNK):
         rows = X[first : first + CHUNK].copy()
-        n = len(rows)
+        n = rows.shape[0]
         with noted("asked to predict X"):
             answer = np.asarray(estimator.predict(dressed(estimator, rows)))
         if answer.shape != (n,):
@@ -148,7 +199,7 @@ def scores_by(estimator, X, method, n_classes):
         if np.any(np.isnan(answer)):
             raise ValueError(f"estimator: {method} gave NaN")
         if method == "predict_proba":
-            answer = np.log(np.maximum(answer, 1e-300))
+            answer = np.log(np.maximum(answer, NO_CHANCE))
         elif answer.ndim == 1 or answer.shape[1] == 1:
             answer = np.column_stack([np.zeros(n), answer.reshape(n)])
         found.append(answer)

@@ -14,7 +14,7 @@ from .._validation import (
     check_random_state,
     check_table,
 )  # fmt: skip
-from ._answers import check_labels, labels_by
+from ._answers import check_labels, check_names, labels_by, names_of
 from ._critical import critical_sample_ratio
 from ._epochs import Epochs, check_template, has_epochs
 from ._noise import check_fraction, corrupt_inputs, corrupt_labels
@@ -88,7 +88,7 @@ def track_memorization(
     >>> result.epochs.tolist()
     [1, 2, 3, 4]
     """
-    estimator = check_template(estimator)
+    estimator = check_template(estimator, X)
     data = _check_pairs(X, y, X_valid, y_valid)
     n_epochs = check_integer(n_epochs, "n_epochs", 1)
     every = check_integer(every, "every", 1)
@@ -100,6 +100,7 @@ def track_memorization(
 
 def _check_pairs(X, y, X_valid, y_valid):
     """``(X, y, X_valid, y_valid, classes)``."""
+    check_names(X_valid, names_of(X), "X_valid", "X")
     X, X_valid = (
         check_table(Z, input_name=name, dtype=np.float64)
         for Z, name in ((X, "X"), (X_valid, "X_valid"))
@@ -238,7 +239,7 @@ def memorization_curve(
     >>> bool(result.valid_accuracy[0, 0] > result.valid_accuracy[1, 0])
     True
     """
-    estimator = check_template(estimator)
+    estimator = check_template(estimator, X)
     data = _check_pairs(X, y, X_valid, y_valid)
     check_choice(noise, "noise", ("inputs", "labels"))
     fractions = check_list(fractions, "fractions", "shares")

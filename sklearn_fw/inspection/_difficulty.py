@@ -1,6 +1,7 @@
 """Which rows are learned early, and which against what the others say."""
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.stats import chi2
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
@@ -42,7 +43,7 @@ def example_difficulty(
     ----------
     estimator : classifier
         Cloned for every run with other random states. Pipelines are fine.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
         Their labels, some of which may be wrong.
@@ -112,10 +113,10 @@ def example_difficulty(
     >>> bool(noisy.mask[suspects].sum() >= 10)
     True
     """
-    estimator = check_template(estimator)
-    X = check_table(X, dtype=np.float64)
-    check_magnitude(X, "X")
-    classes, codes = check_labels(y, len(X))
+    estimator = check_template(estimator, X)
+    X = check_table(X, dtype=np.float64, accept_sparse="csr")
+    check_magnitude(X.data if sp.issparse(X) else X, "X")
+    classes, codes = check_labels(y, X.shape[0])
     y = classes[codes]
     n_runs = check_integer(n_runs, "n_runs", 2)
     check_choice(method, "method", METHODS)

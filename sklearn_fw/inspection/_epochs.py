@@ -4,15 +4,18 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from ._answers import best_of, labels_by, noted
+from ._answers import best_of, labels_by, noted, with_names
 
 __all__ = ["Epochs", "check_template", "has_chance", "has_epochs", "probabilities"]
 
 FITTED = "fitted to X and y, with a value of param_range if there is one"
 
 
-def check_template(estimator):
-    """A classifier that can be cloned and fitted; of a search the model that it found."""
+def check_template(estimator, X):
+    """A classifier that can be cloned and fitted to rows of X, which may be a frame.
+
+    Of a search it is the model that was found.
+    """
     if isinstance(estimator, type) or not (
         callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
     ):
@@ -20,7 +23,7 @@ def check_template(estimator):
     estimator = best_of(estimator)
     if not is_classifier(estimator):
         raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
-    return estimator
+    return with_names(estimator, X)
 
 
 def has_epochs(estimator):
@@ -49,7 +52,7 @@ class Epochs:
     estimator : classifier
         Cloned; its random states are drawn anew.
     X, y : ndarray
-        Training rows.
+        Training rows; X may be sparse.
     classes : ndarray
         All labels that will be met.
     rng : RandomState
@@ -69,7 +72,8 @@ class Epochs:
         with noted(FITTED):
             if self.behind is None:
                 self._begin()
-            self.last.partial_fit(self.behind[order], self.y[order], classes=self.classes)
+            by_place = getattr(self.behind, "iloc", self.behind)  # frames go by names else
+            self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
 
     def _begin(self):
         self.last, self.behind = self.model, self.X
@@ -95,9 +99,9 @@ def probabilities(model, X, y):
     with noted("asked for predict_proba of X"):
         p = np.asarray(model.predict_proba(X), dtype=np.float64)
     classes = np.asarray(model.classes_)
-    if p.shape != (len(X), len(classes)) or not np.all(np.isfinite(p)):
+    if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):
         raise ValueError(
-            f"estimator: predict_proba must give numbers of shape ({len(X)}, {len(classes)}), got "
+            f"estimator: predict_proba must give numbers of shape ({len(y)}, {len(classes)}), got "
             f"shape {p.shape}"
         )
     # A class that was not among the rows of this run has probability zero.

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from .._figures import new_figure
 from .._validation import check_array_of_numbers, check_integer, check_random_state, check_table
-from ._answers import check_labels
+from ._answers import check_labels, check_names, names_of
 from ._curve_displays import MemorizationDisplay, SensitivityDisplay
 from ._curves import track_memorization
 from ._difficulty import example_difficulty
@@ -127,10 +127,11 @@ class MemorizationReport:
         TypeError
             When the estimator is no classifier.
         """
-        estimator = check_template(self.estimator)
+        estimator = check_template(self.estimator, X)
         check_integer(self.n_epochs, "n_epochs", 1)
         n_steps = check_integer(self.n_steps, "n_steps", 1)
         rng = check_random_state(self.random_state)
+        check_names(X_valid, names_of(X), "X_valid", "X")
         X = check_table(X, dtype=np.float64)
         classes, codes = check_labels(y, len(X))
         y = classes[codes]

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._validation import check_choice, check_integer, check_random_state
 from ._answers import check_classifier, check_inputs
+from ._blind import LOOKS, Blind
 from ._judges import find_judge
 from ._scale import check_feature_range, check_radius, check_steps
 
@@ -11,10 +12,6 @@ __all__ = ["GRADIENTS", "OBJECTIVES", "Box", "search"]
 
 GRADIENTS = ("analytic", "auto", "numeric", "search")
 OBJECTIVES = ("loss", "margin")
-# Rows among which a search without gradients looks for neighbours of other classes.
-MOST_GUIDES = 2000
-# Other classes towards which the corners of the box are looked into first.
-LOOKS = 3
 
 
 class Box:
@@ -32,7 +29,7 @@ class Box:
 
     def _targets(self):
         """Numbers of the predicted classes, and whether scores tell what is predicted."""
-        scores = self.judge.scores(self.X)
+        self.scores = scores = self.judge.scores(self.X)
         if scores is None:
             return None, False
         self.n_classes = scores.shape[1]
@@ -67,7 +64,8 @@ def search(box, *, step, noise, max_iter, objective, n_restarts, random_state):
     n_restarts = check_integer(n_restarts, "n_restarts", 1)
     steps = check_steps(step, noise, box.radius)
     rng = check_random_state(random_state)
-    mover = (Blind if box.judge.kind is None else Langevin)(box, steps, objective, rng)
+    blind = box.judge.kind is None
+    mover = Blind(box, rng) if blind else Langevin(box, steps, objective, rng)
     n = len(box.X)
     found, n_iter = np.zeros(n, dtype=bool), np.zeros(n, dtype=int)
     best = np.full_like(box.X, np.nan)
@@ -127,80 +125,3 @@ class Langevin:
     def keep(self, Z, moved, rows, scores):
         """Every step is taken; looks are not."""
         return Z if self.looks else moved
-
-
-class Blind:
-    """Search without gradients [ours]: towards rows of other classes, and corners at random.
-
-    Two proposals take turns. One goes from the row to the next neighbour with another label, as
-    far as the box lets it. The other sends a random part of the coordinates to random ends of the
-    box, half of them at first and fewer later. With scores, a proposal is kept if it lowers the
-    margin; without, the second kind starts from the last one.
-    """
-
-    def __init__(self, box, steps, objective, rng):
-        self.box, self.rng = box, rng
-        self.guides = self._guides()
-
-    def _guides(self):
-        """Rows to go to, their labels, and the unit in which features are compared."""
-        X, labels = self.box.X, self.box.labels
-        rows = np.arange(len(X))
-        if len(X) > MOST_GUIDES:
-            rows = np.sort(self.rng.choice(len(X), MOST_GUIDES, replace=False))
-        unit = np.where(self.box.radius > 0.0, self.box.radius, np.inf).ravel()
-        return X[rows].reshape(len(rows), -1) / unit, rows, labels[rows], unit
-
-    def begin(self, rows):
-        """Neighbours in order, and margins that are not known yet."""
-        scaled, guides, labels, unit = self.guides
-        self.margin = np.full(len(self.box.X), np.inf)
-        self.order = np.full((len(self.box.X), 0), -1)
-        most = min(len(guides), 64)
-        order = np.full((len(self.box.X), most), -1)
-        for first in range(0, len(rows), 256):
-            part = rows[first : first + 256]
-            own = self.box.X[part].reshape(len(part), -1) / unit
-            squares = (own**2).sum(axis=1)[:, None] + (scaled**2).sum(axis=1) - 2 * own @ scaled.T
-            squares[self.box.labels[part][:, None] == labels] = np.inf
-            near = np.argsort(squares, axis=1, kind="stable")[:, :most]
-            far = np.isinf(np.take_along_axis(squares, near, axis=1))
-            order[part] = np.where(far, -1, guides[near])
-        self.order = order
-
-    def propose(self, Z, rows, k):
-        """Towards a neighbour in even iterations, random corners in odd ones."""
-        box, moved = self.box, Z.copy()
-        if k % 2 == 0 and k // 2 < self.order.shape[1]:
-            goals = self.order[rows, k // 2]
-            there = goals >= 0
-            # The far end of the box in the direction of the neighbour.
-            way = np.sign(box.X[goals[there]] - box.X[rows[there]])
-            moved[there] = box.X[rows[there]] + way * box.radius
-            if there.all():
-                return moved
-        else:
-            there = np.zeros(len(rows), dtype=bool)
-        rest = ~there
-        share = max(0.5 / (1.0 + k / 8.0), 1.0 / Z[0].size)
-        shape = moved[rest].shape
-        touched = self.rng.random_sample(shape) < share
-        ends = np.where(
-            self.rng.random_sample(shape) < 0.5, box.low[rows[rest]], box.high[rows[rest]]
-        )
-        moved[rest] = np.where(touched, ends, moved[rest])
-        return moved
-
-    def keep(self, Z, moved, rows, scores):
-        """What has the smaller margin, if scores tell it."""
-        if scores is None:
-            return moved
-        t = self.box.target[rows]
-        lines = np.arange(len(rows))
-        own = scores[lines, t]
-        others = scores.copy()
-        others[lines, t] = -np.inf
-        margin = own - others.max(axis=1)
-        better = margin <= self.margin[rows]
-        self.margin[rows[better]] = margin[better]
-        return np.where(better.reshape(-1, *[1] * (Z.ndim - 1)), moved, Z)

@@ -1,31 +1,15 @@
 """Loss sensitivity: how far later losses depend on every training row."""
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
-from .._torch import is_torch_module
-from .._validation import (
-    check_array_of_numbers,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_not_negative,
-    check_random_state,
-    check_table,
-)  # fmt: skip
-from ._affine import affine_pull
-from ._answers import check_labels
-from ._networks import ACTIVATIONS, Network
-from ._unroll import DenseProblem, Descent, unroll
+from .._validation import check_array_of_numbers, check_choice, check_flag
+from ._influence import Influence
+from ._runs import Run
 
 __all__ = ["class_loss_sensitivity", "gini_coefficient", "loss_sensitivity"]
 
-METHODS = ("direct", "unrolled")
+METHODS = ("direct", "influence", "unrolled")
 NORMS = {1: 1, 2: 2, np.inf: np.inf}
 
 
@@ -75,7 +59,8 @@ def gini_coefficient(g):
 
 def loss_sensitivity(
     estimator, X, y, *, n_steps=200, eval_every=10, norm=1, include_direct=True,
-    method="unrolled", learning_rate=None, momentum=None, batch_size=None, random_state=None,
+    method="unrolled", learning_rate=None, momentum=None, batch_size=None, damping=None,
+    random_state=None,
 ):  # fmt: skip
     """How far the training loss depends on the inputs of each training row, over a run.
 
@@ -85,26 +70,31 @@ def loss_sensitivity(
     through all steps, and the sensitivity is its mean over t. Rows that a model learns by heart
     have large ones; on random data nearly all have.
 
+    With ``method="influence"`` nothing is trained: the estimator is fitted already, and L is its
+    loss at the minimum of its training objective, which moves with x.
+
     Parameters
     ----------
     estimator : MLPClassifier, LogisticRegression, Pipeline or torch.nn.Module
-        Layers, activation and the settings of the descent; it need not be fitted and is not
-        changed. `LogisticRegression` is a network without hidden layers. Of a Pipeline the steps in
-        front are fitted to X once and must be affine; derivatives are those by X itself.
+        Layers, activation and the settings of the descent; it is not changed, and need not be
+        fitted, except for "influence". `LogisticRegression` is a network without hidden layers. Of
+        a Pipeline the steps in front are fitted to X once and must be affine; derivatives are those
+        by X itself. Of a fitted search over parameters it is the model that was found.
     X : array-like of shape (n_samples, n_features)
-        Training rows.
+        Training rows; for "influence" those that the estimator was fitted to.
     y : array-like of shape (n_samples,)
         Labels; for a module numbers of logits.
     n_steps : int, default=200
-        Steps of the descent.
+        Steps of the descent; "influence" takes none.
     eval_every : int, default=10
-        The loss is taken after so many steps each.
+        The loss is taken after so many steps each; not for "influence".
     norm : {1, 2, numpy.inf}, default=1
         Norm of the derivatives.
     include_direct : bool, default=True
         Whether the term of x in the mean loss itself counts.
-    method : {"unrolled", "direct"}, default="unrolled"
-        "direct" takes that term alone, which is cheap and says nothing of training.
+    method : {"unrolled", "influence", "direct"}, default="unrolled"
+        "influence" solves one linear system instead of walking back through a run; "direct" takes
+        the term of x itself alone, which is cheap and says nothing of training.
     learning_rate : float, default=None
         None is that of the classifier; logistic regression, which has none, takes the inverse of
         half the mean squared norm of the rows. A module needs a number.
@@ -113,6 +103,9 @@ def loss_sensitivity(
         0 for others.
     batch_size : int, default=None
         Rows of one step; None is that of the classifier, or 200 at most.
+    damping : float, default=None
+        For "influence": what is added to the diagonal of the Hessian. None is 0 for logistic
+        regression and 0.01 for networks. For a module trained with weight decay, that decay.
     random_state : int, RandomState instance or None, default=None
         For the weights at the start and the order of rows.
 
@@ -121,14 +114,22 @@ def loss_sensitivity(
     result : Bunch
         With ``sensitivity`` of shape (n_samples,), the mean over times; ``per_step`` of shape
         (n_evaluations, n_samples), ``steps``, the times; ``gini`` at each and ``gini_mean``, that
-        of the means; ``loss``, the mean training loss at each time.
+        of the means; ``loss``, the mean training loss at each time. "influence" has one time, 0.
 
     Raises
     ------
     ValueError
-        When the classifier is trained by another method than plain descent, or the run diverges.
+        When the classifier is trained by another method than plain descent, the run diverges, or
+        "influence" meets an l1 penalty or class weights.
     TypeError
         When the estimator is no network.
+    NotFittedError
+        When "influence" is asked of an estimator that is not fitted.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When "influence" is asked away from a minimum, or its linear system is not solved.
 
     See Also
     --------
@@ -142,6 +143,16 @@ def loss_sensitivity(
     with up to ``n_steps / eval_every`` directions each. A row that no step used has the direct term
     alone. With ReLU, derivatives are those between kinks. The run diverges when the learning rate
     times the largest curvature exceeds 2; what is not finite is refused, not averaged.
+
+    For "influence" let theta minimise the mean loss L and a penalty, with Hessian H of the sum.
+    Then ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>`` with ``H a = grad L``, besides the term of
+    x in L. At a minimum without a penalty grad L is zero, and so is all but that term; with one,
+    grad L balances the gradient of the penalty. What holds of L by classes is not zero then, see
+    `class_loss_sensitivity`. The penalty is that of the estimator, for `MLPClassifier` ``alpha``
+    over the size of its batches; modules have none but damping. Conjugate gradients solve the
+    system, with one pass over all rows for each iteration, and stop at a direction of negative
+    curvature, for which damping is the remedy: it shortens influences, and a large one leaves
+    nothing but the direct term.
 
     References
     ----------
@@ -160,15 +171,16 @@ def loss_sensitivity(
     """
     check_choice(method, "method", METHODS)
     order = _check_norm(norm)
-    given = (learning_rate, momentum, batch_size)
-    run = _Run(estimator, X, y, n_steps, eval_every, given, random_state)
     include_direct = check_flag(include_direct, "include_direct")
+    given = (learning_rate, momentum, batch_size)
+    run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
     n = len(run.y)
     groups = np.full((1, n), 1.0 / n)
-    direct = include_direct or method == "direct"
-    per_step = np.array(
-        [_norms(d, order)[0] for d in run.derivatives(groups, direct, method == "direct")]
-    )
+    if method == "direct":
+        found = run.direct_terms(groups)
+    else:
+        found = run.derivatives(groups, include_direct)
+    per_step = np.array([_norms(derivative, order)[0] for derivative in found])
     _check_finite(per_step)
     mean = per_step.mean(axis=0)
     return Bunch(
@@ -183,7 +195,8 @@ def loss_sensitivity(
 
 def class_loss_sensitivity(
     estimator, X, y, *, n_steps=200, eval_every=10, norm=1, include_direct=True,
-    learning_rate=None, momentum=None, batch_size=None, random_state=None,
+    method="unrolled", learning_rate=None, momentum=None, batch_size=None, damping=None,
+    random_state=None,
 ):  # fmt: skip
     """How far the loss of each class depends on the training rows of each class.
 
@@ -195,23 +208,27 @@ def class_loss_sensitivity(
     estimator : MLPClassifier, LogisticRegression, Pipeline or torch.nn.Module
         As `loss_sensitivity` takes it.
     X : array-like of shape (n_samples, n_features)
-        Training rows.
+        Training rows; for "influence" those that the estimator was fitted to.
     y : array-like of shape (n_samples,)
         Labels.
     n_steps : int, default=200
-        Steps of the descent.
+        Steps of the descent; "influence" takes none.
     eval_every : int, default=10
-        The loss is taken after so many steps each.
+        The loss is taken after so many steps each; not for "influence".
     norm : {1, 2, numpy.inf}, default=1
         Norm of the derivatives.
     include_direct : bool, default=True
         Whether the term of x in the loss itself counts; it does on the diagonal alone.
+    method : {"unrolled", "influence"}, default="unrolled"
+        Back through a run, or by a linear system at the minimum of a fitted estimator.
     learning_rate : float, default=None
         None is that of the classifier.
     momentum : float, default=None
         None is that of the classifier.
     batch_size : int, default=None
         None is that of the classifier.
+    damping : float, default=None
+        For "influence", as in `loss_sensitivity`.
     random_state : int, RandomState instance or None, default=None
         For the weights at the start and the order of rows.
 
@@ -223,9 +240,17 @@ def class_loss_sensitivity(
     Raises
     ------
     ValueError
-        When the classifier is trained by another method than plain descent, or the run diverges.
+        When the classifier is trained by another method than plain descent, the run diverges, or
+        "influence" meets an l1 penalty or class weights.
     TypeError
         When the estimator is no network.
+    NotFittedError
+        When "influence" is asked of an estimator that is not fitted.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When "influence" is asked away from a minimum, or its linear system is not solved.
 
     See Also
     --------
@@ -245,19 +270,32 @@ def class_loss_sensitivity(
     >>> class_loss_sensitivity(model, X, y, n_steps=20, random_state=0).matrix.shape
     (3, 3)
     """
+    check_choice(method, "method", METHODS[1:])
     order = _check_norm(norm)
-    given = (learning_rate, momentum, batch_size)
-    run = _Run(estimator, X, y, n_steps, eval_every, given, random_state)
     include_direct = check_flag(include_direct, "include_direct")
+    given = (learning_rate, momentum, batch_size)
+    run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
     n, n_classes = len(run.y), len(run.classes)
     groups = (run.y == np.arange(n_classes)[:, None]) / n
     matrix = np.zeros((n_classes, n_classes))
-    for derivative in run.derivatives(groups, include_direct, False):
+    for derivative in run.derivatives(groups, include_direct):
         g = _norms(derivative, order)
         _check_finite(g)
         for j in range(n_classes):
             matrix[:, j] += g[:, run.y == j].mean(axis=1)
     return Bunch(matrix=matrix / len(run.times), classes=run.classes, steps=run.times)
+
+
+def _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state):
+    """A run of descent, or the minimum of a fitted estimator; either has derivatives."""
+    if method != "influence":
+        if damping is not None:
+            raise ValueError(f"damping is for method='influence', not for {method!r}")
+        return Run(estimator, X, y, n_steps, eval_every, given, random_state)
+    for name, value in zip(("learning_rate", "momentum", "batch_size"), given):
+        if value is not None:
+            raise ValueError(f"{name} is for runs of descent, of which method='influence' has none")
+    return Influence(estimator, X, y, damping)
 
 
 def _check_norm(norm):
@@ -276,139 +314,6 @@ def _check_finite(values):
     bad = ~np.isfinite(values)
     if bad.any():
         raise ValueError(
-            f"learning_rate is too large: {int(bad.sum())} of {values.size} sensitivities are not "
-            "finite, because the run diverges"
+            f"{int(bad.sum())} of {values.size} sensitivities are not finite: weights are too "
+            "large, for a run because it diverges with this learning_rate"
         )
-
-
-class _Run:
-    """A run of descent and the derivatives through it."""
-
-    def __init__(self, estimator, X, y, n_steps, eval_every, given, random_state):
-        n_steps = check_integer(n_steps, "n_steps", 1)
-        eval_every = check_integer(eval_every, "eval_every", 1)
-        if eval_every > n_steps:
-            raise ValueError(f"eval_every={eval_every} is larger than n_steps={n_steps}")
-        is_module = is_torch_module(estimator)
-        X = check_table(X, dtype=np.float64, allow_nd=is_module)
-        check_magnitude(X, "X")
-        self.classes, self.y = check_labels(y, len(X))
-        rng = check_random_state(random_state)
-        self.pulls, X, last = _in_front(estimator, X, y)
-        self.problem, defaults = problem_of(last, X, self.y, self.classes)
-        rate, momentum, nesterov, size = _settings(given, defaults, len(X))
-        self.times = np.arange(eval_every, n_steps + 1, eval_every)
-        self.descent = Descent(rate, momentum, nesterov, _batches(len(X), size, n_steps, rng))
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.path = self.descent.run(self.problem, self.problem.initial(rng))
-        if not np.all(np.isfinite(self.path[-1])):
-            raise ValueError(f"learning_rate={rate:g} is too large: the run diverges")
-
-    def losses(self):
-        """Mean training losses at the times."""
-        return np.array([self.problem.loss(self.path[t]).mean() for t in self.times])
-
-    def derivatives(self, groups, direct, alone):
-        """Derivatives by the inputs at each time, `(n_groups, n, ...)`."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            if alone:
-                everything = np.arange(len(self.y))
-                found = (
-                    np.array(
-                        [self.problem.gradient(self.path[t], everything, w)[1] for w in groups]
-                    )
-                    for t in self.times
-                )
-            else:
-                walk = unroll(
-                    self.problem, self.descent, self.path, self.times, groups, direct=direct
-                )
-                found = (derivative for _, derivative in walk)
-            for derivative in found:
-                yield self._back(derivative)
-
-    def _back(self, derivative):
-        for pull in reversed(self.pulls):
-            flat = derivative.reshape(-1, derivative.shape[-1])
-            back = np.asarray(pull(flat))
-            derivative = back.reshape(*derivative.shape[:-1], back.shape[-1])
-        return derivative
-
-
-def _in_front(estimator, X, y):
-    """Gradients through fitted steps before the network, the rows behind them, and the network."""
-    if not isinstance(estimator, Pipeline):
-        return [], X, estimator
-    pulls = []
-    for name, step in estimator.steps[:-1]:
-        if step is None or step == "passthrough":
-            continue
-        step = clone(step)
-        after = np.asarray(step.fit(X, y).transform(X), dtype=np.float64)
-        pull = affine_pull(step, X, X + X.std(axis=0))
-        if pull is None:
-            raise ValueError(
-                f"estimator: the step {name!r} is not affine in X, so that there are no "
-                "derivatives through it"
-            )
-        pulls.append(pull)
-        X = after
-    return pulls, X, estimator.steps[-1][1]
-
-
-def problem_of(estimator, X, y, classes):
-    """What is trained, and the settings ``(rate, momentum, nesterov, batch size)`` for None."""
-    n, d = X.shape[0], X[0].size
-    if is_torch_module(estimator):
-        from ._torch_problem import TorchProblem
-
-        return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, min(200, n))
-    if isinstance(estimator, MLPClassifier):
-        if estimator.solver != "sgd":
-            raise ValueError(
-                f"estimator has solver={estimator.solver!r}: steps of plain descent are needed, "
-                "MLPClassifier(solver='sgd')"
-            )
-        check_choice(estimator.activation, "activation", ACTIVATIONS)
-        hidden = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
-        hidden = [check_integer(size, "hidden_layer_sizes", 1) for size in hidden]
-        network = Network([d, *hidden, len(classes)], estimator.activation)
-        alpha = check_not_negative(estimator.alpha, "alpha")
-        size = estimator.batch_size
-        size = min(200, n) if size == "auto" else check_integer(size, "batch_size", 1)
-        settings = (
-            estimator.learning_rate_init, estimator.momentum, bool(estimator.nesterovs_momentum),
-            size,
-        )  # fmt: skip
-        return DenseProblem(network, X, y, alpha), settings
-    if isinstance(estimator, LogisticRegression):
-        network = Network([d, len(classes)], "identity")
-        size = float((X**2).sum(axis=1).mean()) + 1.0
-        return DenseProblem(network, X, y), (2.0 / size, 0.0, False, min(200, n))
-    raise TypeError(
-        f"estimator must be an MLPClassifier, a LogisticRegression, a Pipeline that ends in one, "
-        f"or a torch.nn.Module, got {estimator!r:.60}"
-    )
-
-
-def _settings(given, defaults, n):
-    rate, momentum, size = given
-    nesterov = defaults[2] and momentum is None
-    rate = defaults[0] if rate is None else rate
-    if rate is None:
-        raise ValueError("learning_rate is needed for a torch.nn.Module, such as 0.01")
-    rate = check_not_negative(rate, "learning_rate")
-    momentum = check_not_negative(defaults[1] if momentum is None else momentum, "momentum")
-    if momentum >= 1.0:
-        raise ValueError(f"momentum must be below 1, got {momentum:g}")
-    size = defaults[3] if size is None else check_integer(size, "batch_size", 1)
-    return rate, momentum, nesterov, min(size, n)
-
-
-def _batches(n, size, n_steps, rng):
-    """Rows of each step: all rows in a new order in every epoch."""
-    found = []
-    while len(found) < n_steps:
-        order = rng.permutation(n)
-        found += [order[a : a + size] for a in range(0, n, size)]
-    return found[:n_steps]

@@ -67,6 +67,13 @@ def unrolled():
     }  # fmt: skip
 
 
+def influenced():
+    return {
+        "estimator": fitted(), "X": rows(), "y": labels(), "norm": 1, "include_direct": True,
+        "method": "influence", "damping": 0.1,
+    }  # fmt: skip
+
+
 def difficult():
     return {
         "estimator": light(), "X": rows(), "y": labels(), "n_runs": 2, "n_epochs": 1,
@@ -120,7 +127,13 @@ def functions():
         *function(
             loss_sensitivity, lambda: {**unrolled(), "method": "unrolled"}, allows=texts
         ),
-        *function(class_loss_sensitivity, unrolled, allows=texts),
+        *function(
+            class_loss_sensitivity, lambda: {**unrolled(), "method": "unrolled"}, allows=texts
+        ),
+        *function(
+            loss_sensitivity, influenced, "inspection.loss_sensitivity.influence",
+            allows=texts,
+        ),
         *function(gini_coefficient, lambda: {"g": np.array([1.0, 2.0, 3.0])}),
         *function(example_difficulty, difficult, allows=texts),
         *function(

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from sklearn_fw.inspection import (
     corrupt_inputs,
@@ -109,6 +110,24 @@ def test_runs_at_once_are_the_same():
         for n in (None, 2)
     )
     np.testing.assert_array_equal(one.score, two.score)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.coo_matrix])
+def test_sparse_rows_are_as_hard_as_dense_ones(kind):
+    X, y = digits(200)
+    noisy = corrupt_labels(y, 0.2, random_state=0).y
+    for model, given in (
+        (MultinomialNB(), {"method": "held_out"}),
+        (make_pipeline(MaxAbsScaler(), MLPClassifier((8,))), {"n_epochs": 2}),
+    ):
+        dense, sparse = (
+            example_difficulty(model, Z, noisy, n_runs=4, random_state=0, **given)
+            for Z in (X, kind(X))
+        )
+        np.testing.assert_allclose(sparse.score, dense.score, rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(sparse.error_rate, dense.error_rate)
+    with pytest.raises(ValueError, match="X has an entry of absolute value"):
+        example_difficulty(MultinomialNB(), kind(X * 1e150), y)
 
 
 def test_refusals_of_difficulty():

@@ -9,7 +9,7 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from sklearn_fw.inspection import class_loss_sensitivity, gini_coefficient, loss_sensitivity
 from sklearn_fw.inspection._networks import ACTIVATIONS, Network
-from sklearn_fw.inspection._sensitivity import _batches, _Run
+from sklearn_fw.inspection._runs import Run, _batches
 from sklearn_fw.inspection._unroll import DenseProblem, Descent, unroll
 
 
@@ -120,7 +120,7 @@ def test_rows_that_no_step_used_have_the_direct_term_only(rng):
     direct = loss_sensitivity(model, X, y, method="direct", **given).sensitivity
     rest = loss_sensitivity(model, X, y, include_direct=False, **given).sensitivity
     used = np.zeros(len(X), dtype=bool)
-    used[np.concatenate(_Run(model, X, y, 2, 2, (None, None, 4), 0).descent.batches)] = True
+    used[np.concatenate(Run(model, X, y, 2, 2, (None, None, 4), 0).descent.batches)] = True
     assert used.sum() == 8
     np.testing.assert_allclose(whole[~used], direct[~used], rtol=1e-12)
     assert np.all(np.abs(whole[used] - direct[used]) > 1e-9)
@@ -142,7 +142,7 @@ def test_one_step_of_logistic_regression_in_closed_form(rng):
     model = LogisticRegression()
     given = {"n_steps": 1, "eval_every": 1, "batch_size": n, "learning_rate": rate}
     found = loss_sensitivity(model, X, y, random_state=3, **given).sensitivity
-    run = _Run(model, X, y, 1, 1, (rate, None, n), 3)
+    run = Run(model, X, y, 1, 1, (rate, None, n), 3)
     problem = run.problem
     t0, t1 = run.path
     everything, weight = np.arange(n), np.full(n, 1 / n)
@@ -154,10 +154,10 @@ def test_one_step_of_logistic_regression_in_closed_form(rng):
 def test_classes_sum_to_the_whole(rng):
     X, y = rows(rng)
     model = MLPClassifier((4,), solver="sgd", learning_rate_init=0.1)
-    run = _Run(model, X, y, 10, 5, (None, None, None), 0)
+    run = Run(model, X, y, 10, 5, (None, None, None), 0)
     n = len(X)
-    parts = list(run.derivatives((y == np.arange(3)[:, None]) / n, True, False))
-    whole = list(run.derivatives(np.full((1, n), 1 / n), True, False))
+    parts = list(run.derivatives((y == np.arange(3)[:, None]) / n, True))
+    whole = list(run.derivatives(np.full((1, n), 1 / n), True))
     for a, b in zip(parts, whole):
         np.testing.assert_allclose(a.sum(axis=0), b[0], rtol=1e-10, atol=1e-14)
     found = class_loss_sensitivity(model, X, y, n_steps=10, eval_every=5, random_state=0)
@@ -175,12 +175,9 @@ def test_a_scaler_in_front_is_part_of_the_model(rng):
     piped = loss_sensitivity(make_pipeline(StandardScaler(), model), X, y, norm=np.inf, **given)
     assert np.all(piped.sensitivity <= behind.sensitivity / scaler.scale_.min() * (1 + 1e-9))
     other = loss_sensitivity(make_pipeline(StandardScaler(), model), X * units, y, **given)
-    run = _Run(make_pipeline(StandardScaler(), model), X, y, 10, 5, (None, None, None), 0)
+    run = Run(make_pipeline(StandardScaler(), model), X, y, 10, 5, (None, None, None), 0)
     mean = np.array(
-        [
-            np.abs(d[0] / units).sum(axis=1)
-            for d in run.derivatives(np.full((1, 24), 1 / 24), True, False)
-        ]
+        [np.abs(d[0] / units).sum(axis=1) for d in run.derivatives(np.full((1, 24), 1 / 24), True)]
     ).mean(axis=0)
     np.testing.assert_allclose(other.sensitivity, mean, rtol=1e-8)
 
@@ -192,7 +189,7 @@ def test_modules_give_the_same_as_layers_of_numpy(rng, extra):
     module = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3))
     given = {"n_steps": 12, "eval_every": 4, "learning_rate": 0.2, "momentum": 0.8, "batch_size": 7}
     found = loss_sensitivity(module, X, y, random_state=0, **given)
-    run = _Run(module, X, y, 12, 4, (0.2, 0.8, 7), 0)
+    run = Run(module, X, y, 12, 4, (0.2, 0.8, 7), 0)
     network = Network([5, 4, 3], "tanh")
     layers = [module[0], module[2]]
     start = network.flat(

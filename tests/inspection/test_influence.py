@@ -1,0 +1,218 @@
+"""Sensitivities at a minimum are differences of losses of models that are fitted again."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_fw.inspection import class_loss_sensitivity, loss_sensitivity
+from sklearn_fw.inspection._influence import Influence, conjugate_gradients
+
+EPS = 1e-3
+
+
+def rows(rng, k, n=40):
+    X = rng.normal(size=(n, 4))
+    return X, np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
+
+
+def fitted(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clone(model).fit(X, y)
+
+
+def differences(model, X, y, i, j):
+    """Of the losses of the classes, over all rows, between two models that are fitted again."""
+
+    def losses(step):
+        Z = X.copy()
+        Z[i, j] += step
+        p = fitted(model, Z, y).predict_proba(Z)[np.arange(len(y)), y]
+        return np.bincount(y, weights=-np.log(p)) / len(y)
+
+    return (losses(EPS) - losses(-EPS)) / (2 * EPS)
+
+
+LINEAR = LogisticRegression(C=0.5, tol=1e-12, max_iter=5000)
+NETWORK = MLPClassifier(
+    (3,), activation="tanh", solver="sgd", batch_size=40, alpha=0.8, learning_rate_init=0.5,
+    tol=0.0, n_iter_no_change=10**6, max_iter=1500, random_state=1,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "k"),
+    [
+        (LINEAR, 2),
+        (LINEAR, 3),
+        (clone(LINEAR).set_params(fit_intercept=False), 2),
+        (clone(LINEAR).set_params(fit_intercept=False), 3),
+        (clone(LINEAR).set_params(solver="liblinear", intercept_scaling=2.0), 2),
+        (NETWORK, 2),
+        (NETWORK, 3),
+    ],
+)
+def test_influence_equals_differences_of_models_fitted_again(model, k, rng):
+    X, y = rows(rng, k)
+    n = len(X)
+    influence = Influence(fitted(model, X, y), X, y, 0.0)
+    (found,) = influence.derivatives((y == np.arange(k)[:, None]) / n, True)
+    assert np.abs(found).max() > 1e-3
+    for i, j in [(0, 0), (7, 2)]:
+        expected = differences(model, X, y, i, j)
+        np.testing.assert_allclose(found[:, i, j], expected, rtol=1e-3, atol=1e-7)
+
+
+def test_public_functions_take_norms_of_them(rng):
+    X, y = rows(rng, 3)
+    model = LINEAR.fit(X, y)
+    (parts,) = Influence(model, X, y, 0.0).derivatives((y == np.arange(3)[:, None]) / 40, True)
+    whole = loss_sensitivity(model, X, y, method="influence", norm=2)
+    expected = np.linalg.norm(parts.sum(axis=0), axis=1)
+    np.testing.assert_allclose(whole.sensitivity, expected, rtol=1e-4)
+    np.testing.assert_array_equal(whole.per_step, [whole.sensitivity])
+    assert whole.steps.tolist() == [0]
+    p = model.predict_proba(X)[np.arange(40), y]
+    np.testing.assert_allclose(whole.loss, [-np.log(p).mean()], rtol=1e-12)
+    by_class = class_loss_sensitivity(model, X, y, method="influence").matrix
+    assert by_class[2, 1] == pytest.approx(np.abs(parts[2, y == 1]).sum(axis=1).mean(), rel=1e-4)
+
+
+def test_without_a_penalty_nothing_but_the_direct_term_is_left(rng):
+    X, y = rows(rng, 3)
+    model = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cg", max_iter=500).fit(X, y)
+    found = loss_sensitivity(model, X, y, method="influence", include_direct=False)
+    whole = loss_sensitivity(model, X, y, method="influence")
+    assert found.sensitivity.max() < 1e-6 * whole.sensitivity.max()
+    by_class = class_loss_sensitivity(model, X, y, method="influence", include_direct=False)
+    assert by_class.matrix.min() > 1e-4
+
+
+def test_long_runs_come_to_the_influence(rng):
+    """Of a network of one layer without penalty: each class's loss, walked back and solved."""
+    X, y = rows(rng, 3)
+    model = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cg", max_iter=500).fit(X, y)
+    solved = class_loss_sensitivity(model, X, y, method="influence").matrix
+    walked = class_loss_sensitivity(
+        model, X, y, n_steps=1500, eval_every=1500, batch_size=40, learning_rate=0.8,
+        random_state=0,
+    ).matrix  # fmt: skip
+    np.testing.assert_allclose(walked, solved, rtol=1e-3)
+
+
+def test_names_and_steps_in_front(rng):
+    X, y = rows(rng, 2)
+    named = np.array(["no", "yes"])[y]
+    scaled = StandardScaler().fit_transform(X * 10)
+    behind = loss_sensitivity(fitted(LINEAR, scaled, y), scaled, y, method="influence", norm=np.inf)
+    piped = fitted(make_pipeline(StandardScaler(), LINEAR), X * 10, named)
+    found = loss_sensitivity(piped, X * 10, named, method="influence", norm=np.inf)
+    ratio = behind.sensitivity / found.sensitivity
+    spread = 10 * X.std(axis=0)
+    assert spread.min() * (1 - 1e-6) <= ratio.min() <= ratio.max() <= spread.max() * (1 + 1e-6)
+
+
+def test_searches_give_the_model_that_they_found(rng):
+    X, y = rows(rng, 3)
+    search = GridSearchCV(LINEAR, {"C": [0.5, 1e-4]}, cv=2).fit(X, y)
+    model = clone(LINEAR).set_params(**search.best_params_).fit(X, y)
+    for given in ({"method": "influence"}, {"n_steps": 10, "random_state": 0}):
+        found, expected = (loss_sensitivity(m, X, y, **given) for m in (search, model))
+        np.testing.assert_array_equal(found.sensitivity, expected.sensitivity)
+
+
+def test_modules_give_the_same_as_scikit_learn(rng, extra):
+    torch = extra("torch", "torch")
+    X, y = rows(rng, 3)
+    model = clone(LINEAR).set_params(fit_intercept=False).fit(X, y)
+    module = torch.nn.Linear(4, 3, bias=False).double()
+    with torch.no_grad():
+        module.weight[:] = torch.as_tensor(model.coef_)
+    decay = 1.0 / (0.5 * 40)
+    found = loss_sensitivity(module, X, y, method="influence", damping=decay)
+    expected = loss_sensitivity(model, X, y, method="influence")
+    np.testing.assert_allclose(found.sensitivity, expected.sensitivity, rtol=1e-5)
+
+
+def test_batches_decide_on_the_penalty_of_networks(rng):
+    X, y = rows(rng, 3)
+    for given, batch in (
+        ({"solver": "lbfgs"}, 40), ({"batch_size": 10}, 10), ({"batch_size": "auto"}, 40),
+    ):  # fmt: skip
+        model = fitted(MLPClassifier((2,), alpha=0.7, max_iter=2, **given), X, y)
+        ridge = Influence(model, X, y, None).ridge
+        assert sorted(set(ridge)) == pytest.approx([0.0, 0.7 / batch])
+
+
+def test_conjugate_gradients(rng):
+    A = rng.normal(size=(3, 6, 6))
+    H = A[0] @ A[0].T + 0.1 * np.eye(6)
+    B = rng.normal(size=(3, 6))
+    B[1] = 0.0
+    found, (n_iter, left, least) = conjugate_gradients(lambda V: V @ H, B, np.ones(3))
+    np.testing.assert_allclose(found, np.linalg.solve(H, B.T).T, rtol=1e-5, atol=1e-5)
+    assert 6 <= n_iter <= 12
+    assert left <= 1e-7
+    assert least >= np.linalg.eigvalsh(H)[0] * (1 - 1e-9)
+    _, (_, _, least) = conjugate_gradients(lambda V: V @ (H - 3 * np.eye(6)), B, np.ones(3))
+    assert least < 0.0
+
+
+def test_warnings_have_numbers(rng, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300] / 16, y[:300]
+    network = fitted(MLPClassifier((8,), max_iter=30, random_state=0), X, y)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ConvergenceWarning)
+        loss_sensitivity(network, X, y, method="influence", damping=0.0)
+        loss_sensitivity(network, X, y, method="influence", damping=0.3)
+    told = [str(w.message) for w in found]
+    assert re.search(r"curvature -[\d.e-]+ in some .*damping=0,", told[0])
+    assert len(told) == 2
+    assert re.search(r"a Newton step would lower [\d.]+ by [\d.]+", told[1])
+    assert {w.filename for w in found} == {__file__}
+    model = LogisticRegression(tol=1e-8, max_iter=1000).fit(X, y)
+    monkeypatch.setattr("sklearn_fw.inspection._influence.MOST_ITERATIONS", 3)
+    with pytest.warns(ConvergenceWarning, match="have residual .* after 3 iterations"):
+        loss_sensitivity(model, X, y, method="influence")
+
+
+def test_refusals(rng):
+    X, y = rows(rng, 3)
+
+    def ask(model, **given):
+        return loss_sensitivity(model, X, y, method="influence", **given)
+
+    with pytest.raises(NotFittedError):
+        ask(LogisticRegression())
+    with pytest.raises(TypeError, match="must be an MLPClassifier"):
+        ask(SGDClassifier().fit(X, y))
+    with pytest.raises(ValueError, match="has an l1 penalty"):
+        ask(LogisticRegression(l1_ratio=0.5, solver="saga", max_iter=5000).fit(X, y))
+    with pytest.raises(ValueError, match="class_weight, which is not known"):
+        ask(LogisticRegression(class_weight="balanced").fit(X, y))
+    search = LogisticRegressionCV(
+        Cs=[1.0], l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False, cv=2
+    )
+    with pytest.raises(ValueError, match="fit LogisticRegression with the C it found"):
+        ask(search.fit(X, y))
+    with pytest.raises(ValueError, match=r"y has the classes \[0, 1, 2\], but the estimator"):
+        ask(LogisticRegression().fit(X, y + 1))
+    with pytest.raises(ValueError, match="X has 4 features, but LogisticRegression was"):
+        ask(LogisticRegression().fit(X[:, 1:], y))
+    with pytest.raises(ValueError, match="learning_rate is for runs"):
+        ask(LINEAR.fit(X, y), learning_rate=0.1)
+    with pytest.raises(ValueError, match="damping is for method='influence'"):
+        loss_sensitivity(LINEAR, X, y, damping=0.1)
+    with pytest.raises(ValueError, match="damping"):
+        ask(LINEAR.fit(X, y), damping=-1.0)
