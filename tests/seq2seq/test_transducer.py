@@ -10,13 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_fw.seq2seq import (
-    LearningToSearch,
-    Minibatches,
-    RecurrentNetwork,
-    SeaRNNTransducer,
-    searnn_loss,
-)
+from _transducers import WORDS, doubled, reversed_words, small
+from sklearn_fw.seq2seq import SeaRNNTransducer, searnn_loss
 from sklearn_fw.seq2seq import _training as training
 from sklearn_fw.task_losses import EditLoss, HammingLoss
 
@@ -24,36 +19,6 @@ pytestmark = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"
 )
 LOSSES = ["kl", "ll", "llcas", "mle", "shl"]
-WORDS = ["abc", "cab", "bca", "acb", "bac", "cba", "aab", "bbc"]
-
-
-@pytest.fixture
-def torch(extra):
-    return extra("torch", "torch")
-
-
-def small(loss="ll", *, search=None, network=None, training=None, **options):
-    """A quick transducer in double precision on the CPU."""
-    options = {"max_iter": 5, "random_state": 0} | options
-    return SeaRNNTransducer(
-        loss,
-        search=LearningToSearch(**{"n_tokens": None} | (search or {})),
-        network=RecurrentNetwork(
-            **{"hidden_size": 8, "dtype": "float64", "device": "cpu"} | (network or {})
-        ),
-        training=Minibatches(
-            **{"early_stopping": False, "eval_every": 5, "batch_size": 8} | (training or {})
-        ),
-        **options,
-    )
-
-
-def reversed_words(words=WORDS):
-    return [w[::-1] for w in words]
-
-
-def doubled(words=WORDS):
-    return [w.replace("a", "xy") for w in words]
 
 
 # ---- losses and gradients ------------------------------------------------------------------------
@@ -207,14 +172,14 @@ def test_roll_outs_leave_the_network_alone(torch, monkeypatch):
 
     monkeypatch.setattr(training, "roll_out", watched)
     modes = []
-    update = training.Training._update
+    update = training.Updates.update
 
     def updated(self, batch):
         out = update(self, batch)
         modes.append(self.network.parts.training)
         return out
 
-    monkeypatch.setattr(training.Training, "_update", updated)
+    monkeypatch.setattr(training.Updates, "update", updated)
     small(network={"dropout": 0.3}, max_iter=2).fit(WORDS, reversed_words())
     assert modes == [True, True]
     assert all(seen[0])  # the first roll-outs come before any gradient
@@ -313,9 +278,11 @@ def test_stored_networks(torch):
     stored = pickle.dumps(model)
     assert b"torch" not in stored
     restored = pickle.loads(stored)
+    state = torch.random.get_rng_state()
     assert restored.predict(WORDS).tolist() == model.predict(WORDS).tolist()
     assert set(dict(restored.module_.named_parameters())) == set(model.state_dict_)
     assert not restored.module_.training
+    assert torch.equal(state, torch.random.get_rng_state())
 
 
 def test_search_of_a_grid(torch):
