@@ -9,9 +9,9 @@ from .._validation import check_choice
 from ..task_losses import EditLoss, Truth
 from ..task_losses._costs import costs_of
 
-__all__ = ["COPIED", "EditCosts", "NodeSums", "Values", "costs_for", "task_losses_of"]
+__all__ = ["EditCosts", "NodeSums", "Values", "costs_for", "task_losses_of"]
 
-COPIED, BEST = -1, -2  # in place of the length of an ending, as in the kernel
+COPIED, BEST = 1, 2  # endings, as the kernel numbers them; 0 is none
 REFERENCES = {"best_suffix": BEST, "copy": COPIED}
 
 
@@ -70,8 +70,11 @@ class NodeSums:
         wrong = np.cumsum(texts != self.targets, axis=1) > 0
         self._differs = np.concatenate([before.astype(bool), wrong], axis=1)
 
-    def of(self, sample, time, token, rest, n_rest):
-        """Costs of outputs: ``time`` tokens of the roll-in, a token, and ``n_rest`` of ``rest``."""
+    def of(self, sample, time, token, rest, n_rest, goes_on):
+        """Costs of outputs: ``time`` tokens of the roll-in, a token, and ``n_rest`` of ``rest``.
+
+        ``goes_on`` says whether the reference then finishes the output, which here costs nothing.
+        """
         total = self._so_far[sample, time] + self._table[sample, time, token]
         differs = self._differs[sample, time] | (token != self.targets[sample, time])
         for step in range(rest.shape[1] if len(rest) else 0):
@@ -98,15 +101,15 @@ class EditCosts:
         self._suffix = np.zeros((n, width, width), np.int64)
         edit_tables(texts, self.targets, self.lengths, self._prefix, self._suffix)
 
-    def of(self, sample, time, token, rest, n_rest):
-        """Costs of outputs; a negative token ends them."""
+    def of(self, sample, time, token, rest, n_rest, goes_on):
+        """Costs of outputs; a negative token is none."""
         from .._kernels.graphs.edit_distance import continued_distances
 
         out, row = np.empty(len(sample), np.int64), np.empty(self.targets.shape[1] + 1, np.int64)
-        n_rest = np.where(n_rest == COPIED, self._reference, n_rest)
+        ending = self._reference * goes_on.astype(np.int64)
         continued_distances(
             self._prefix, self._suffix, self.targets, self.lengths, sample, time, token, rest,
-            n_rest, row, out,
+            n_rest, ending, row, out,
         )  # fmt: skip
         return out / self._per[sample]
 
@@ -123,17 +126,16 @@ class Values:
         """Take the outputs of the roll-in."""
         self._texts = texts
 
-    def of(self, sample, time, token, rest, n_rest):
-        """Costs of outputs; a negative token ends them."""
+    def of(self, sample, time, token, rest, n_rest, goes_on):
+        """Costs of outputs; a negative token is none."""
         out = np.empty(len(sample))
         for k, (b, t) in enumerate(zip(sample.tolist(), time.tolist())):
             made = self._texts[b, :t].tolist()
             if token[k] >= 0:
                 made.append(int(token[k]))
-            if n_rest[k] >= 0:
-                made += rest[k, : n_rest[k]].tolist()
-            else:
-                made += self.targets[b, t + 1 : self.lengths[b]].tolist()
+            made += rest[k, : n_rest[k]].tolist()
+            if goes_on[k]:
+                made += self.targets[b, t + 1 + n_rest[k] : self.lengths[b]].tolist()
             key = (b, *made)
             if key not in self._known:
                 self._known[key] = self._value(self._y[b], made)

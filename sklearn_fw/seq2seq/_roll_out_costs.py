@@ -147,8 +147,8 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
     tried = draws.tokens(scores[cells[1], cells[0]], targets[cells])
     reference = draws.reference_rollouts(len(n_cells), cells[0], tried.shape[1])
     found = roll_out(
-        policy, policy.join(rolled.states), costs, cells, tried, reference, n_cells, end=end,
-        chunk=draws.chunk,
+        policy, policy.join(rolled.states), costs, cells, tried, reference, n_cells,
+        n_learned=draws.n_learned, end=end, chunk=draws.chunk,
     )  # fmt: skip
     dense = np.full((*targets.shape, scores.shape[2]), np.inf)
     dense[cells[0][:, None], cells[1][:, None], tried] = found.costs

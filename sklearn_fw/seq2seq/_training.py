@@ -181,7 +181,7 @@ class Updates:
         with network._torch.inference_mode():
             found = roll_out(
                 network, network.join(rolled.states), costs, cells, tokens, reference,
-                batch.n_cells, end=end, chunk=self._draws.chunk,
+                batch.n_cells, n_learned=self._draws.n_learned, end=end, chunk=self._draws.chunk,
             )  # fmt: skip
         network.parts.train()
         self.n_rollouts += found.n_rollouts

@@ -158,7 +158,7 @@ def entries():
         ),
         Call(
             "seq2seq.LearningToSearch", lambda: dict(SEARCH), search_of,
-            docs=(seq2seq.LearningToSearch,),
+            docs=(seq2seq.LearningToSearch,), variants={"roll_out": [2, "learned"]},
         ),
         *of_network(),
     ]  # fmt: skip

@@ -73,6 +73,8 @@ def test_roll_outs_are_counted(torch):
     full = small("ll", search={"roll_out": "learned"}, max_iter=3).fit(WORDS, y)
     assert full.n_rollouts_ == 3 * 8 * 3 * 3  # updates, pairs, cells and tokens
     assert full.n_rollout_steps_ == 3 * 8 * 3 * (2 + 1 + 0)
+    near = small("ll", search={"roll_out": 1}, max_iter=3).fit(WORDS, y)
+    assert near.n_rollout_steps_ == 3 * 8 * 3 * (1 + 1 + 0)
     some = small("ll", search={"n_tokens": 1, "n_cells": 2}, max_iter=3).fit(WORDS, y)
     assert some.n_rollouts_ == 3 * 8 * 2 * 2
     assert some.n_rollout_steps_ < full.n_rollout_steps_
