@@ -215,26 +215,21 @@ def roll_out(
     first, by_reference = tokens.ravel(), is_reference.ravel()
     n_left = lengths[sample] - 1 - time
     is_end = first == end if end is not None else np.zeros(len(first), bool)
-    value = np.empty(len(first))
-    n_steps, token = 0, np.where(is_end, -1, first)
-    copied = np.flatnonzero(by_reference)
-    none = np.zeros((len(copied), 0), np.int64)
-    value[copied] = costs.of(
-        sample[copied], time[copied], token[copied], none, np.zeros(len(copied), np.int64),
-        ~is_end[copied],
-    )  # fmt: skip
-    learned = np.flatnonzero(~by_reference)
-    is_cut = np.zeros(len(first), bool)  # where the reference goes on, unless the output has ended
+    # Where the reference goes on, unless the policy ends the output before.
+    is_cut = by_reference if n_learned is None else by_reference | (n_left >= n_learned)
     if n_learned is not None:
-        is_cut, n_left = ~is_end & (n_left >= n_learned), np.minimum(n_left, n_learned)
-    n_left = np.where(is_end, 0, n_left)
-    learned = learned[np.argsort(-n_left[learned], kind="stable")]
-    for begin in range(0, len(learned), chunk):
-        own = learned[begin : begin + chunk]
-        state = policy.take(states, time[own] * n_samples + sample[own])
-        rest, n_rest, n_new = _finish(policy, state, first[own], n_left[own], end)
-        n_steps += n_new
-        goes_on = is_cut[own] & (n_rest == n_left[own])
+        n_left = np.minimum(n_left, n_learned)
+    n_left = np.where(by_reference | is_end, 0, n_left)
+    value, n_steps, token = np.empty(len(first)), 0, np.where(is_end, -1, first)
+    order = np.argsort(-n_left, kind="stable")
+    for begin in range(0, len(order), chunk):
+        own = order[begin : begin + chunk]
+        rest, n_rest = np.zeros((len(own), 0), np.int64), n_left[own]
+        if n_rest[0]:
+            state = policy.take(states, time[own] * n_samples + sample[own])
+            rest, n_rest, n_new = _finish(policy, state, first[own], n_rest, end)
+            n_steps += n_new
+        goes_on = (is_cut & ~is_end)[own] & (n_rest == n_left[own])
         value[own] = costs.of(sample[own], time[own], token[own], rest, n_rest, goes_on)
     return RollOuts(value.reshape(shape), len(first), n_steps)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from .._packed import padded
 from .._validation import check_array_of_numbers, check_integer, check_list, check_random_state
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for
@@ -233,11 +234,3 @@ def _check_outputs(y, n_samples, n_classes):
             )
         found.append(own.astype(np.int64))
     return found
-
-
-def padded(rows, width, fill):
-    """Rows of unequal lengths in one array."""
-    out = np.full((len(rows), width), fill, np.int64)
-    for row, own in zip(out, rows):
-        row[: len(own)] = own
-    return out

@@ -3,11 +3,11 @@
 import numpy as np
 
 from .._loop import IterativeMethod
+from .._packed import padded
 from .._validation import check_sample_weight
 from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
-from ._roll_out_costs import padded
 
 __all__ = ["Pairs", "Training", "Updates", "decode", "seeded", "split", "weighted"]
 

@@ -51,7 +51,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         Loss of a cell, see `searnn_loss`; "mle" is maximum likelihood, without roll-outs.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
-        What an output costs: "hamming", "edit", another name or object of
+        What an output costs: "hamming", "edit", "bleu", "phrase_f1", another name or object of
         `sklearn_fw.task_losses`, or a function of the true and the predicted output. "auto" is
         "hamming" where outputs are as long as inputs, and else "edit".
     search : LearningToSearch or None, default=None

@@ -5,14 +5,21 @@ import itertools
 import numpy as np
 import pytest
 
-from _edit_distances import plain_distance
+from _plain_losses import plain_bleu, plain_distance
 from _policies import Scripted, plain_costs
 from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs, searnn_loss
 from sklearn_fw.seq2seq._costs import costs_for
 from sklearn_fw.seq2seq._engine import beam_search
 from sklearn_fw.seq2seq._losses import log_softmax
 from sklearn_fw.seq2seq._search import SAMPLINGS, Draws
-from sklearn_fw.task_losses import EditLoss, FunctionLoss, HammingLoss, MatrixLoss, ZeroOneLoss
+from sklearn_fw.task_losses import (
+    BleuLoss,
+    EditLoss,
+    FunctionLoss,
+    HammingLoss,
+    MatrixLoss,
+    ZeroOneLoss,
+)
 
 
 def hamming(made, true):
@@ -35,6 +42,7 @@ COSTS = {
     "matrix": (MatrixLoss(TABLE), lambda a, b: sum(TABLE[t][m] for m, t in zip(a, b))),
     "any": (ZeroOneLoss(), lambda a, b: float(a != b)),
     "function": (FunctionLoss(lambda true, made: hamming(made, true)), hamming),
+    "bleu": (BleuLoss(2), lambda made, true: 1.0 - plain_bleu(list(true), list(made), 2)),
     "weighted": (HammingLoss(class_weight={1: 3.0}), lambda a, b: np.average(
         np.not_equal(a, b), weights=np.where(np.equal(b, 1), 3.0, 1.0)
     )),
@@ -79,7 +87,7 @@ def test_fixed_lengths(name, roll_out, roll_in):
 
 @pytest.mark.parametrize("roll_in", ["learned", "reference"])
 @pytest.mark.parametrize("roll_out", N_LEARNED)
-@pytest.mark.parametrize("name", ["edit", "edits", "function"])
+@pytest.mark.parametrize("name", ["bleu", "edit", "edits", "function"])
 @pytest.mark.parametrize("seed", range(4))
 def test_free_lengths(seed, name, roll_out, roll_in):
     task_loss, cost = COSTS[name]

@@ -260,6 +260,19 @@ def test_weights_of_pairs(torch):
     assert model.score(X, y) < 1.0
 
 
+@pytest.mark.parametrize("task_loss", ["bleu", "phrase_f1"])
+@pytest.mark.parametrize("is_free", [False, True])
+def test_losses_of_words_and_phrases(torch, is_free, task_loss):
+    code = {"a": "B-X I-X" if is_free else "B-X", "b": "O", "c": "S-Y"}
+    y = [" ".join(code[c] for c in word).split() for word in WORDS]
+    model = small("ll", task_loss=task_loss, max_iter=200)
+    model.set_params(training__learning_rate=0.03, network__hidden_size=16).fit(WORDS, y)
+    assert model.score(WORDS, y) == 1.0
+    assert model.task_losses(["abc"], [["O", "O", "O"]])[0] > 0.0
+    costs = model.rollout_costs(WORDS[:2], y[:2], random_state=0)
+    assert all(np.all((own >= 0.0) & (own <= 1.0)) for own in costs)
+
+
 # ---- the contract --------------------------------------------------------------------------------
 
 
@@ -410,7 +423,8 @@ def test_errors_of_data(torch, X, y, error, message):
         ({"output_length": "free", "task_loss": "hamming"}, "HammingLoss compares outputs of one"),
         ({"task_loss": lambda a, b: -1.0}, "must return a number >= 0 that is finite, got -1.0"),
         ({"task_loss": lambda a, b: np.nan}, "must return a number >= 0 that is finite, got nan"),
-        ({"task_loss": "bleu"}, "task_loss must be one of"),
+        ({"task_loss": "meteor"}, "task_loss must be one of"),
+        ({"task_loss": "phrase_f1"}, "y holds 'x', which is neither 'O' nor starts with"),
         ({"beam_size": 0}, "beam_size == 0"),
         ({"max_iter": 0}, "max_iter == 0"),
         ({"time_limit": -1}, "time_limit == -1"),
