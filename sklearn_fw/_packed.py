@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 
 from ._validation import check_list, check_sparse
 
-__all__ = ["Packed", "length_of", "stack", "starts_of", "take", "writable"]
+__all__ = ["Packed", "length_of", "padded", "stack", "starts_of", "take", "writable"]
 
 
 class Packed:
@@ -342,3 +342,11 @@ def length_of(items, name):
 def take(items, index):
     """Some of the samples, in a container of the same kind."""
     return items[index] if isinstance(items, Packed) else _safe_indexing(items, index)
+
+
+def padded(rows, width, fill):
+    """Rows of unequal lengths in one array."""
+    out = np.full((len(rows), width), fill, np.int64)
+    for row, own in zip(out, rows):
+        row[: len(own)] = own
+    return out

@@ -49,10 +49,11 @@ def without_end(tokens, end):
     return tokens[: tokens.index(end)] if end in tokens else tokens
 
 
-def plain_costs(policy, x, y, cost, *, learned, roll_in, end=None):
+def plain_costs(policy, x, y, cost, *, n_learned, roll_in, end=None):
     """Costs of all tokens in all cells of one output, and the number of steps.
 
-    ``learned`` and ``roll_in`` say whether the policy, and not the truth, goes on and begins.
+    ``n_learned`` is the number of tokens of the policy before the truth goes on, and ``roll_in``
+    says whether the policy, and not the truth, begins.
     """
     n_cells = len(y) + (end is not None)
     true = [*y, end] if end is not None else list(y)
@@ -61,10 +62,9 @@ def plain_costs(policy, x, y, cost, *, learned, roll_in, end=None):
     for t in range(len(begun)):
         for a in range(policy.n_tokens):
             made = [*begun[:t], a]
-            if learned:
-                made, n_new = policy.greedy(x, made, n_cells, end)
-                n_steps += n_new
-            elif a != end:
-                made += true[t + 1 :]
+            made, n_new = policy.greedy(x, made, min(n_cells, t + 1 + n_learned), end)
+            n_steps += n_new
+            if end is None or end not in made:
+                made += true[len(made) :]
             costs[t, a] = cost(without_end(made, end), list(y))
     return costs, n_steps

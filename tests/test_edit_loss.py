@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _edit_distances import plain_distance
+from _plain_losses import plain_distance
 from _task_losses import few
 from sklearn_fw import StructuredSVM
 from sklearn_fw.metrics import mean_task_loss

@@ -77,10 +77,12 @@ def test_sequences_from_sequences(extra):
     threads = torch.get_num_threads()
     words = ["house", "city", "cat", "bush", "party", "bus", "dog", "fly"] * 2
     names |= {"words": words, "plurals": [_plural(word) for word in words]}
-    first, second = blocks("seq2seq.rst")
+    first, by_parts, second = blocks("seq2seq.rst")
     first = first.replace("random_state=0", "max_iter=3, random_state=0")
     exec(compile(first, "seq2seq.rst", "exec"), names)
     assert len(names["outputs"][0]) == 3
+    exec(compile(by_parts, "seq2seq.rst", "exec"), names)
+    assert names["model"].n_iter_ == 8
     exec(compile(second, "seq2seq.rst", "exec"), names)
     assert names["value"].shape == (4,)
     assert torch.get_num_threads() == threads

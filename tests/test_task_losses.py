@@ -231,8 +231,8 @@ def test_scorers_of_losses(rng):
     places = [np.searchsorted(NAMES, labels) for labels in (y, svm.predict(X))]
     assert make_loss_scorer(loss)(svm, X, y) == pytest.approx(-np.mean(COSTS[tuple(places)]))
     assert make_loss_scorer("zero_one")(svm, X, y) == pytest.approx(svm.score(X, y) - 1.0)
-    with pytest.raises(ValueError, match="task_loss must be one of 'distance', 'edit'"):
-        make_loss_scorer("bleu")
+    with pytest.raises(ValueError, match="task_loss must be one of 'bleu', 'distance', 'edit'"):
+        make_loss_scorer("meteor")
 
 
 # ---- errors --------------------------------------------------------------------------------------

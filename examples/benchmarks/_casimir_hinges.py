@@ -14,7 +14,7 @@ PROTOTYPE = {
     "Casimir const, extrapolation": (-1.77, -2.47, -3.31, -4.32),
     "Casimir adapt, extrapolation": (-1.84, -2.19, -2.92, -4.01),
 }
-MUS, STEPS = (0.03, 0.1, 0.3, 1.0, 3.0), (1.0, 3.0, 10.0)  # lipschitz = R^2 / mu / step
+MUS, STEPS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), (1.0, 2.0, 4.0, 8.0)  # lipschitz = R^2 / mu / step
 REFERENCE_TOL, REFERENCE_ITER = 1e-7, 100_000
 
 

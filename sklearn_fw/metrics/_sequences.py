@@ -13,6 +13,7 @@ from sklearn.metrics import make_scorer
 from .._labels import check_pairs, locate
 from .._validation import check_integer, check_number, check_sample_weight
 from ..task_losses import HammingLoss, ZeroOneLoss
+from ..task_losses._phrases import NO_TAG, phrases, split_tag
 from ..task_losses._read import read_mistakes
 
 __all__ = [
@@ -225,7 +226,7 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     prefixes, types = _split_tags(tags, codes, lengths)
     names, type_of = np.unique(types, return_inverse=True) if types else ([], np.empty(0, int))
     sample = np.repeat(np.arange(len(lengths)), lengths)
-    true, predicted = (_phrases(c, sample, prefixes, type_of) for c in codes)
+    true, predicted = (phrases(c, sample, prefixes, type_of) for c in codes)
     first_true, end_true, first_predicted, end_predicted = *true, *predicted
     # Both lists of first tokens are sorted: look each true phrase up among the predicted.
     place = np.searchsorted(first_predicted, first_true)
@@ -451,33 +452,13 @@ def _split_tags(tags, codes, lengths):
     """Prefix (one of O, B, I, E, S) and type of each distinct tag."""
     prefixes, types = [], []
     for number, tag in enumerate(tags):
-        prefix, _, kind = tag.partition("-")
-        prefix = {"L": "E", "U": "S"}.get(prefix, prefix)
-        if prefix not in ("O", "B", "I", "E", "S"):
+        found = split_tag(tag)
+        if found is None:
             token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
-            raise ValueError(
-                f"tag {tag!r} at {locate(token, lengths)} is neither 'O' nor starts with 'B-', "
-                "'I-', 'E-' or 'S-' (or 'L-', 'U-')"
-            )
-        prefixes.append(prefix)
-        types.append(kind if prefix != "O" else "")
+            raise ValueError(f"tag {tag!r} at {locate(token, lengths)} {NO_TAG}")
+        prefixes.append(found[0])
+        types.append(found[1])
     return np.array(prefixes), types
-
-
-def _phrases(codes, sample, prefixes, type_of):
-    """Tokens at which phrases start, and the token after the end of each."""
-    if not len(codes):
-        return np.empty(0, np.intp), np.empty(0, np.intp)
-    # Flags of the few distinct tags first, then of the many tokens.
-    inside, opens = (prefixes != "O")[codes], np.isin(prefixes, ["B", "S"])[codes]
-    closes, kind = np.isin(prefixes, ["O", "E", "S"])[codes], type_of[codes]
-    new_sample = np.concatenate([[True], sample[1:] != sample[:-1]])
-    new_type = np.concatenate([[True], kind[1:] != kind[:-1]])
-    starts = inside & (opens | new_sample | new_type | np.concatenate([[True], closes[:-1]]))
-    # A phrase runs to the next token that starts one or is outside, or to a new sample.
-    bounds = np.append(np.flatnonzero(starts | ~inside | new_sample), len(codes))
-    first = np.flatnonzero(starts)
-    return first, bounds[np.searchsorted(bounds, first, side="right")]
 
 
 def _ratios(n_true, n_predicted, n_correct, zero_division):

@@ -20,8 +20,9 @@ def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
         True and predicted outputs: arrays of labels, single labels, or what the loss takes.
     task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="hamming"
-        "hamming", "hamming_sum", "links" or "zero_one", a matrix of costs of labels 0, 1, ..., a
-        function of a true and a predicted output, or an object of `sklearn_fw.task_losses`.
+        "hamming", "hamming_sum", "bleu", "distance", "edit", "links", "phrase_f1" or "zero_one", a
+        matrix of costs of labels 0, 1, ..., a function of a true and a predicted output, or an
+        object of `sklearn_fw.task_losses`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each sample.
 

@@ -8,10 +8,11 @@ from .._packed import starts_of
 from .._validation import check_choice
 from ..task_losses import EditLoss, Truth
 from ..task_losses._costs import costs_of
+from ..task_losses._sequences import SequenceLoss
 
-__all__ = ["COPIED", "EditCosts", "NodeSums", "Values", "costs_for", "task_losses_of"]
+__all__ = ["EditCosts", "NodeSums", "Values", "costs_for", "task_losses_of"]
 
-COPIED, BEST = -1, -2  # in place of the length of an ending, as in the kernel
+COPIED, BEST = 1, 2  # endings, as the kernel numbers them; 0 is none
 REFERENCES = {"best_suffix": BEST, "copy": COPIED}
 
 
@@ -36,7 +37,11 @@ def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
         )
     if task_loss.decomposes and not task_loss._has_value and not is_free:
         return NodeSums(task_loss, classes, targets, lengths)
-    return Values(task_loss, classes, targets, lengths, y)
+    if isinstance(task_loss, SequenceLoss):
+        price = task_loss._pricing(classes.tolist(), targets, lengths)
+    else:
+        price = asked_once(task_loss, classes, y)
+    return Values(targets, lengths, price)
 
 
 def task_losses_of(task_loss, true, made):
@@ -70,8 +75,11 @@ class NodeSums:
         wrong = np.cumsum(texts != self.targets, axis=1) > 0
         self._differs = np.concatenate([before.astype(bool), wrong], axis=1)
 
-    def of(self, sample, time, token, rest, n_rest):
-        """Costs of outputs: ``time`` tokens of the roll-in, a token, and ``n_rest`` of ``rest``."""
+    def of(self, sample, time, token, rest, n_rest, goes_on):
+        """Costs of outputs: ``time`` tokens of the roll-in, a token, and ``n_rest`` of ``rest``.
+
+        ``goes_on`` says whether the reference then finishes the output, which here costs nothing.
+        """
         total = self._so_far[sample, time] + self._table[sample, time, token]
         differs = self._differs[sample, time] | (token != self.targets[sample, time])
         for step in range(rest.shape[1] if len(rest) else 0):
@@ -98,50 +106,59 @@ class EditCosts:
         self._suffix = np.zeros((n, width, width), np.int64)
         edit_tables(texts, self.targets, self.lengths, self._prefix, self._suffix)
 
-    def of(self, sample, time, token, rest, n_rest):
-        """Costs of outputs; a negative token ends them."""
+    def of(self, sample, time, token, rest, n_rest, goes_on):
+        """Costs of outputs; a negative token is none."""
         from .._kernels.graphs.edit_distance import continued_distances
 
         out, row = np.empty(len(sample), np.int64), np.empty(self.targets.shape[1] + 1, np.int64)
-        n_rest = np.where(n_rest == COPIED, self._reference, n_rest)
+        ending = self._reference * goes_on.astype(np.int64)
         continued_distances(
             self._prefix, self._suffix, self.targets, self.lengths, sample, time, token, rest,
-            n_rest, row, out,
+            n_rest, ending, row, out,
         )  # fmt: skip
         return out / self._per[sample]
 
 
 class Values:
-    """Any loss: outputs are written out, and each that is new is asked for its cost."""
+    """Any loss: outputs are written out, as rows of numbers that ``price`` knows the costs of."""
 
-    def __init__(self, task_loss, classes, targets, lengths, y):
-        self.targets, self.lengths = targets, lengths
-        self._loss, self._classes, self._y = task_loss, classes, y
-        self._known = {}
+    def __init__(self, targets, lengths, price):
+        self.targets, self.lengths, self._price = targets, lengths, price
 
     def begin(self, texts):
         """Take the outputs of the roll-in."""
         self._texts = texts
 
-    def of(self, sample, time, token, rest, n_rest):
-        """Costs of outputs; a negative token ends them."""
+    def of(self, sample, time, token, rest, n_rest, goes_on):
+        """Costs of outputs; a negative token is none."""
+        n_made = time + (token >= 0) + n_rest
+        n_made = np.where(goes_on, np.maximum(n_made, self.lengths[sample]), n_made)
+        row, place = sample[:, None], np.arange(int(n_made.max(initial=0)))
+        made = self._texts[row, np.minimum(place, self._texts.shape[1] - 1)]
+        behind = place - time[:, None]
+        made[behind == 0] = token[time < len(place)]
+        is_rest = (behind > 0) & (behind <= n_rest[:, None])
+        made[is_rest] = rest[np.nonzero(is_rest)[0], behind[is_rest] - 1]
+        copied = self.targets[row, np.minimum(place, self.targets.shape[1] - 1)]
+        made = np.where(goes_on[:, None] & (behind > n_rest[:, None]), copied, made)
+        return self._price(sample, made, n_made)
+
+
+def asked_once(task_loss, classes, y):
+    """Prices of a loss that is asked for each output that is new."""
+    known = {}
+
+    def price(sample, made, n_made):
         out = np.empty(len(sample))
-        for k, (b, t) in enumerate(zip(sample.tolist(), time.tolist())):
-            made = self._texts[b, :t].tolist()
-            if token[k] >= 0:
-                made.append(int(token[k]))
-            if n_rest[k] >= 0:
-                made += rest[k, : n_rest[k]].tolist()
-            else:
-                made += self.targets[b, t + 1 : self.lengths[b]].tolist()
-            key = (b, *made)
-            if key not in self._known:
-                self._known[key] = self._value(self._y[b], made)
-            out[k] = self._known[key]
+        for k, (b, n) in enumerate(zip(sample.tolist(), n_made.tolist())):
+            key = b, made[k, :n].tobytes()
+            if key not in known:
+                output = written(made[k, :n], classes, y[b])
+                known[key] = float(task_loss.losses([y[b]], [output])[0])
+            out[k] = known[key]
         return out
 
-    def _value(self, true, made):
-        return float(self._loss.losses([true], [written(made, self._classes, true)])[0])
+    return price
 
 
 def written(numbers, classes, like=None):

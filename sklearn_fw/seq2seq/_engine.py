@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._costs import COPIED
 from ._losses import log_softmax
 
 __all__ = ["RollOuts", "RolledIn", "StepPolicy", "beam_search", "roll_in", "roll_out"]
@@ -184,7 +183,10 @@ def roll_in(policy, X, targets, lengths, is_reference, end=None):
     return RolledIn(tokens, states, scores, lengths)
 
 
-def roll_out(policy, states, costs, cells, tokens, is_reference, lengths, *, end=None, chunk=512):
+def roll_out(
+    policy, states, costs, cells, tokens, is_reference, lengths, *, n_learned=None, end=None,
+    chunk=512,
+):  # fmt: skip
     """What outputs cost if each of some tokens is said in each of some cells.
 
     Parameters
@@ -201,6 +203,8 @@ def roll_out(policy, states, costs, cells, tokens, is_reference, lengths, *, end
         The tokens, and whether the reference finishes the output.
     lengths : ndarray of shape (n_samples,)
         Most tokens of each output.
+    n_learned : int, default=None
+        Tokens of the policy after which the reference goes on all the same; None is all.
     end : int, default=None
         Number of the token that ends outputs.
     chunk : int, default=512
@@ -211,21 +215,22 @@ def roll_out(policy, states, costs, cells, tokens, is_reference, lengths, *, end
     first, by_reference = tokens.ravel(), is_reference.ravel()
     n_left = lengths[sample] - 1 - time
     is_end = first == end if end is not None else np.zeros(len(first), bool)
-    value = np.empty(len(first))
-    n_steps, token = 0, np.where(is_end, -1, first)
-    copied = np.flatnonzero(by_reference)
-    n_rest = np.where(is_end[copied], 0, COPIED)
-    none = np.zeros((len(copied), 0), np.int64)
-    value[copied] = costs.of(sample[copied], time[copied], token[copied], none, n_rest)
-    learned = np.flatnonzero(~by_reference)
-    n_left = np.where(is_end, 0, n_left)
-    learned = learned[np.argsort(-n_left[learned], kind="stable")]
-    for begin in range(0, len(learned), chunk):
-        own = learned[begin : begin + chunk]
-        state = policy.take(states, time[own] * n_samples + sample[own])
-        rest, n_rest, n_new = _finish(policy, state, first[own], n_left[own], end)
-        n_steps += n_new
-        value[own] = costs.of(sample[own], time[own], token[own], rest, n_rest)
+    # Where the reference goes on, unless the policy ends the output before.
+    is_cut = by_reference if n_learned is None else by_reference | (n_left >= n_learned)
+    if n_learned is not None:
+        n_left = np.minimum(n_left, n_learned)
+    n_left = np.where(by_reference | is_end, 0, n_left)
+    value, n_steps, token = np.empty(len(first)), 0, np.where(is_end, -1, first)
+    order = np.argsort(-n_left, kind="stable")
+    for begin in range(0, len(order), chunk):
+        own = order[begin : begin + chunk]
+        rest, n_rest = np.zeros((len(own), 0), np.int64), n_left[own]
+        if n_rest[0]:
+            state = policy.take(states, time[own] * n_samples + sample[own])
+            rest, n_rest, n_new = _finish(policy, state, first[own], n_rest, end)
+            n_steps += n_new
+        goes_on = (is_cut & ~is_end)[own] & (n_rest == n_left[own])
+        value[own] = costs.of(sample[own], time[own], token[own], rest, n_rest, goes_on)
     return RollOuts(value.reshape(shape), len(first), n_steps)
 
 

@@ -30,6 +30,10 @@ class Predicting:
     def _end(self):
         return None if self.max_length_ is None else len(self.classes_)
 
+    def _draws(self, search, loss, rng):
+        counts = np.maximum(self._counts, 1.0)
+        return Draws(search, loss, counts, rng, has_end=self._end is not None)
+
     def predict(self, X):
         """Outputs that the network makes, greedily or by a beam.
 
@@ -165,7 +169,8 @@ class Predicting:
         elif n_out.max() > self.max_length_:
             i = int(n_out.argmax())
             raise ValueError(
-                f"y[{i}] has {n_out[i]} tokens, more than max_length_={self.max_length_}"
+                f"y[{i}] has {n_out[i]} tokens, more than max_length_={self.max_length_}: cut "
+                f"it, or begin again with a larger output_length"
             )
         y = check_list(y, "y", "sequences")
         return Pairs(inputs, outputs, y, np.ones(len(y)), end=self._end)
@@ -189,10 +194,7 @@ class Predicting:
             not tried.
         """
         pairs, rng = self._pairs(X, y), check_random_state(random_state)
-        draws = Draws(
-            LearningToSearch() if self.search is None else self.search, "ll", self._counts, rng,
-            has_end=self._end is not None,
-        )  # fmt: skip
+        draws = self._draws(LearningToSearch() if self.search is None else self.search, "ll", rng)
         network, targets = self._fitted_network(), pairs.targets()
         costs = costs_for(
             self.task_loss_, draws.reference, self.classes_, pairs.true_tokens(), pairs.lengths,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from .._packed import padded
 from .._validation import check_array_of_numbers, check_integer, check_list, check_random_state
 from ..task_losses import resolve_task_loss
 from ._costs import costs_for
@@ -147,8 +148,8 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
     tried = draws.tokens(scores[cells[1], cells[0]], targets[cells])
     reference = draws.reference_rollouts(len(n_cells), cells[0], tried.shape[1])
     found = roll_out(
-        policy, policy.join(rolled.states), costs, cells, tried, reference, n_cells, end=end,
-        chunk=draws.chunk,
+        policy, policy.join(rolled.states), costs, cells, tried, reference, n_cells,
+        n_learned=draws.n_learned, end=end, chunk=draws.chunk,
     )  # fmt: skip
     dense = np.full((*targets.shape, scores.shape[2]), np.inf)
     dense[cells[0][:, None], cells[1][:, None], tried] = found.costs
@@ -233,11 +234,3 @@ def _check_outputs(y, n_samples, n_classes):
             )
         found.append(own.astype(np.int64))
     return found
-
-
-def padded(rows, width, fill):
-    """Rows of unequal lengths in one array."""
-    out = np.full((len(rows), width), fill, np.int64)
-    for row, own in zip(out, rows):
-        row[: len(own)] = own
-    return out

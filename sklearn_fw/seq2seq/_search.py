@@ -1,6 +1,7 @@
 """How cells are reached, what is tried there, and who goes on: settings and draws."""
 
 from collections.abc import Mapping
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,8 +27,10 @@ class LearningToSearch(BaseEstimator):
     ----------
     roll_in : {"learned", "mixed", "mixed_cells", "reference"}, default="learned"
         Who makes the output: the network, the truth, or either by a coin per output or per cell.
-    roll_out : {"learned", "mixed", "reference"}, default="mixed"
-        Who finishes it. "mixed" is by a coin, see ``mix_level``.
+    roll_out : {"learned", "mixed", "reference"} or int, default="mixed"
+        Who finishes it. "mixed" is by a coin, see ``mix_level``. A number is that of tokens that
+        the network says before the reference goes on: 0 is "reference", as many as outputs have is
+        "learned", and a few, such as 3, tell what a token leads to in fewer steps than that.
     roll_in_reference_prob, roll_out_reference_prob : float, default=0.5
         Probability that the coin says the reference, from 0 to 1.
     mix_level : {"sequence", "rollout"}, default="sequence"
@@ -106,8 +109,8 @@ class Draws:
     def __init__(self, settings, loss, counts, rng, *, has_end=False):
         """``counts`` are frequencies of all tokens, with the end of outputs last if it is one."""
         check_choice(settings.roll_in, "roll_in", ROLL_INS)
-        check_choice(settings.roll_out, "roll_out", ROLL_OUTS)
-        self.roll_in, self.roll_out = settings.roll_in, settings.roll_out
+        self.roll_in = settings.roll_in
+        self.roll_out, self.n_learned = _roll_out(settings.roll_out)
         self.p_in, self.p_out = (
             _probability(getattr(settings, name), name)
             for name in ("roll_in_reference_prob", "roll_out_reference_prob")
@@ -204,6 +207,17 @@ def _coins(policy, probability, rng, drawn, shape):
     if policy in ("reference", "learned"):
         return np.full(shape, policy == "reference")
     return np.broadcast_to(rng.random_sample(drawn) < probability, shape)
+
+
+def _roll_out(value):
+    """Who finishes outputs, and after how many tokens of the network the reference does."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        n_learned = check_integer(value, "roll_out", 0)
+        return "learned" if n_learned else "reference", n_learned
+    if isinstance(value, str) and value in ROLL_OUTS:
+        return value, None
+    known = ", ".join(map(repr, ROLL_OUTS))
+    raise ValueError(f"roll_out must be one of {known} or a number of tokens, got {value!r}")
 
 
 def _probability(value, name):

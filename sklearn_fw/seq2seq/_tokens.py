@@ -7,7 +7,10 @@ from ..task_losses._edit import tokens_of
 
 __all__ = ["Inputs", "Outputs", "Reader"]
 
-ADVICE = "map rare tokens to one of your own, such as '?', before fit and predict"
+ADVICE = (
+    "map rare tokens to one of your own, such as '?', before fit and predict, or name all in the "
+    "first partial_fit"
+)
 
 
 class Reader:
@@ -21,19 +24,34 @@ class Reader:
         """Known tokens of each column, by number; None for features."""
         return self.vocabularies and [list(known) for known in self.vocabularies]
 
-    def fit(self, X):
-        """Learn the kind of inputs and their tokens; returns them read."""
+    def fit(self, X, tokens=None):
+        """Learn the kind of inputs and their tokens, unless these are known; returns them read."""
         X = _samples(X, "X")
         first = _kind(X[0], "X[0]")
         if first == "features":
+            if tokens is not None:
+                raise ValueError("input_tokens names tokens, but X holds features: leave it out")
             self.n_features = _features(X[0], "X[0]").shape[1]
             return self.read(X)
         columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
         n_columns = len(columns[0])
         for i, own in enumerate(columns):
             _check_columns(own, n_columns, i)
-        self.vocabularies = [_numbered((own[c] for own in columns), "X") for c in range(n_columns)]
+        if tokens is None:
+            self.vocabularies = [
+                _numbered((own[c] for own in columns), "X") for c in range(n_columns)
+            ]
+        else:
+            self.vocabularies = _named(tokens, n_columns)
         return self._encoded(columns)
+
+    def compare(self, tokens):
+        """Refuse tokens that are not those of before."""
+        if tokens is None:
+            return
+        known = self.vocabularies
+        if known is None or _named(tokens, len(known)) != known:
+            raise ValueError("input_tokens must be those of before, which input_tokens_ holds")
 
     def read(self, X):
         """Inputs as arrays of shape (length, n_columns) of numbers of tokens, or of features."""
@@ -90,11 +108,21 @@ class Inputs:
 class Outputs:
     """The tokens of outputs by number."""
 
-    def __init__(self, y):
+    def __init__(self, y, classes=None):
         y = _samples(y, "y")
-        self._number = _numbered((_output(own, f"y[{i}]") for i, own in enumerate(y)), "y")
+        if classes is None:
+            self._number = _numbered((_output(own, f"y[{i}]") for i, own in enumerate(y)), "y")
+        else:
+            self._number = _numbered([_output(classes, "classes")], "classes")
         self.classes = _array(list(self._number))
         self.as_text = all(isinstance(own, str) for own in y)
+
+    def compare(self, classes):
+        """Refuse tokens that are not those of before."""
+        if classes is None:
+            return
+        if _numbered([_output(classes, "classes")], "classes") != self._number:
+            raise ValueError("classes must be those of before, which classes_ holds")
 
     def encode(self, y, X_lengths=None):
         """Numbers of the tokens of each output; with lengths of inputs those of outputs agree."""
@@ -197,6 +225,19 @@ def _numbered(sequences, name):
         raise ValueError(
             f"{name} mixes tokens that cannot be sorted: use one type of token"
         ) from None
+
+
+def _named(tokens, n_columns):
+    """Numbers of the tokens that a user names for each column."""
+    tokens = check_list(tokens, "input_tokens", "tokens of each column")
+    if len(tokens) != n_columns:
+        raise ValueError(
+            f"input_tokens names tokens of {len(tokens)} columns, and inputs have {n_columns}"
+        )
+    return [
+        _numbered([_output(own, f"input_tokens[{c}]")], f"input_tokens[{c}]")
+        for c, own in enumerate(tokens)
+    ]
 
 
 def _encode(tokens, known, name):

@@ -3,12 +3,13 @@
 import numpy as np
 
 from .._loop import IterativeMethod
+from .._packed import padded
+from .._validation import check_sample_weight
 from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
-from ._roll_out_costs import padded
 
-__all__ = ["Pairs", "Training", "decode"]
+__all__ = ["Pairs", "Training", "Updates", "decode", "seeded", "split", "weighted"]
 
 POOL = 8  # batches that are sorted by length together
 MOST_EVALUATED = 1000  # outputs decoded together
@@ -47,6 +48,26 @@ class Pairs:
         return padded(self.outputs, int(self.lengths.max()), 0)
 
 
+def weighted(pairs, sample_weight):
+    """Pairs of positive weight, in units of their mean."""
+    weight = check_sample_weight(sample_weight, len(pairs))
+    pairs.weight = weight
+    if not np.all(weight > 0):
+        pairs = pairs.take(np.flatnonzero(weight > 0))
+    pairs.weight = pairs.weight / pairs.weight.mean()
+    return pairs
+
+
+def split(pairs, settings, rng):
+    """Pairs to train with, and those held out, or None."""
+    n = len(pairs)
+    if not settings.early_stopping or n < 4:
+        return pairs, None
+    n_out = min(max(round(float(settings.validation_fraction) * n), 2), n - 2)
+    order = rng.permutation(n)
+    return pairs.take(np.sort(order[n_out:])), pairs.take(np.sort(order[:n_out]))
+
+
 def batches(pairs, size, rng):
     """Endless numbers of pairs, in random batches of similar lengths."""
     n = len(pairs)
@@ -60,74 +81,46 @@ def batches(pairs, size, rng):
             yield found[k]
 
 
-class Training(IterativeMethod):
-    """One update per step, and a look at held-out pairs now and then."""
+class Updates:
+    """Steps of an optimizer by the losses of cells, a batch at a time."""
 
-    certificate = "patience"  # looks that may still pass without a better one
-
-    def __init__(
-        self, network, pairs, held_out, *, loss, task_loss, classes, draws, settings, rng,
-        max_length,
-    ):  # fmt: skip
-        self.network, self.pairs, self.held_out = network, pairs, held_out
-        self._loss, self._task_loss, self._classes = loss, task_loss, classes
-        self._draws, self._settings, self._max_length = draws, settings, max_length
-        self._batches = batches(pairs, int(settings.batch_size), rng)
+    def __init__(self, network, *, loss, task_loss, classes, draws, settings, n_iter=0):
+        self.network, self.task_loss, self.classes = network, task_loss, classes
+        self.settings, self._loss, self._draws = settings, loss, draws
         self._optimizer = _optimizer(network, settings)
-        self.n_iter = self.n_rollouts = self.n_steps = 0
-        self._losses, self._bad = [], 0
-        self.best, self.best_iter, self._weights = np.inf, 0, None
-        if held_out is not None:
-            self._look()
+        self.n_iter, self.n_rollouts, self.n_steps = n_iter, 0, 0
 
-    def step(self):
-        self.network.parts.train()
-        self._losses.append(self._update(self.pairs.take(next(self._batches))))
-        self.n_iter += 1
-        return self.certify() if self.n_iter % int(self._settings.eval_every) == 0 else None
+    def state(self):
+        """Weights by name, and what the optimizer remembers, all as arrays."""
+        past = {
+            number: {
+                name: value.cpu().numpy().copy() if hasattr(value, "cpu") else value
+                for name, value in own.items()
+            }
+            for number, own in self._optimizer.state_dict()["state"].items()
+        }
+        return self.network.weights(), (self.settings.optimizer, past)
 
-    def certify(self):
-        if self._losses or self.held_out is None:
-            self._objective = float(np.mean(self._losses)) if self._losses else self._objective
-        self._losses = []
-        row = {"objective": self._objective, "n_rollouts": float(self.n_rollouts)}
-        if self.held_out is not None:
-            if self._looked_at != self.n_iter:
-                self._look()
-            row |= {"validation_loss": self._last, "patience": float(self._patience)}
-        return row
+    def remember(self, memory):
+        """Go on with such a memory; that of another kind of optimizer is of no use."""
+        kind, past = memory
+        if kind != self.settings.optimizer:
+            return
+        as_tensor = self.network._torch.from_numpy
+        state = {
+            number: {
+                name: as_tensor(value.copy()) if isinstance(value, np.ndarray) else value
+                for name, value in own.items()
+            }
+            for number, own in past.items()
+        }
+        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": state})
 
-    def solution(self):
-        return self.network.weights() if self._weights is None else self._weights
-
-    @property
-    def _patience(self):
-        return max(int(self._settings.n_iter_no_change) - self._bad, 0)
-
-    def _look(self):
-        """Decode what is held out, and keep the weights if they are the best so far."""
-        pairs = self.held_out
-        most = self._max_length
-        n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
-        made = decode(self.network, pairs.inputs, n_cells, pairs.end)
-        outputs = [written(own, self._classes, true) for own, true in zip(made, pairs.y)]
-        losses = task_losses_of(self._task_loss, pairs.y, outputs)
-        self._last = float(np.average(losses, weights=self.held_out.weight))
-        self._looked_at = self.n_iter
-        # Of equal ones the later weights are kept, but they are no reason to go on.
-        if self._last <= self.best:
-            self._bad = 0 if self._last < self.best else self._bad + 1
-            self.best, self.best_iter = self._last, self.n_iter
-            self._weights = self.network.weights()
-        else:
-            self._bad += 1
-
-    # ---- an update -------------------------------------------------------------------------------
-
-    def _update(self, batch):
+    def update(self, batch):
         """One step of the optimizer; returns the mean loss."""
         network, targets = self.network, batch.targets()
-        by_likelihood = self._loss == "mle" or self.n_iter < int(self._settings.warm_up)
+        network.parts.train()
+        by_likelihood = self._loss == "mle" or self.n_iter < int(self.settings.warm_up)
         reference = (
             np.ones(targets.shape, bool)
             if by_likelihood
@@ -136,6 +129,11 @@ class Training(IterativeMethod):
         rolled = roll_in(network, batch.inputs, targets, batch.n_cells, reference, batch.end)
         stacked = network._torch.stack(rolled.scores)
         scores = network.as_array(stacked)
+        if not np.isfinite(scores).all():
+            raise FloatingPointError(
+                f"scores of the network are not finite after {self.n_iter} updates: lower "
+                f"learning_rate, or check the scale of features"
+            )
         if by_likelihood:
             cells = _all_cells(rolled.lengths)
             value, gradient = _likelihood(scores[cells[1], cells[0]], targets[cells])
@@ -148,6 +146,7 @@ class Training(IterativeMethod):
         self._optimizer.zero_grad()
         stacked.backward(network._torch.from_numpy(full).to(stacked))
         self._step()
+        self.n_iter += 1
         return float(value @ factor)
 
     def _cost_sensitive(self, batch, rolled, targets, scores):
@@ -173,7 +172,7 @@ class Training(IterativeMethod):
     def _costs(self, batch, rolled, cells, tokens):
         network, end = self.network, batch.end
         costs = costs_for(
-            self._task_loss, self._draws.reference, self._classes, batch.true_tokens(),
+            self.task_loss, self._draws.reference, self.classes, batch.true_tokens(),
             batch.lengths, batch.y, is_free=end is not None,
         )  # fmt: skip
         costs.begin(rolled.tokens)
@@ -182,7 +181,7 @@ class Training(IterativeMethod):
         with network._torch.inference_mode():
             found = roll_out(
                 network, network.join(rolled.states), costs, cells, tokens, reference,
-                batch.n_cells, end=end, chunk=self._draws.chunk,
+                batch.n_cells, n_learned=self._draws.n_learned, end=end, chunk=self._draws.chunk,
             )  # fmt: skip
         network.parts.train()
         self.n_rollouts += found.n_rollouts
@@ -190,16 +189,72 @@ class Training(IterativeMethod):
         return found.costs
 
     def _cell_weights(self, batch, sample):
-        if self._settings.normalization == "cell":
+        if self.settings.normalization == "cell":
             return batch.weight[sample] / len(sample)
         counts = np.bincount(sample, minlength=len(batch))
         return batch.weight[sample] / (counts[sample] * len(batch))
 
     def _step(self):
-        limit, torch = self._settings.max_grad_norm, self.network._torch
+        limit, torch = self.settings.max_grad_norm, self.network._torch
         if limit is not None:
             torch.nn.utils.clip_grad_norm_(self.network.parts.parameters(), float(limit))
         self._optimizer.step()
+
+
+class Training(IterativeMethod):
+    """One update per step, and a look at held-out pairs now and then."""
+
+    certificate = "patience"  # looks that may still pass without a better one
+
+    def __init__(self, updates, pairs, held_out, *, rng, max_length):
+        self.updates, self.pairs, self.held_out = updates, pairs, held_out
+        self._settings, self._max_length = updates.settings, max_length
+        self._batches = batches(pairs, int(self._settings.batch_size), rng)
+        self._losses, self._bad = [], 0
+        self.best, self.best_iter, self._kept = np.inf, 0, None
+        if held_out is not None:
+            self._look()
+
+    def step(self):
+        updates = self.updates
+        self._losses.append(updates.update(self.pairs.take(next(self._batches))))
+        return self.certify() if updates.n_iter % int(self._settings.eval_every) == 0 else None
+
+    def certify(self):
+        if self._losses or self.held_out is None:
+            self._objective = float(np.mean(self._losses)) if self._losses else self._objective
+        self._losses = []
+        row = {"objective": self._objective, "n_rollouts": float(self.updates.n_rollouts)}
+        if self.held_out is not None:
+            if self._looked_at != self.updates.n_iter:
+                self._look()
+            row |= {"validation_loss": self._last, "patience": float(self._patience)}
+        return row
+
+    def solution(self):
+        return self.updates.state() if self._kept is None else self._kept
+
+    @property
+    def _patience(self):
+        return max(int(self._settings.n_iter_no_change) - self._bad, 0)
+
+    def _look(self):
+        """Decode what is held out, and keep the weights if they are the best so far."""
+        pairs, updates = self.held_out, self.updates
+        most = self._max_length
+        n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
+        made = decode(updates.network, pairs.inputs, n_cells, pairs.end)
+        outputs = [written(own, updates.classes, true) for own, true in zip(made, pairs.y)]
+        losses = task_losses_of(updates.task_loss, pairs.y, outputs)
+        self._last = float(np.average(losses, weights=pairs.weight))
+        self._looked_at = updates.n_iter
+        # Of equal ones the later weights are kept, but they are no reason to go on.
+        if self._last <= self.best:
+            self._bad = 0 if self._last < self.best else self._bad + 1
+            self.best, self.best_iter = self._last, updates.n_iter
+            self._kept = updates.state()
+        else:
+            self._bad += 1
 
 
 def _likelihood(scores, targets):
@@ -247,3 +302,19 @@ def _decode(network, inputs, n_cells, end):
             break
         state, scores = network.step(state, tokens[:, t])
     return [row[:n] for row, n in zip(tokens, lengths)]
+
+
+class seeded:
+    """PyTorch's random numbers by ours for a while; those of the user stay as they were."""
+
+    def __init__(self, torch, rng):
+        self._torch, self._seed = torch, rng.randint(2**31 - 1)
+        devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
+        self._fork = torch.random.fork_rng(devices=list(devices))
+
+    def __enter__(self):
+        self._fork.__enter__()
+        self._torch.manual_seed(self._seed)
+
+    def __exit__(self, *error):
+        return self._fork.__exit__(*error)

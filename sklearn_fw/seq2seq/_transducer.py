@@ -1,5 +1,8 @@
 """The estimator of sequences from sequences."""
 
+import time
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
@@ -7,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._loop import drive
-from .._result import Status
+from .._result import Outcome, Status
 from .._torch import import_torch
 from .._validation import (
     check_choice,
@@ -15,17 +18,16 @@ from .._validation import (
     check_integer,
     check_list,
     check_random_state,
-    check_sample_weight,
 )
 from ..task_losses import resolve_task_loss
 from ._advice import summary_of, warn_of_budget
 from ._losses import LOSSES
 from ._network import Network
 from ._predicting import Predicting
-from ._search import Draws, LearningToSearch
+from ._search import LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork, check_length
 from ._tokens import Outputs, Reader
-from ._training import Pairs, Training
+from ._training import Pairs, Training, Updates, seeded, split, weighted
 
 __all__ = ["SeaRNNTransducer"]
 
@@ -49,7 +51,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         Loss of a cell, see `searnn_loss`; "mle" is maximum likelihood, without roll-outs.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
-        What an output costs: "hamming", "edit", another name or object of
+        What an output costs: "hamming", "edit", "bleu", "phrase_f1", another name or object of
         `sklearn_fw.task_losses`, or a function of the true and the predicted output. "auto" is
         "hamming" where outputs are as long as inputs, and else "edit".
     search : LearningToSearch or None, default=None
@@ -139,7 +141,8 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
     An update takes about T^2 A / 2 steps of the network per pair of length T with A tokens tried,
     half of that where half of the outputs are finished by the reference; all of a batch are made
     as one batch. "mle" takes T. The costs are constants of an update: the gradient does not follow
-    them. The true gap to the best output is not known: judge by `validation_loss_`.
+    them. The true gap to the best output is not known: judge by `validation_loss_`. Pairs that come
+    bit by bit, or are too many for the memory, go through `partial_fit`.
 
     Where lengths are fixed there is no token that ends outputs, unlike in the code of [1]_, and
     batches hold outputs of similar lengths.
@@ -198,7 +201,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         settings = self._check_parameters()
         torch = import_torch("SeaRNNTransducer")
         rng = check_random_state(self.random_state)
-        with time_budget(self.time_limit), _seeded(torch, rng):
+        with time_budget(self.time_limit), seeded(torch, rng):
             return self._fit(X, y, sample_weight, settings, rng)
 
     def _check_parameters(self):
@@ -225,23 +228,15 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         given = X, y
         pairs = self._read_pairs(X, y, sample_weight)
         self.task_loss_ = self._task_loss()
-        n_tokens = len(self.classes_) + (self.max_length_ is not None)
-        codes = np.concatenate(pairs.outputs)
-        counts = np.bincount(codes, minlength=n_tokens).astype(float)
-        if self.max_length_ is not None:
-            counts[-1] = len(pairs)
-        self._counts = np.maximum(counts, 1.0)
-        draws = Draws(search, self.loss, self._counts, rng, has_end=self.max_length_ is not None)
-        self._network_settings, start = network_settings, self._start_of(n_tokens)
+        self._counts = self._counts_of(pairs)
+        draws = self._draws(search, self.loss, rng)
+        self._network_settings, start = network_settings, self._start_of(len(self._counts))
         network = self._new_network()
         if start is not None:
             network.load(start)
-        trained, held_out = _split(pairs, training, rng)
-        run = Training(
-            network, trained, held_out, loss=self.loss, task_loss=self.task_loss_,
-            classes=self.classes_, draws=draws, settings=training, rng=rng,
-            max_length=self.max_length_,
-        )  # fmt: skip
+        trained, held_out = split(pairs, training, rng)
+        updates = self._updates(network, draws, training)
+        run = Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
         tasks = FitTasks(self, *given, max_subtasks=self.max_iter, sample_weight=sample_weight)
         outcome = drive(
             run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
@@ -252,15 +247,84 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         warn_of_budget(self, run, training)
         return self
 
-    def _read_pairs(self, X, y, sample_weight):
+    def partial_fit(self, X, y, classes=None, sample_weight=None, input_tokens=None):
+        """One update, whose batch is the pairs given.
+
+        The first call, or a `fit` before it, settles the tokens, the task loss, the network, and
+        whether outputs are as long as inputs or how long they may be; the optimizer goes on where
+        the last call, or `fit`, ended. No pairs are held out: judge by pairs of your own when to
+        stop. ``max_iter``, ``time_limit``, and of ``training`` the size of batches and early
+        stopping have no say here.
+
+        Parameters
+        ----------
+        X : list, object array or Packed of n_samples inputs
+            Inputs, as `fit` takes them.
+        y : list, object array or Packed of n_samples outputs
+            Outputs.
+        classes : str or list, default=None
+            All tokens of outputs, where the first call does not hold each of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses of these pairs, in units of their mean; pairs of weight zero are
+            left out.
+        input_tokens : list of str or of list, default=None
+            All tokens of each column of inputs, as ``input_tokens_`` has them, where the first
+            call does not hold each of them.
+
+        Returns
+        -------
+        self : SeaRNNTransducer
+            The estimator; ``history_`` has a row per call, with the loss of its update.
+        """
+        settings = self._check_parameters()
+        torch = import_torch("SeaRNNTransducer")
+        rng, n_iter = check_random_state(self.random_state), getattr(self, "n_iter_", 0)
+        if n_iter and isinstance(self.random_state, Integral):
+            # Other numbers in each call, and the same ones in a copy that goes on from here.
+            rng = np.random.RandomState([self.random_state, n_iter])
+        with seeded(torch, rng):
+            return self._go_on(X, y, sample_weight, (classes, input_tokens), settings, rng)
+
+    def _go_on(self, X, y, sample_weight, tokens, settings, rng):
+        search, network_settings, training = settings
+        began, n_before = time.perf_counter(), 0
+        if not hasattr(self, "state_dict_"):
+            pairs = self._read_pairs(X, y, sample_weight, *tokens)
+            self.task_loss_, self._network_settings = self._task_loss(), network_settings
+            self._counts, network = 0, self._new_network()
+        else:
+            self._outputs.compare(tokens[0])
+            self._reader.compare(tokens[1])
+            pairs, network = weighted(self._pairs(X, y), sample_weight), self._fitted_network()
+            del self._network  # so that a call that fails leaves the weights of before
+            n_before = self.n_iter_
+        self._counts = self._counts + self._counts_of(pairs)
+        updates = self._updates(network, self._draws(search, self.loss, rng), training, n_before)
+        if n_before:
+            updates.remember(self._memory)
+        objective = updates.update(pairs)
+        self._store_update(updates, objective, time.perf_counter() - began)
+        return self
+
+    def _counts_of(self, pairs):
+        """Frequencies of tokens, and of the end of outputs."""
+        counts = np.bincount(np.concatenate(pairs.outputs), minlength=len(self.classes_))
+        return counts if pairs.end is None else np.append(counts, len(pairs))
+
+    def _updates(self, network, draws, training, n_iter=0):
+        return Updates(
+            network, loss=self.loss, task_loss=self.task_loss_, classes=self.classes_, draws=draws,
+            settings=training, n_iter=n_iter,
+        )  # fmt: skip
+
+    def _read_pairs(self, X, y, sample_weight, classes=None, input_tokens=None):
         goes_on = bool(self.warm_start) and hasattr(self, "state_dict_")
         if not goes_on:
             self._reader = Reader()
-        inputs = self._reader.read(X) if goes_on else self._reader.fit(X)
+        inputs = self._reader.read(X) if goes_on else self._reader.fit(X, input_tokens)
         if not goes_on:
-            self._outputs = Outputs(y)
+            self._outputs = Outputs(y, classes)
         outputs = self._outputs.encode(y, inputs.lengths)
-        weight = check_sample_weight(sample_weight, len(outputs))
         vars(self).pop("n_features_in_", None)
         vars(self).pop("input_tokens_", None)
         if self._reader.n_features is None:
@@ -271,11 +335,8 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
         lengths = np.array([len(own) for own in outputs])
         self.max_length_ = self._max_length(inputs.lengths, lengths, goes_on)
         end = None if self.max_length_ is None else len(self.classes_)
-        pairs = Pairs(inputs, outputs, check_list(y, "y", "sequences"), weight, end=end)
-        if not np.all(weight > 0):
-            pairs = pairs.take(np.flatnonzero(weight > 0))
-        pairs.weight = pairs.weight / pairs.weight.mean()
-        return pairs
+        pairs = Pairs(inputs, outputs, check_list(y, "y", "sequences"), None, end=end)
+        return weighted(pairs, sample_weight)
 
     def _max_length(self, n_in, n_out, goes_on):
         """Most tokens of an output; None where outputs are as long as inputs."""
@@ -339,21 +400,42 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
     def _snapshot(self, run):
         """Fitted attributes in the middle of a fit, for callbacks."""
         own = {"_counts", "_network_settings", "_outputs", "_reader"}
+        weights, memory = run.updates.state()
         return {n: v for n, v in vars(self).items() if n in own or n.endswith("_")} | {
-            "state_dict_": run.network.weights()
-        }
+            "state_dict_": weights, "_memory": memory, "n_iter_": run.updates.n_iter,
+        }  # fmt: skip
 
     def _store(self, run, outcome):
-        self.state_dict_ = run.solution()
-        run.network.load(self.state_dict_)
-        run.network.parts.eval()
-        self._network = run.network
+        updates = run.updates
+        self.state_dict_, self._memory = run.solution()
+        self._network = updates.network
+        self._network.load(self.state_dict_)
+        self._network.parts.eval()
         self.validation_loss_ = float(run.best) if run.held_out is not None else float("nan")
-        self.best_iter_ = run.best_iter if run.held_out is not None else run.n_iter
-        self.n_rollouts_, self.n_rollout_steps_ = run.n_rollouts, run.n_steps
+        self.best_iter_ = run.best_iter if run.held_out is not None else updates.n_iter
+        self.n_rollouts_, self.n_rollout_steps_ = updates.n_rollouts, updates.n_steps
         if run.held_out is None and outcome.status is Status.MAX_ITER:
             outcome = outcome._replace(status=Status.FINISHED)
         vars(self).update(outcome.attributes())
+
+    def _store_update(self, updates, objective, seconds):
+        known = vars(self)
+        self.state_dict_, self._memory = updates.state()
+        self._network = updates.network
+        self._network.parts.eval()
+        self.validation_loss_, self.best_iter_ = float("nan"), updates.n_iter
+        self.n_rollouts_ = known.get("n_rollouts_", 0) + updates.n_rollouts
+        self.n_rollout_steps_ = known.get("n_rollout_steps_", 0) + updates.n_steps
+        history = known.get("history_", {})
+        row = {
+            "n_iter": updates.n_iter, "time": seconds + (history["time"][-1] if history else 0.0),
+            "objective": objective, "n_rollouts": float(self.n_rollouts_),
+        }  # fmt: skip
+        history = {
+            name: np.append(history[name], row.get(name, np.nan)) if history else np.array([number])
+            for name, number in (history | row).items()
+        }
+        known.update(Outcome(Status.FINISHED, updates.n_iter, history).attributes())
 
     @property
     def module_(self):
@@ -363,7 +445,9 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
 
     def _fitted_network(self):
         if "_network" not in vars(self):
-            self._network = self._new_network()
+            # Its first weights, which are replaced, are no reason to draw from PyTorch's numbers.
+            with seeded(import_torch("SeaRNNTransducer"), np.random.RandomState(0)):
+                self._network = self._new_network()
             self._network.load(self.state_dict_)
             self._network.parts.eval()
         return self._network
@@ -392,29 +476,3 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "state_dict_")
-
-
-class _seeded:
-    """PyTorch's random numbers by ours for a while; those of the user stay as they were."""
-
-    def __init__(self, torch, rng):
-        self._torch, self._seed = torch, rng.randint(2**31 - 1)
-        devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
-        self._fork = torch.random.fork_rng(devices=list(devices))
-
-    def __enter__(self):
-        self._fork.__enter__()
-        self._torch.manual_seed(self._seed)
-
-    def __exit__(self, *error):
-        return self._fork.__exit__(*error)
-
-
-def _split(pairs, settings, rng):
-    """Pairs to train with, and those held out, or None."""
-    n = len(pairs)
-    if not settings.early_stopping or n < 4:
-        return pairs, None
-    n_out = min(max(round(float(settings.validation_fraction) * n), 2), n - 2)
-    order = rng.permutation(n)
-    return pairs.take(np.sort(order[n_out:])), pairs.take(np.sort(order[:n_out]))

@@ -7,8 +7,10 @@ from ._links import LinkLoss
 from ._nodes import BlockLoss, HammingLoss, MatrixLoss, OverlapLoss, ZeroOneLoss
 from ._places import BoxLoss, DistanceLoss
 from ._resolve import resolve_task_loss
+from ._sequences import BleuLoss, PhraseLoss
 
 __all__ = [
+    "BleuLoss",
     "BlockLoss",
     "BoxLoss",
     "DistanceLoss",
@@ -19,6 +21,7 @@ __all__ = [
     "MatrixLoss",
     "NodeCosts",
     "OverlapLoss",
+    "PhraseLoss",
     "TaskLoss",
     "Truth",
     "ZeroOneLoss",

@@ -22,6 +22,7 @@ class EditLoss(TaskLoss):
 
     See Also
     --------
+    BleuLoss : N-grams that the truth does not have, for texts in words.
     HammingLoss : Labels compared place by place.
     sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
 

@@ -9,15 +9,18 @@ from ._edit import EditLoss
 from ._links import LinkLoss
 from ._nodes import HammingLoss, MatrixLoss, ZeroOneLoss
 from ._places import DistanceLoss
+from ._sequences import BleuLoss, PhraseLoss
 
 __all__ = ["resolve_task_loss"]
 
 MAKERS = {
+    "bleu": BleuLoss,
     "distance": DistanceLoss,
     "edit": EditLoss,
     "hamming": HammingLoss,
     "hamming_sum": lambda: HammingLoss(normalize=False),
     "links": LinkLoss,
+    "phrase_f1": PhraseLoss,
     "zero_one": ZeroOneLoss,
 }
 
@@ -29,8 +32,8 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
     ----------
     task_loss : str, array-like of shape (n_classes, n_classes), callable or TaskLoss
         A name, a matrix of costs (`MatrixLoss`), a function (`FunctionLoss`) or a loss.
-    names : sequence of str, default=("distance", "edit", "hamming", "hamming_sum", \
-            "links", "zero_one")
+    names : sequence of str, default=("bleu", "distance", "edit", "hamming", \
+            "hamming_sum", "links", "phrase_f1", "zero_one")
         Names that are accepted.
 
     Returns

@@ -111,6 +111,15 @@ def of_network():
             },
             variants={"sample_weight": [None]}, aliases={"y": ("y_true", "X")}, allows=TOKENS,
         ),
+        *methods(
+            seq2seq.SeaRNNTransducer, quick,
+            {"partial_fit": {
+                **data, "classes": ["x", "y"], "sample_weight": np.array([1.0, 2.0]),
+                "input_tokens": [["a", "b"]],
+            }},
+            variants={"sample_weight": [None], "classes": [None], "input_tokens": [None]},
+            aliases={"y": ("outputs", "X")}, allows=TOKENS,
+        ),
         Call(
             "seq2seq.RecurrentNetwork", lambda: dict(NETWORK),
             lambda a: _fit(network=seq2seq.RecurrentNetwork(**a)), docs=(seq2seq.RecurrentNetwork,),
@@ -149,7 +158,7 @@ def entries():
         ),
         Call(
             "seq2seq.LearningToSearch", lambda: dict(SEARCH), search_of,
-            docs=(seq2seq.LearningToSearch,),
+            docs=(seq2seq.LearningToSearch,), variants={"roll_out": [2, "learned"]},
         ),
         *of_network(),
     ]  # fmt: skip

@@ -25,6 +25,10 @@ def made():
     return [np.array([[0, 0, 1], [0, 1, 0]]), np.array([[1, 0]])]
 
 
+def tags():
+    return {"y_true": [["B-X", "I-X", "O"]], "y_pred": [["B-X", "B-X"]]}
+
+
 def poses():
     return [np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[1.0, 1.0], [2.0, 2.0]])]
 
@@ -83,6 +87,12 @@ def entries():
             allows=ANY_LABELS
             | {(f"{y}.#", "text"): "a text is a list of characters" for y in ("y_true", "y_pred")},
         ),
+        *of_loss(
+            task_losses.BleuLoss, {"max_n": 2},
+            allows=ANY_LABELS
+            | {(f"{y}.#", "text"): "a text is a list of characters" for y in ("y_true", "y_pred")},
+        ),
+        *of_loss(task_losses.PhraseLoss, {}, tags),
         *of_loss(
             task_losses.LinkLoss, {"false": 1.0, "missed": 3.0, "normalize": True},
             lambda: {"y_true": links(), "y_pred": made()},

@@ -5,14 +5,21 @@ import itertools
 import numpy as np
 import pytest
 
-from _edit_distances import plain_distance
+from _plain_losses import plain_bleu, plain_distance
 from _policies import Scripted, plain_costs
 from sklearn_fw.seq2seq import LearningToSearch, StepPolicy, roll_out_costs, searnn_loss
 from sklearn_fw.seq2seq._costs import costs_for
 from sklearn_fw.seq2seq._engine import beam_search
 from sklearn_fw.seq2seq._losses import log_softmax
 from sklearn_fw.seq2seq._search import SAMPLINGS, Draws
-from sklearn_fw.task_losses import EditLoss, FunctionLoss, HammingLoss, MatrixLoss, ZeroOneLoss
+from sklearn_fw.task_losses import (
+    BleuLoss,
+    EditLoss,
+    FunctionLoss,
+    HammingLoss,
+    MatrixLoss,
+    ZeroOneLoss,
+)
 
 
 def hamming(made, true):
@@ -35,10 +42,14 @@ COSTS = {
     "matrix": (MatrixLoss(TABLE), lambda a, b: sum(TABLE[t][m] for m, t in zip(a, b))),
     "any": (ZeroOneLoss(), lambda a, b: float(a != b)),
     "function": (FunctionLoss(lambda true, made: hamming(made, true)), hamming),
+    "bleu": (BleuLoss(2), lambda made, true: 1.0 - plain_bleu(list(true), list(made), 2)),
     "weighted": (HammingLoss(class_weight={1: 3.0}), lambda a, b: np.average(
         np.not_equal(a, b), weights=np.where(np.equal(b, 1), 3.0, 1.0)
     )),
 }  # fmt: skip
+
+
+N_LEARNED = {"learned": 9, "reference": 0, 1: 1, 2: 2}  # tokens of the policy by roll-out
 
 
 def outputs(n_classes, seed=0):
@@ -47,7 +58,7 @@ def outputs(n_classes, seed=0):
 
 
 @pytest.mark.parametrize("roll_in", ["learned", "reference"])
-@pytest.mark.parametrize("roll_out", ["learned", "reference"])
+@pytest.mark.parametrize("roll_out", N_LEARNED)
 @pytest.mark.parametrize("name", COSTS)
 def test_fixed_lengths(name, roll_out, roll_in):
     task_loss, cost = COSTS[name]
@@ -58,20 +69,25 @@ def test_fixed_lengths(name, roll_out, roll_in):
     total = 0
     for x, own, costs in zip(X, y, found.costs):
         expected, n_steps = plain_costs(
-            policy, x, own, cost, learned=roll_out == "learned", roll_in=roll_in == "learned"
+            policy,
+            x,
+            own.tolist(),
+            cost,
+            n_learned=N_LEARNED[roll_out],
+            roll_in=roll_in == "learned",
         )
         np.testing.assert_allclose(costs, expected, rtol=1e-12, atol=1e-14)
         total += n_steps
     assert found.n_steps == total
     assert policy.n_rows == total + steps_of_roll_in
-    if roll_out == "learned":
-        assert total == sum(4 * (len(own) - t - 1) for own in y for t in range(len(own)))
+    most = N_LEARNED[roll_out]
+    assert total == sum(4 * min(len(own) - t - 1, most) for own in y for t in range(len(own)))
     assert found.n_rollouts == 4 * sum(map(len, y))
 
 
 @pytest.mark.parametrize("roll_in", ["learned", "reference"])
-@pytest.mark.parametrize("roll_out", ["learned", "reference"])
-@pytest.mark.parametrize("name", ["edit", "edits", "function"])
+@pytest.mark.parametrize("roll_out", N_LEARNED)
+@pytest.mark.parametrize("name", ["bleu", "edit", "edits", "function"])
 @pytest.mark.parametrize("seed", range(4))
 def test_free_lengths(seed, name, roll_out, roll_in):
     task_loss, cost = COSTS[name]
@@ -84,7 +100,7 @@ def test_free_lengths(seed, name, roll_out, roll_in):
     total = 0
     for x, own, costs in zip(X, y, found.costs):
         expected, n_steps = plain_costs(
-            policy, x, own.tolist(), cost, learned=roll_out == "learned",
+            policy, x, own.tolist(), cost, n_learned=N_LEARNED[roll_out],
             roll_in=roll_in == "learned", end=3,
         )  # fmt: skip
         np.testing.assert_allclose(costs, expected, rtol=1e-12, atol=1e-14)
@@ -112,18 +128,47 @@ def test_copied_endings_and_hamming_have_a_closed_form():
     assert found.n_steps == 0
 
 
-def test_best_endings():
-    """The best of all endings of the truth, by enumeration."""
-    y, policy = outputs(3), Scripted(4)
-    search = LearningToSearch(roll_out="reference", reference="best_suffix", n_tokens=None)
+@pytest.mark.parametrize("roll_out", ["reference", 0, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_endings(seed, roll_out):
+    """The best of all endings of the truth, by enumeration, after what the policy says."""
+    y, policy = outputs(3, seed), Scripted(4, seed)
+    n_learned = 0 if roll_out == "reference" else roll_out
+    search = LearningToSearch(roll_out=roll_out, reference="best_suffix", n_tokens=None)
     found = roll_out_costs(policy, list(range(5)), y, search=search, end=3, task_loss="edit")
-    for own, made, costs in zip(y, found.tokens, found.costs):
+    for x, own, made, costs in zip(range(5), y, found.tokens, found.costs):
         own = own.tolist()
         for t, a in np.ndindex(costs.shape):
-            begun = [*made[:t].tolist(), a]
-            endings = [[]] if a == 3 else [own[i:] for i in range(len(own) + 1)]
+            most = t + 1 + n_learned
+            begun, _ = policy.greedy(x, [*made[:t].tolist(), a], min(most, len(own) + 1), 3)
+            is_over = 3 in begun or len(begun) < most
+            endings = [[]] if is_over else [own[i:] for i in range(len(own) + 1)]
             best = min(edit([c for c in begun if c != 3] + e, own) for e in endings)
             assert costs[t, a] == pytest.approx(best)
+
+
+@pytest.mark.parametrize(("end", "reference"), [(None, "copy"), (3, "copy"), (3, "best_suffix")])
+def test_no_and_all_learned_steps(end, reference):
+    """The two ends of what a number of them can be, to the last bit."""
+    y, X = outputs(3), list(range(5))
+
+    def found(roll_out, seed=0):
+        search = LearningToSearch(roll_out=roll_out, reference=reference, n_tokens=None)
+        return roll_out_costs(
+            Scripted(4), X, y, search=search, end=end, task_loss="edit", random_state=seed
+        )
+
+    longest = max(map(len, y)) + (end is not None)
+    for name, numbers in (("reference", [0]), ("learned", [longest, longest + 1, 10**9])):
+        expected = found(name)
+        for number in numbers:
+            ours = found(number)
+            assert (ours.n_steps, ours.n_rollouts) == (expected.n_steps, expected.n_rollouts)
+            for a, b in zip(ours.costs, expected.costs):
+                np.testing.assert_array_equal(a, b)
+    steps = [found(k).n_steps for k in range(longest + 1)]
+    assert steps == sorted(steps)
+    assert steps[0] == 0 < steps[1] < steps[2]
 
 
 @pytest.mark.parametrize("mix_level", ["sequence", "rollout"])
@@ -265,6 +310,7 @@ class Wrong(StepPolicy):
         ({"y": [[0], ["a"]]}, ValueError, r"y\[1\] must hold numbers of tokens"),
         ({"end": 1}, ValueError, "end must be 3, the last token"),
         ({"end": 3}, ValueError, "compares outputs of one length, and end makes them of any"),
+        ({"task_loss": "phrase_f1"}, ValueError, "y holds 0: tags of phrases are text"),
         ({"task_loss": lambda a, b: -1.0}, ValueError, "must return a number >= 0"),
         ({"task_loss": lambda a, b: np.nan}, ValueError, "must return a number >= 0"),
         ({"search": "all"}, TypeError, "search must be a LearningToSearch object"),
@@ -280,7 +326,10 @@ def test_errors(change, error, message):
     ("options", "message"),
     [
         ({"roll_in": "best"}, "roll_in must be one of 'learned', 'mixed', 'mixed_cells'"),
-        ({"roll_out": "mixed_cells"}, "roll_out must be one of"),
+        ({"roll_out": "mixed_cells"}, "roll_out must be one of .* or a number of tokens, got 'mi"),
+        ({"roll_out": -1}, "roll_out == -1, must be >= 0"),
+        ({"roll_out": True}, "or a number of tokens, got True"),
+        ({"roll_out": 1.5}, "or a number of tokens, got 1.5"),
         ({"roll_out_reference_prob": 1.5}, "roll_out_reference_prob must be from 0 to 1"),
         ({"roll_in_reference_prob": -1}, "roll_in_reference_prob must be from 0 to 1"),
         ({"mix_level": "cell"}, "mix_level must be one of"),

@@ -10,13 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_fw.seq2seq import (
-    LearningToSearch,
-    Minibatches,
-    RecurrentNetwork,
-    SeaRNNTransducer,
-    searnn_loss,
-)
+from _transducers import WORDS, doubled, reversed_words, small
+from sklearn_fw.seq2seq import SeaRNNTransducer, searnn_loss
 from sklearn_fw.seq2seq import _training as training
 from sklearn_fw.task_losses import EditLoss, HammingLoss
 
@@ -24,36 +19,6 @@ pytestmark = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"
 )
 LOSSES = ["kl", "ll", "llcas", "mle", "shl"]
-WORDS = ["abc", "cab", "bca", "acb", "bac", "cba", "aab", "bbc"]
-
-
-@pytest.fixture
-def torch(extra):
-    return extra("torch", "torch")
-
-
-def small(loss="ll", *, search=None, network=None, training=None, **options):
-    """A quick transducer in double precision on the CPU."""
-    options = {"max_iter": 5, "random_state": 0} | options
-    return SeaRNNTransducer(
-        loss,
-        search=LearningToSearch(**{"n_tokens": None} | (search or {})),
-        network=RecurrentNetwork(
-            **{"hidden_size": 8, "dtype": "float64", "device": "cpu"} | (network or {})
-        ),
-        training=Minibatches(
-            **{"early_stopping": False, "eval_every": 5, "batch_size": 8} | (training or {})
-        ),
-        **options,
-    )
-
-
-def reversed_words(words=WORDS):
-    return [w[::-1] for w in words]
-
-
-def doubled(words=WORDS):
-    return [w.replace("a", "xy") for w in words]
 
 
 # ---- losses and gradients ------------------------------------------------------------------------
@@ -108,6 +73,8 @@ def test_roll_outs_are_counted(torch):
     full = small("ll", search={"roll_out": "learned"}, max_iter=3).fit(WORDS, y)
     assert full.n_rollouts_ == 3 * 8 * 3 * 3  # updates, pairs, cells and tokens
     assert full.n_rollout_steps_ == 3 * 8 * 3 * (2 + 1 + 0)
+    near = small("ll", search={"roll_out": 1}, max_iter=3).fit(WORDS, y)
+    assert near.n_rollout_steps_ == 3 * 8 * 3 * (1 + 1 + 0)
     some = small("ll", search={"n_tokens": 1, "n_cells": 2}, max_iter=3).fit(WORDS, y)
     assert some.n_rollouts_ == 3 * 8 * 2 * 2
     assert some.n_rollout_steps_ < full.n_rollout_steps_
@@ -207,14 +174,14 @@ def test_roll_outs_leave_the_network_alone(torch, monkeypatch):
 
     monkeypatch.setattr(training, "roll_out", watched)
     modes = []
-    update = training.Training._update
+    update = training.Updates.update
 
     def updated(self, batch):
         out = update(self, batch)
         modes.append(self.network.parts.training)
         return out
 
-    monkeypatch.setattr(training.Training, "_update", updated)
+    monkeypatch.setattr(training.Updates, "update", updated)
     small(network={"dropout": 0.3}, max_iter=2).fit(WORDS, reversed_words())
     assert modes == [True, True]
     assert all(seen[0])  # the first roll-outs come before any gradient
@@ -293,6 +260,19 @@ def test_weights_of_pairs(torch):
     assert model.score(X, y) < 1.0
 
 
+@pytest.mark.parametrize("task_loss", ["bleu", "phrase_f1"])
+@pytest.mark.parametrize("is_free", [False, True])
+def test_losses_of_words_and_phrases(torch, is_free, task_loss):
+    code = {"a": "B-X I-X" if is_free else "B-X", "b": "O", "c": "S-Y"}
+    y = [" ".join(code[c] for c in word).split() for word in WORDS]
+    model = small("ll", task_loss=task_loss, max_iter=200)
+    model.set_params(training__learning_rate=0.03, network__hidden_size=16).fit(WORDS, y)
+    assert model.score(WORDS, y) == 1.0
+    assert model.task_losses(["abc"], [["O", "O", "O"]])[0] > 0.0
+    costs = model.rollout_costs(WORDS[:2], y[:2], random_state=0)
+    assert all(np.all((own >= 0.0) & (own <= 1.0)) for own in costs)
+
+
 # ---- the contract --------------------------------------------------------------------------------
 
 
@@ -313,9 +293,11 @@ def test_stored_networks(torch):
     stored = pickle.dumps(model)
     assert b"torch" not in stored
     restored = pickle.loads(stored)
+    state = torch.random.get_rng_state()
     assert restored.predict(WORDS).tolist() == model.predict(WORDS).tolist()
     assert set(dict(restored.module_.named_parameters())) == set(model.state_dict_)
     assert not restored.module_.training
+    assert torch.equal(state, torch.random.get_rng_state())
 
 
 def test_search_of_a_grid(torch):
@@ -441,7 +423,8 @@ def test_errors_of_data(torch, X, y, error, message):
         ({"output_length": "free", "task_loss": "hamming"}, "HammingLoss compares outputs of one"),
         ({"task_loss": lambda a, b: -1.0}, "must return a number >= 0 that is finite, got -1.0"),
         ({"task_loss": lambda a, b: np.nan}, "must return a number >= 0 that is finite, got nan"),
-        ({"task_loss": "bleu"}, "task_loss must be one of"),
+        ({"task_loss": "meteor"}, "task_loss must be one of"),
+        ({"task_loss": "phrase_f1"}, "y holds 'x', which is neither 'O' nor starts with"),
         ({"beam_size": 0}, "beam_size == 0"),
         ({"max_iter": 0}, "max_iter == 0"),
         ({"time_limit": -1}, "time_limit == -1"),

@@ -2,7 +2,7 @@
 
 from .._jit import inner, njit
 
-COPIED, BEST = -1, -2  # in place of the length of an ending: that of the target, or the best one
+NO_ENDING, COPIED, BEST = 0, 1, 2  # what follows: nothing, the rest of the target, its best ending
 
 
 @inner
@@ -57,13 +57,14 @@ def edit_tables(texts, targets, n_targets, prefix, suffix):
 
 @njit
 def continued_distances(
-    prefix, suffix, targets, n_targets, sample, time, token, rest, n_rest, row, out
+    prefix, suffix, targets, n_targets, sample, time, token, rest, n_rest, ending, row, out
 ):
-    """Distance to the target of each text that goes on by a token, and then by some ending.
+    """Distance to the target of each text that goes on by some tokens, and then by some ending.
 
     Text k is the beginning of length ``time[k]`` of text ``sample[k]``, then ``token[k]`` (none if
-    negative), then ``rest[k, :n_rest[k]]``, or what follows in the target for COPIED, or the ending
-    of the target that fits best for BEST. An ending of the target costs its length, not its square.
+    negative), then ``rest[k, :n_rest[k]]``, then by ``ending[k]`` nothing, what follows in the
+    target behind as many tokens, or the ending of the target that fits best. An ending of the
+    target costs its length, not its square.
     """
     for k in range(len(sample)):
         b, n = sample[k], n_targets[sample[k]]
@@ -71,12 +72,12 @@ def continued_distances(
         row[: n + 1] = prefix[b, time[k], : n + 1]
         if token[k] >= 0:
             advance(row, token[k], target)
-        if n_rest[k] >= 0:
-            for i in range(n_rest[k]):
-                advance(row, rest[k, i], target)
+        for i in range(n_rest[k]):
+            advance(row, rest[k, i], target)
+        if ending[k] == NO_ENDING:
             out[k] = row[n]
             continue
-        is_copied, i = n_rest[k] == COPIED, min(time[k] + 1, n)
+        is_copied, i = ending[k] == COPIED, min(time[k] + 1 + n_rest[k], n)
         best = row[0] + (suffix[b, i, 0] if is_copied else 0)
         for j in range(1, n + 1):
             best = min(best, row[j] + (suffix[b, i, j] if is_copied else 0))

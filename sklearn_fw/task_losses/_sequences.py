@@ -1,0 +1,186 @@
+"""Losses of sequences by what they share with the truth: n-grams, or phrases."""
+
+import numpy as np
+
+from .._packed import padded
+from .._validation import check_integer
+from ._base import TaskLoss
+from ._edit import tokens_of
+from ._phrases import NO_TAG, phrases, split_tag
+from ._read import as_list
+
+__all__ = ["BleuLoss", "PhraseLoss", "SequenceLoss"]
+
+
+class SequenceLoss(TaskLoss):
+    """A loss of sequences of any length that is known for many of them at once (base class).
+
+    A subclass has ``_pricing(tokens, true, n_true)``, for true outputs as rows of numbers of these
+    tokens: a function of numbers of true outputs, rows that were made, and the lengths of these.
+    """
+
+    def value(self, y_true, y_pred):
+        """Cost of one output.
+
+        Parameters
+        ----------
+        y_true : str, list or ndarray of shape (n_tokens,)
+            True tokens.
+        y_pred : str, list or ndarray of shape (n_predicted,)
+            Predicted tokens.
+
+        Returns
+        -------
+        value : float
+            The cost, from 0 to 1.
+        """
+        return float(self.losses([y_true], [y_pred])[0])
+
+    def losses(self, y_true, y_pred):
+        y_true, y_pred = as_list(y_true, "y_true"), as_list(y_pred, "y_pred")
+        if len(y_true) != len(y_pred):
+            raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
+        number = {}
+        true, made = (
+            self._numbered(outputs, number, name)
+            for outputs, name in ((y_true, "y_true"), (y_pred, "y_pred"))
+        )
+        return self._pricing(list(number), *true)(np.arange(len(y_true)), *made)
+
+    def _numbered(self, outputs, number, name):
+        """Outputs as rows of numbers of their tokens, and their lengths."""
+        rows = []
+        for i, own in enumerate(outputs):
+            tokens = tokens_of(own, f"{name}[{i}]")
+            for token in tokens:
+                if token not in number:
+                    self._check_token(token, f"{name}[{i}]")
+                    number[token] = len(number)
+            rows.append([number[token] for token in tokens])
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        return padded(rows, int(lengths.max(initial=0)), 0), lengths
+
+    def _check_token(self, token, name):
+        """Refuse what the loss cannot read."""
+
+
+class BleuLoss(SequenceLoss):
+    """One minus BLEU of single outputs: the n-grams of the prediction that the truth has, too.
+
+    Choose it for texts in words, where many ways to put them are right and the order matters
+    nearby: translations, summaries. `EditLoss` is the choice for spelling and other outputs whose
+    single tokens are right or wrong.
+
+    Parameters
+    ----------
+    max_n : int, default=4
+        Length of the longest n-grams.
+
+    See Also
+    --------
+    EditLoss : Tokens to insert, delete or replace.
+    sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
+
+    Notes
+    -----
+    BLEU [1]_ is the geometric mean of the precisions of n-grams for n from 1 to ``max_n``, each
+    n-gram found as often as the truth has it at most, times ``exp(1 - T / L)`` where the
+    prediction has L tokens, fewer than the T of the truth. In a single output long n-grams often
+    have no match, so one is added to matches and counts for n above 1 [2]_. The loss is 0 for the
+    truth, and 1 where no token is right. The mean over samples is not one minus the BLEU of a
+    corpus, which adds up counts first. The time is ``max_n`` times the product of the lengths.
+
+    References
+    ----------
+    .. [1] K. Papineni, S. Roukos, T. Ward, W.-J. Zhu, "BLEU: a method for automatic evaluation of
+       machine translation", ACL 2002.
+    .. [2] C.-Y. Lin, F. J. Och, "ORANGE: a method for evaluating automatic evaluation metrics for
+       machine translation", COLING 2004.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import BleuLoss
+    >>> true = "the cat sat on the mat".split()
+    >>> round(BleuLoss().value(true, "the cat sat on a mat".split()), 3)
+    0.361
+    >>> round(BleuLoss(max_n=1).value(true, "the the the the".split()), 3)
+    0.697
+    """
+
+    def __init__(self, max_n=4):
+        self.max_n = max_n
+
+    def _pricing(self, tokens, true, n_true):
+        from .._kernels.graphs.ngrams import ngram_losses
+
+        max_n = check_integer(self.max_n, "max_n", 1)
+
+        def price(sample, made, n_made):
+            out = np.empty(len(sample))
+            ngram_losses(true, n_true, sample, made, n_made, max_n, out)
+            return out
+
+        return price
+
+
+class PhraseLoss(SequenceLoss):
+    """One minus the F1 of the phrases of single outputs (chunks, entities).
+
+    Choose it where tags stand for phrases, and a phrase with one wrong tag is as wrong as one that
+    is missed.
+
+    See Also
+    --------
+    sklearn_fw.metrics.phrase_f1_score : F1 of the phrases of all outputs together.
+    sklearn_fw.seq2seq.SeaRNNTransducer : Trains with it.
+
+    Notes
+    -----
+    Outputs hold tags as `sklearn_fw.metrics.phrase_counts` reads them. A phrase is right where the
+    truth has one from the same first to the same last place of the same type. With C right ones
+    among P predicted and N true ones the loss is ``1 - 2 C / (P + N)``, and 0 where there is none
+    at all. The mean over samples is not one minus the F1 of all together, which adds up counts
+    first.
+
+    Examples
+    --------
+    >>> from sklearn_fw.task_losses import PhraseLoss
+    >>> round(PhraseLoss().value(["B-NP", "I-NP", "B-VP"], ["B-NP", "B-NP", "B-VP"]), 3)
+    0.6
+    """
+
+    def _pricing(self, tokens, true, n_true):
+        for tag in tokens:
+            self._check_token(tag, "y")
+        prefixes, types = zip(*map(split_tag, tokens), strict=True) if tokens else ((), ())
+        prefixes, type_of = np.array(prefixes), np.unique(types, return_inverse=True)[1]
+        row, first, end, kind = _phrases(true, n_true, prefixes, type_of)
+        n_phrases = np.bincount(row, minlength=len(true))
+        # By first place, with room for places that no truth has.
+        ends, kinds = np.zeros((2, len(true), true.shape[1] + 1), np.int64)
+        ends[row, first], kinds[row, first] = end, kind
+
+        def price(sample, made, n_made):
+            row, first, end, kind = _phrases(made, n_made, prefixes, type_of)
+            place = sample[row], np.minimum(first, ends.shape[1] - 1)
+            is_right = (ends[place] == end) & (kinds[place] == kind)
+            n_right = np.bincount(row[is_right], minlength=len(made))
+            n_all = n_phrases[sample] + np.bincount(row, minlength=len(made))
+            return 1.0 - np.where(n_all, 2.0 * n_right / np.maximum(n_all, 1), 1.0)
+
+        return price
+
+    def _check_token(self, token, name):
+        if not isinstance(token, str):
+            raise ValueError(f"{name} holds {token!r:.60}: tags of phrases are text")
+        if split_tag(token) is None:
+            raise ValueError(f"{name} holds {token!r:.60}, which {NO_TAG}")
+
+
+def _phrases(rows, lengths, prefixes, type_of):
+    """Row, first place, place after the last, and type of the phrases in rows."""
+    codes = rows[np.arange(rows.shape[1]) < lengths[:, None]]
+    row = np.repeat(np.arange(len(rows)), lengths)
+    first, end = phrases(codes, row, prefixes, type_of)
+    row, begin = row[first], (np.cumsum(lengths) - lengths)[row[first]]
+    return row, first - begin, end - begin, type_of[codes[first]]

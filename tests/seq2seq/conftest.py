@@ -1,0 +1,8 @@
+"""What tests of networks need."""
+
+import pytest
+
+
+@pytest.fixture
+def torch(extra):
+    return extra("torch", "torch")
