@@ -20,6 +20,7 @@ ROOMS = [
     "_callbacks",
     "_warnings",
     "_budget",
+    "_conjugate_gradients",
     "_result",
     "_labels",
     "_links",

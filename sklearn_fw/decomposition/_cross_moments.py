@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
+from .._conjugate_gradients import conjugate_gradients
 from .._warnings import warn
 from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, pair_sum, triple_sum
 from ._rows import times
@@ -228,26 +229,10 @@ def solve_within(moments, view, ridge, B):
         return (out - n * np.outer(mean, mean @ V)) / (n - 1.0) + shift * V
 
     scale = 1.0 / np.maximum(variances + shift, 1e-12 * (variances.max() + shift))
-    return _conjugate_gradients(apply, B, scale)
-
-
-def _conjugate_gradients(apply, B, scale):
-    A, R = np.zeros_like(B), B.copy()
-    Z = scale[:, None] * R
-    P, energy = Z, np.sum(R * Z, axis=0)
-    start = energy.copy()
-    for _ in range(CG_ITERATIONS):
-        running = energy > CG_TOL**2 * start
-        if not np.any(running):
-            return A
-        moved = apply(P)
-        curvature = np.sum(P * moved, axis=0)
-        step = np.where(running, energy / np.where(running, curvature, 1.0), 0.0)
-        A, R = A + step * P, R - step * moved
-        Z = scale[:, None] * R
-        last, energy = energy, np.sum(R * Z, axis=0)
-        P = Z + np.where(running, energy / np.where(running, last, 1.0), 0.0) * P
-    return A
+    A, _ = conjugate_gradients(
+        lambda rows: apply(rows.T).T, B.T, tol=CG_TOL, max_iter=CG_ITERATIONS, scale=scale
+    )
+    return A.T
 
 
 def _product(X, Y, weight):

@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._conjugate_gradients import conjugate_gradients
 from .._torch import is_torch_module
 from .._validation import check_not_negative, check_positive
 from .._warnings import warn
@@ -13,7 +14,7 @@ from ._networks import Network
 from ._runs import Rows, not_a_network
 from ._unroll import DenseProblem
 
-__all__ = ["Influence", "conjugate_gradients"]
+__all__ = ["Influence"]
 
 # Residual of the system, relative, and iterations that it may take.
 SMALL = 1e-7
@@ -109,9 +110,11 @@ class Influence(Rows):
         sides = self._within(np.array(sides))
         size = np.linalg.norm(sides, axis=1)
         size[len(groups) :] = size.max()
-        found, state = conjugate_gradients(self._times_hessian, sides, size)
-        _tell(state, self.damping)
-        if self.ridge is not None and state[2] > 0.0:
+        found, progress = conjugate_gradients(
+            self._times_hessian, sides, tol=SMALL, max_iter=MOST_ITERATIONS, size=size
+        )
+        _tell(progress, self.damping)
+        if self.ridge is not None and progress.curvature > 0.0:
             self._check_minimum(float(sides[-1] @ found[-1]) / 2.0)
         V = -found[: len(groups)]
         out = np.empty((len(groups), *self.X.shape))
@@ -180,51 +183,9 @@ def _two_outputs(layers, ridge):
     return [*layers[:-1], last], [*ridge[:-1], above]
 
 
-def conjugate_gradients(times, B, size):
-    """Solve ``H a = b`` for each row b of B together.
-
-    A system stops where the residual is small, or where a direction has no positive curvature.
-
-    Parameters
-    ----------
-    times : callable
-        Gives the product of H with each row of an array.
-    B : ndarray of shape (n_systems, n)
-        Right hand sides.
-    size : ndarray of shape (n_systems,)
-        What residuals are compared with.
-
-    Returns
-    -------
-    A : ndarray of shape (n_systems, n)
-        Solutions.
-    state : tuple of int, float, float
-        Iterations, the largest relative residual, and the least curvature of a unit direction.
-    """
-    A, R, P = np.zeros_like(B), B.copy(), B.copy()
-    squares = (R**2).sum(axis=1)
-    on, least, n_iter = np.flatnonzero(np.sqrt(squares) > SMALL * size), np.inf, 0
-    while len(on) and n_iter < MOST_ITERATIONS:
-        Q = times(P[on])
-        bends = (P[on] * Q).sum(axis=1)
-        least = min(least, float((bends / (P[on] ** 2).sum(axis=1)).min()))
-        up = bends > 0.0
-        on, Q, bends = on[up], Q[up], bends[up]
-        step = (squares[on] / bends)[:, None]
-        A[on] += step * P[on]
-        R[on] -= step * Q
-        new = (R[on] ** 2).sum(axis=1)
-        P[on] = R[on] + (new / squares[on])[:, None] * P[on]
-        squares[on] = new
-        on = on[np.sqrt(new) > SMALL * size[on]]
-        n_iter += 1
-    left = np.sqrt(squares) / np.where(size > 0.0, size, 1.0)
-    return A, (n_iter, float(left.max(initial=0.0)), least)
-
-
-def _tell(state, damping):
+def _tell(progress, damping):
     """Warn of systems that were not solved."""
-    n_iter, left, least = state
+    n_iter, left, least = progress
     if least <= 0.0:
         warn(
             f"the objective is no minimum: it has curvature {least:.2g} in some direction with "

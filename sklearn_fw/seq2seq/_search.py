@@ -6,11 +6,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._packed import starts_of
 from .._validation import check_choice, check_flag, check_integer, check_number, check_positive
 from ._costs import REFERENCES
 from ._losses import log_softmax
 
-__all__ = ["LearningToSearch"]
+__all__ = ["Draws", "LearningToSearch", "all_cells"]
 
 ROLL_INS = ("learned", "mixed", "mixed_cells", "reference")
 ROLL_OUTS = ("learned", "mixed", "reference")
@@ -158,8 +159,7 @@ class Draws:
 
     def cells(self, lengths):
         """Sample and time of the cells in which tokens are tried."""
-        sample = np.repeat(np.arange(len(lengths)), lengths)
-        time = np.arange(len(sample)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        sample, time = all_cells(lengths)
         if self.n_cells is None:
             return sample, time
         order = np.lexsort((self.samples.random_sample(len(sample)), sample))
@@ -201,6 +201,12 @@ class Draws:
             logs = power * log_softmax(scores)
         noise = self.samples.random_sample(scores.shape)
         return logs - np.log(-np.log(np.maximum(noise, 1e-300)))  # Gumbel's
+
+
+def all_cells(lengths):
+    """Sample and time of all cells of outputs."""
+    sample = np.repeat(np.arange(len(lengths)), lengths)
+    return sample, np.arange(len(sample)) - np.repeat(starts_of(lengths)[:-1], lengths)
 
 
 def _coins(policy, probability, rng, drawn, shape):

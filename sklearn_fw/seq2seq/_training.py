@@ -8,6 +8,7 @@ from .._validation import check_sample_weight
 from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
+from ._search import all_cells
 
 __all__ = ["Pairs", "Training", "Updates", "decode", "seeded", "split", "weighted"]
 
@@ -135,7 +136,7 @@ class Updates:
                 f"learning_rate, or check the scale of features"
             )
         if by_likelihood:
-            cells = _all_cells(rolled.lengths)
+            cells = all_cells(rolled.lengths)
             value, gradient = _likelihood(scores[cells[1], cells[0]], targets[cells])
             tokens = np.arange(scores.shape[2])[None, :]
         else:
@@ -262,11 +263,6 @@ def _likelihood(scores, targets):
     costs = np.ones(scores.shape)
     np.put_along_axis(costs, targets[:, None], 0.0, axis=1)
     return searnn_loss(scores, costs, "ll")
-
-
-def _all_cells(lengths):
-    sample = np.repeat(np.arange(len(lengths)), lengths)
-    return sample, np.arange(len(sample)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _optimizer(network, settings):

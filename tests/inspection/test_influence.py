@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.inspection import class_loss_sensitivity, loss_sensitivity
-from sklearn_fw.inspection._influence import Influence, conjugate_gradients
+from sklearn_fw.inspection._influence import Influence
 
 EPS = 1e-3
 
@@ -152,20 +152,6 @@ def test_batches_decide_on_the_penalty_of_networks(rng):
         model = fitted(MLPClassifier((2,), alpha=0.7, max_iter=2, **given), X, y)
         ridge = Influence(model, X, y, None).ridge
         assert sorted(set(ridge)) == pytest.approx([0.0, 0.7 / batch])
-
-
-def test_conjugate_gradients(rng):
-    A = rng.normal(size=(3, 6, 6))
-    H = A[0] @ A[0].T + 0.1 * np.eye(6)
-    B = rng.normal(size=(3, 6))
-    B[1] = 0.0
-    found, (n_iter, left, least) = conjugate_gradients(lambda V: V @ H, B, np.ones(3))
-    np.testing.assert_allclose(found, np.linalg.solve(H, B.T).T, rtol=1e-5, atol=1e-5)
-    assert 6 <= n_iter <= 12
-    assert left <= 1e-7
-    assert least >= np.linalg.eigvalsh(H)[0] * (1 - 1e-9)
-    _, (_, _, least) = conjugate_gradients(lambda V: V @ (H - 3 * np.eye(6)), B, np.ones(3))
-    assert least < 0.0
 
 
 def test_warnings_have_numbers(rng, monkeypatch):

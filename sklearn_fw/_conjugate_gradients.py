@@ -1,0 +1,65 @@
+"""Linear systems of a matrix that is known by its products."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["conjugate_gradients"]
+
+
+class Progress(NamedTuple):
+    """How systems were solved."""
+
+    n_iter: int
+    residual: float  # the largest, relative to the size asked for
+    curvature: float  # the least one of a unit direction
+
+
+def conjugate_gradients(times, B, *, tol, max_iter, size=None, scale=1.0):
+    """Solve ``H a = b`` for each row b of B together, with a symmetric H.
+
+    A system stops where the residual is small, or where a direction has no positive curvature.
+
+    Parameters
+    ----------
+    times : callable
+        Gives the product of H with each row of an array.
+    B : ndarray of shape (n_systems, n)
+        Right hand sides.
+    tol : float
+        Norm of a residual, relative to ``size``, that is small.
+    max_iter : int
+        Most products.
+    size : ndarray of shape (n_systems,), default=None
+        What norms of residuals are compared with; None is those of B.
+    scale : float or ndarray of shape (n,), default=1.0
+        Diagonal that is about the inverse of H. Norms of residuals are ``sqrt(r @ (scale * r))``.
+
+    Returns
+    -------
+    A : ndarray of shape (n_systems, n)
+        Solutions.
+    progress : Progress
+        How they were found.
+    """
+    A, R, P = np.zeros_like(B), B.copy(), scale * B
+    squares = (R * P).sum(axis=1)
+    size = np.sqrt(squares) if size is None else size
+    on, least, n_iter = np.flatnonzero(np.sqrt(squares) > tol * size), np.inf, 0
+    while len(on) and n_iter < max_iter:
+        Q = times(P[on])
+        bends = (P[on] * Q).sum(axis=1)
+        least = min(least, float((bends / (P[on] ** 2).sum(axis=1)).min()))
+        up = bends > 0.0
+        on, Q, bends = on[up], Q[up], bends[up]
+        step = (squares[on] / bends)[:, None]
+        A[on] += step * P[on]
+        R[on] -= step * Q
+        Z = scale * R[on]
+        new = (R[on] * Z).sum(axis=1)
+        P[on] = Z + (new / squares[on])[:, None] * P[on]
+        squares[on] = new
+        on = on[np.sqrt(new) > tol * size[on]]
+        n_iter += 1
+    left = np.sqrt(squares) / np.where(size > 0.0, size, 1.0)
+    return A, Progress(n_iter, float(left.max(initial=0.0)), least)
