@@ -68,7 +68,7 @@ LAZY_EXCEPTIONS = {
 PRIVATE_SKLEARN = {"_safe_indexing"}
 PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data"}
 
-MAX_LINES = 500
+MAX_LINES = 700
 FUNCTION_LINES = 60  # without the docstring
 # Kernels that are longer, and why; what they would pass on to parts is more than ten arguments.
 LONG_KERNELS = {
