@@ -19,7 +19,6 @@ from sklearn_fw.structured import (
 )
 
 eps = np.linspace(0.0, 1.0, 41)
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 
 # %%
 # Sets of labels
@@ -31,12 +30,17 @@ bits = (np.arange(32)[:, None] >> np.arange(5)) & 1
 hamming = np.mean(bits[:, None] != bits, axis=2)
 pairs = [(0, 2**k - 1) for k in range(1, 6)]  # the others follow by symmetry
 full = calibration_function(hamming, eps, score_space="full", pairs=pairs)
-axes[0].plot(eps, full, label="a score for each set")
-axes[0].plot(
-    eps, calibration_function_closed_form("hamming", eps, n_variables=5),
-    label="a score for each label",
+small = calibration_function_closed_form("hamming", eps, n_variables=5)
+
+figure, ax = plt.subplots(layout="constrained")
+ax.plot(eps, full, label="a score for each set")
+ax.plot(eps, small, label="a score for each label")
+ax.set(
+    title="Hamming loss of five labels", xlabel="Excess of the task loss",
+    ylabel="Excess of the surrogate",
 )  # fmt: skip
-axes[0].set_title("Hamming loss of five labels")
+ax.legend()
+plt.show()
 
 # %%
 # Classes in blocks
@@ -45,16 +49,17 @@ axes[0].set_title("Hamming loss of five labels")
 
 blocks = np.repeat(np.eye(3), 4, axis=0)
 mixed = 1.0 - 0.6 * blocks @ blocks.T - 0.4 * np.eye(12)
-symmetric = [(0, 1), (0, 4)]
-axes[1].plot(eps, calibration_function(mixed, eps, pairs=symmetric), label="a score for each class")
-axes[1].plot(
-    eps, calibration_function(mixed, eps, score_space=blocks), label="a score for each block"
-)
+by_class = calibration_function(mixed, eps, pairs=[(0, 1), (0, 4)])  # the others by symmetry
+by_block = calibration_function(mixed, eps, score_space=blocks)
 level = consistency_level(mixed, score_space=blocks)
-axes[1].axvline(level, color="gray", linestyle=":", label="level of consistency")
-axes[1].set_title("Twelve classes in three blocks")
-for ax in axes:
-    ax.set_xlabel("Excess of the task loss")
-    ax.set_ylabel("Excess of the surrogate")
-    ax.legend()
+
+figure, ax = plt.subplots(layout="constrained")
+ax.plot(eps, by_class, label="a score for each class")
+ax.plot(eps, by_block, label="a score for each block")
+ax.axvline(level, color="gray", linestyle=":", label="level of consistency")
+ax.set(
+    title="Twelve classes in three blocks", xlabel="Excess of the task loss",
+    ylabel="Excess of the surrogate",
+)  # fmt: skip
+ax.legend()
 plt.show()

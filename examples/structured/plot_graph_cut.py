@@ -76,7 +76,9 @@ else:
 # alike both sides are. All are made by a file that the benchmark of the horses uses, too. The
 # number of pixels of a node is the weight of a mistake there.
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+# The gallery runs a program in its folder, and without a name.
+here = Path(globals().get("__file__", "plot_graph_cut.py")).resolve()
+sys.path.append(str(here.parents[1] / "benchmarks"))
 from _superpixels import View, Words
 
 views = [View(image) for image in images]
