@@ -238,7 +238,7 @@ def entries():
                 "score": {**judged, "sample_weight": np.ones(4)},
                 "risk_bound": {
                     "kind": "gaussian_linear", "delta": 0.1, "loss": "nll", "lam": 3.0,
-                    "loss_range": (1.0, 4.0), "assumptions": None, **TRUTHS,
+                    "loss_range": (1.0, 4.0), **TRUTHS,
                 },
             },
             infinite=True,
