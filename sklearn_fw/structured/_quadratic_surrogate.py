@@ -27,6 +27,7 @@ from ._quadratic._settings import check_settings
 __all__ = ["QuadraticSurrogateClassifier"]
 
 MOST_OUTPUTS = 5000
+NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
 
@@ -239,7 +240,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         if is_auto:
             self.task_loss_ = ZeroOneLoss() if y.ndim == 1 else HammingLoss()
         else:
-            self.task_loss_ = resolve_task_loss(self.task_loss)
+            self.task_loss_ = resolve_task_loss(self.task_loss, NAMES)
         self.outputs_, self.classes_ = None, find_labels(y.ravel(), "y")
         if y.ndim == 1:
             if len(self.classes_) < 2:
