@@ -100,8 +100,8 @@ def _distinct(X, targets, weight):
     number, codes = {}, np.empty(len(rows), dtype=np.intp)
     for place, i in enumerate(rows):
         part = slice(X.indptr[i], X.indptr[i + 1]) if is_sparse else None
-        content = (X.indices[part].tobytes() + X.data[part].tobytes()) if is_sparse else X[i]
-        key = blake2b(content, digest_size=16).digest()
+        content = [X.indices[part], X.data[part]] if is_sparse else [X[i]]
+        key = blake2b(b"".join(map(np.ndarray.tobytes, content)), digest_size=16).digest()
         codes[place] = number.setdefault(key, len(number))
     first = np.unique(codes, return_index=True)[1]
     total = np.bincount(codes, weights=weight[rows])
