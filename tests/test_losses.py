@@ -356,7 +356,7 @@ def test_losses_are_parameters(loss):
 @pytest.mark.parametrize(
     ("loss", "task", "message"),
     [
-        ("hunge", "classification", "loss must be one of 'absolute_error', 'epsilon_insens"),
+        ("hunge", "classification", "loss must be one of 'log_loss', 'multinomial', 'hinge', 'sq"),
         ("huber", "classification", "loss='huber' is for regression; for classification choose"),
         ("log_loss", "regression", "choose one of 'squared_error', 'huber', 'squared_epsilon"),
         (SquaredError(), "classification", "loss=SquaredError() is for regression"),

@@ -31,6 +31,10 @@ from ._units import Units
 __all__ = ["AveragedModel"]
 
 PROJECTIONS = {"l2_ball", "l1_ball", "box", "nonneg"}
+NAMES = (
+    "log_loss", "hinge", "smooth_hinge", "modified_huber", "huber", "absolute_error",
+    "epsilon_insensitive",
+)  # fmt: skip
 # A score where slopes are those far away, and the largest that they may be there.
 FAR, STEEPEST = 1e12, 1e6
 
@@ -198,7 +202,7 @@ class AveragedModel(LinearEstimator):
             check_choice(standardizes, "standardize", {"auto"})
             standardizes = is_free and not sp.issparse(X)
         standardizes = check_flag(standardizes, "standardize")
-        loss = resolve_loss(self.loss, self._task)
+        loss = resolve_loss(self.loss, self._task, names=NAMES)
         loss._check_on(truths[0])
         far = ask(loss, "derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
         if np.abs(far).max() > STEEPEST:

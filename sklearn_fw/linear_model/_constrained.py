@@ -33,6 +33,10 @@ from ._units import Units
 
 __all__ = ["ConstrainedModel"]
 
+NAMES = (
+    "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", "squared_error", "huber",
+    "squared_epsilon_insensitive",
+)  # fmt: skip
 # Sets of matrices, with a column per output.
 OF_MATRICES = {"nuclear", "spectrahedron"}
 # What tol="auto" is: steps towards matrices of rank one converge slowly.
@@ -149,7 +153,7 @@ class ConstrainedModel(LinearEstimator):
 
     def _problems(self, X, truths, weight):
         """An objective per output, or one of all where the set is one of matrices."""
-        loss = resolve_loss(self.loss, self._task, smooth=True)
+        loss = resolve_loss(self.loss, self._task, smooth=True, names=NAMES)
         standardizes = self.standardize
         if isinstance(standardizes, str):
             searches = isinstance(self.radius, str) and not is_domain(self.domain)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import check_choice, check_flag
+from .._validation import check_choice, check_flag, check_list
 from ._base import Loss
 from ._border import check_declared
 from ._compiled import (
@@ -39,7 +39,7 @@ _NAMED = {
 KINKED = {Hinge, AbsoluteError, EpsilonInsensitive}
 
 
-def resolve_loss(loss, task, *, smooth=False):
+def resolve_loss(loss, task, *, smooth=False, names=tuple(_NAMED)):
     """Loss object of a name, checked.
 
     Parameters
@@ -53,6 +53,8 @@ def resolve_loss(loss, task, *, smooth=False):
         What the loss must be for; None for either.
     smooth : bool, default=False
         Whether the loss must have a derivative that is Lipschitz continuous.
+    names : sequence of str, default=all of the above
+        Names that are accepted; objects are not restricted.
 
     Returns
     -------
@@ -73,14 +75,15 @@ def resolve_loss(loss, task, *, smooth=False):
     """
     if task is not None:
         check_choice(task, "task", {"classification", "regression"})
+    known = [name for name in check_list(names, "names", "names of losses") if name in _NAMED]
     fitting = [
         name
-        for name, cls in _NAMED.items()
-        if task in (None, cls.task) and not (smooth and cls in KINKED)
+        for name in known
+        if task in (None, _NAMED[name].task) and not (smooth and _NAMED[name] in KINKED)
     ]
-    resolved = loss
-    if isinstance(loss, str):
-        resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
+    if not fitting:
+        raise ValueError(f"names must hold a loss for the task, got {names!r:.200}")
+    resolved = _NAMED[loss]() if isinstance(loss, str) and loss in known else loss
     # Methods that replace those of a compiled loss would never be called.
     changed = isinstance(loss, CompiledLoss) and type(loss) not in _NAMED.values()
     if changed or not isinstance(resolved, Loss):

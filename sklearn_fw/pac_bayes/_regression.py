@@ -30,7 +30,6 @@ from ._gaussian import (
 __all__ = ["PACBayesLinearRegression"]
 
 KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
-TRUTHS = ("noise_true", "w_norm2", "x_variance")
 SAFE = 0.8  # of the largest temperature
 
 
@@ -50,12 +49,13 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
     noise_variance : float, default=1.0
         Variance of the likelihood.
     prior_variance : float or array-like of shape (n_features,), default=1.0
-        Variances of the prior; the intercept has the first one, or the number.
+        Variances of the prior.
     prior_mean : array-like of shape (n_features,) or None, default=None
         Mean of the prior; None is zero.
     fit_intercept : bool, default=True
-        Whether a constant feature is added, under the prior like the others. Data are never
-        centred: the prior would depend on them.
+        Whether to center X and y, as in `sklearn.linear_model.Ridge`: the mean target then has a
+        prior around the sample mean, with the first prior variance. This prior depends on the data,
+        so no bound is a guarantee; False leaves the data as they are.
     temperature : float or {"n", "sqrt"}, default="n"
         The factor lam; "sqrt" is the root of n.
     delta : float, default=0.05
@@ -166,22 +166,23 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(y))
         y = y.astype(np.float64)
         n = float(weight.sum())
-        design = np.column_stack([X, np.ones(len(X))]) if has_constant else X
-        root, mean = self._prior(X.shape[1], has_constant)
-        lam = self._factor(n)
+        self._center = weight @ X / n if has_constant else None
+        root, mean = self._prior(X.shape[1], float(weight @ y) / n)
+        lam, design = self._factor(n), self._design(X)
         shifted = y - design @ mean
         halves = np.sqrt(weight)
         left, sizes, right = np.linalg.svd(halves[:, None] * design * root, full_matrices=False)
         parts = left.T @ (halves * shifted)
         gains = (lam / n) * sizes**2 / noise
         place = right.T @ (parts * (lam / n) * sizes / noise / (1.0 + gains))
-        point = mean + root * place
+        shrunk = (right.T * (gains / (1.0 + gains))) @ right
+        self._posterior = mean + root * place, root[:, None] * (np.eye(len(root)) - shrunk) * root
+        shift = self._shift(X.shape[1])
+        point, self.covariance_ = shift @ self._posterior[0], shift @ self._posterior[1] @ shift.T
         self.coef_ = point[: X.shape[1]]
         self.intercept_ = float(point[-1]) if has_constant else 0.0
-        shrunk = (right.T * (gains / (1.0 + gains))) @ right
-        self.covariance_ = root[:, None] * (np.eye(len(root)) - shrunk) * root
-        residual = y - design @ point
-        spread = np.maximum(np.einsum("ij,jk,ik->i", design, self.covariance_, design), 0.0)
+        fitted, spread = self._moments(design)
+        residual = y - fitted
         constant = 0.5 * np.log(2.0 * np.pi * noise)
         traced = float(np.sum(sizes**2 / (1.0 + gains)))
         squares = float(weight @ residual**2)
@@ -196,15 +197,11 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         quadratic = (outside + float(np.sum(parts**2 / (1.0 + full)))) / noise
         self.log_evidence_ = -n * constant - 0.5 * (quadratic + float(np.log1p(full).sum()))
         self._losses = (residual, spread, weight)
-        self._estimates = {
-            "x_variance": float(np.mean(X**2)) or 1.0,
-            "w_norm2": float(np.sum((point - mean) ** 2)), "noise_true": squares / n,
-        }  # fmt: skip
-        self._is_weighted = bool(np.any(weight != 1.0))
+        self._is_guarantee = not has_constant and not np.any(weight != 1.0)
         return self
 
-    def _prior(self, d, has_constant):
-        """Standard deviations and means of the prior of all coefficients."""
+    def _prior(self, d, center):
+        """Standard deviations and means of the prior of all coefficients of centered features."""
         variance = check_array_of_numbers(self.prior_variance, "prior_variance")
         if variance.ndim > 1 or (variance.ndim == 1 and len(variance) != d):
             raise ValueError(
@@ -218,10 +215,17 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         if mean.shape != (d,):
             raise ValueError(f"prior_mean must have shape ({d},), got {mean.shape}")
         spread = np.broadcast_to(np.sqrt(variance), (d,))
-        if has_constant:
-            first = np.sqrt(variance.ravel()[0])
-            return np.append(spread, first), np.append(mean, 0.0)
-        return spread, mean
+        if self._center is None:
+            return spread, mean
+        return np.append(spread, np.sqrt(variance.ravel()[0])), np.append(mean, center)
+
+    def _shift(self, d):
+        """Map from coefficients of centered features to those of features as given."""
+        if self._center is None:
+            return np.eye(d)
+        shift = np.eye(d + 1)
+        shift[-1, :-1] = -self._center
+        return shift
 
     def _factor(self, n):
         if isinstance(self.temperature, str):
@@ -232,19 +236,21 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
     # ---- predictions -----------------------------------------------------------------------------
 
     def _design(self, X):
+        """Features of the posterior: centered ones and a constant with an intercept."""
+        if self._center is None:
+            return X
+        return np.column_stack([X - self._center, np.ones(len(X))])
+
+    def _checked(self, X):
         check_is_fitted(self)
         X = check_data(self, X, reset=False, dtype=np.float64)
         check_magnitude(X, "X")
-        if len(self.covariance_) > X.shape[1]:
-            X = np.column_stack([X, np.ones(len(X))])
-        return X
+        return self._design(X)
 
     def _moments(self, design):
         """Means of predictions and variances, without those of the noise."""
-        point = self.coef_
-        if len(self.covariance_) > len(point):
-            point = np.append(point, self.intercept_)
-        spread = np.einsum("ij,jk,ik->i", design, self.covariance_, design)
+        point, covariance = self._posterior
+        spread = np.einsum("ij,jk,ik->i", design, covariance, design)
         return design @ point, np.maximum(spread, 0.0)
 
     def predict(self, X, return_std=False, return_cov=False):
@@ -268,14 +274,13 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         """
         if check_flag(return_std, "return_std") and check_flag(return_cov, "return_cov"):
             raise ValueError("return_std and return_cov exclude each other: set one of them")
-        design = self._design(X)
+        design = self._checked(X)
         mean, spread = self._moments(design)
         if return_std:
             return mean, np.sqrt(spread + self.noise_variance)
         if check_flag(return_cov, "return_cov"):
-            return mean, design @ self.covariance_ @ design.T + self.noise_variance * np.eye(
-                len(mean)
-            )
+            noise = self.noise_variance * np.eye(len(mean))
+            return mean, design @ self._posterior[1] @ design.T + noise
         return mean
 
     def nll_loss(self, X, y):
@@ -313,7 +318,7 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         return self._mean_loss(X, y, 1.0)
 
     def _mean_loss(self, X, y, share):
-        mean, spread = self._moments(self._design(X))
+        mean, spread = self._moments(self._checked(X))
         y = check_array_of_numbers(y, "y")
         check_magnitude(y, "y")
         if y.shape != mean.shape:
@@ -340,10 +345,12 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         check_is_fitted(self)
         n_samples = check_integer(n_samples, "n_samples", 1)
         rng = check_random_state(random_state)
-        point = self.coef_
-        if len(self.covariance_) > len(point):
-            point = np.append(point, self.intercept_)
-        sizes, vectors = np.linalg.eigh(self.covariance_)
+        return self._draw(n_samples, rng) @ self._shift(self.n_features_in_).T
+
+    def _draw(self, n_samples, rng):
+        """Coefficients of centered features."""
+        point, covariance = self._posterior
+        sizes, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(sizes, 0.0))
         return point + rng.normal(size=(n_samples, len(point))) @ root.T
 
@@ -364,8 +371,8 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         y : ndarray of shape (n_rows, n_samples)
             Targets with noise.
         """
-        design, rng = self._design(X), check_random_state(random_state)
-        w = self.sample_posterior(n_samples, rng)
+        design, rng = self._checked(X), check_random_state(random_state)
+        w = self._draw(check_integer(n_samples, "n_samples", 1), rng)
         noise = np.sqrt(self.noise_variance) * rng.normal(size=(len(design), len(w)))
         return design @ w.T + noise
 
@@ -373,7 +380,7 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
 
     def risk_bound(
         self, kind="gaussian_linear", *, delta=None, loss="nll", lam=None, loss_range=None,
-        assumptions=None, x_variance=None, w_norm2=None, noise_true=None,
+        x_variance=None, w_norm2=None, noise_true=None,
     ):  # fmt: skip
         """Bound on the expected loss of a draw from the posterior.
 
@@ -394,8 +401,6 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
             for "gaussian_linear", at most 0.8 of where the bound becomes infinite.
         loss_range : tuple of two floats or None, default=None
             Ends of the interval, for "catoni" and "hoeffding".
-        assumptions : {"plugin"} or None, default=None
-            "plugin" estimates from the data what is not given; then there is no guarantee.
         x_variance : float or None, default=None
             True variance of the features, for "gaussian_linear" and "subgamma".
         w_norm2 : float or None, default=None
@@ -418,28 +423,21 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         check_is_fitted(self)
         check_choice(kind, "kind", KINDS)
         check_choice(loss, "loss", LOSSES)
-        if assumptions is not None:
-            check_choice(assumptions, "assumptions", {"plugin"})
         delta = check_delta(self.delta if delta is None else delta)
-        given = {"x_variance": x_variance, "w_norm2": w_norm2, "noise_true": noise_true}
+        given = {"noise_true": noise_true, "w_norm2": w_norm2, "x_variance": x_variance}
         if kind in ("catoni", "hoeffding"):
             return self._bounded(kind, delta, loss, lam, loss_range)
-        is_plugin = assumptions == "plugin"
-        missing = [name for name in TRUTHS if given[name] is None]
-        if missing and not is_plugin:
-            raise ValueError(
-                f"{missing[0]} must be given, which data do not tell: pass it, or set "
-                f"assumptions='plugin' for an estimate without guarantee"
-            )
-        given = {
-            name: self._estimates[name] if value is None else check_strength(value, name)
-            if name == "x_variance" else value for name, value in given.items()
-        }  # fmt: skip
-        d = len(self.covariance_)
-        if d > self.n_features_in_ and not is_plugin:
+        for name, value in given.items():
+            if value is None:
+                raise ValueError(
+                    f"{name} must be given for kind={kind!r}: data do not determine it"
+                )
+        check_strength(x_variance, "x_variance")
+        d = self.n_features_in_
+        if len(self.covariance_) > d:
             raise ValueError(
                 f"fit_intercept must be False for kind={kind!r}: all features are normal with mean "
-                f"zero there; or set assumptions='plugin' for an estimate without guarantee"
+                f"zero there"
             )
         variance = np.unique(check_array_of_numbers(self.prior_variance, "prior_variance"))
         if len(variance) > 1:
@@ -448,9 +446,9 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
             **given, "noise_variance": self.noise_variance, "prior_variance": float(variance[0]),
             "n_features": d, "loss": loss,
         }  # fmt: skip
-        return self._unbounded(kind, delta, loss, lam, model, given, bool(missing))
+        return self._unbounded(kind, delta, loss, lam, model, given)
 
-    def _unbounded(self, kind, delta, loss, lam, model, given, is_estimated):
+    def _unbounded(self, kind, delta, loss, lam, model, given):
         n, noise = self.n_samples_fit_, self.noise_variance
         risk = self.empirical_risk_
         if loss == "squared":
@@ -466,8 +464,7 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         else:
             s2, c = subgamma_coefficients(**model, t=lam / n)
             value = subgamma_bound(risk, self.kl_divergence_, n, delta, s2=s2, c=c, lam=lam)
-        is_rigorous = kind == "gaussian_linear" and not is_estimated and bool(np.isfinite(value))
-        is_rigorous = is_rigorous and len(self.covariance_) == self.n_features_in_
+        is_rigorous = kind == "gaussian_linear" and bool(np.isfinite(value))
         return self._result(value, risk, kind, loss, lam, delta, given, is_rigorous)
 
     def _bounded(self, kind, delta, loss, lam, loss_range):
@@ -494,5 +491,5 @@ class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
         return Bunch(
             value=value, empirical_risk=risk, complexity=float(complexity),
             gap=float(value - risk - complexity), kind=kind, loss=loss, lam=lam, delta=delta,
-            assumptions=assumptions, rigorous=is_rigorous and not self._is_weighted,
+            assumptions=assumptions, rigorous=is_rigorous and self._is_guarantee,
         )  # fmt: skip

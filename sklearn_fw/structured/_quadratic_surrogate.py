@@ -27,6 +27,7 @@ from ._quadratic._settings import check_settings
 __all__ = ["QuadraticSurrogateClassifier"]
 
 MOST_OUTPUTS = 5000
+NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
 
@@ -55,25 +56,28 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
     kernel : str or callable, default="auto"
         Any kernel of `sklearn.metrics.pairwise.pairwise_kernels`, "precomputed" too; with "linear"
         coefficients are those of features. "auto" is "linear" or "rbf", whichever has the smaller
-        generalised cross-validation error; and "linear" for more than 2,000 rows, sparse X, "asgd"
-        and where ``alpha`` is a number, which has another meaning for each kernel.
+        task loss on rows left out; and "linear" for more than 2,000 rows, sparse X, "asgd" and
+        where ``alpha`` is a number, which has another meaning for each kernel.
     gamma : float or None, default=None
-        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``, divided by the
-        variance of X where the kernel is "auto".
+        Of the kernel; None is the choice of scikit-learn, ``1 / n_features``. Where the kernel is
+        "auto", it is 0.3, 1 or 3 times that, divided by the variance of X, whichever is best.
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1
         Of the polynomial and the sigmoid kernel.
     kernel_params : dict or None, default=None
         Arguments of a kernel that is a callable.
+    standardize : bool or "auto", default="auto"
+        Whether columns are divided by their standard deviation. "auto" takes what is better on rows
+        left out where X is dense, ``alpha`` is "auto" and the kernel is "auto" or "linear".
     solver : {"ridge", "asgd"}, default="ridge"
         The minimum, or averaged stochastic gradients in a ball instead of the ridge.
     alpha : float or "auto", default="auto"
-        Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least generalised
-        cross-validation error, on 2,000 rows at most where there are more rows and features. For
-        "asgd" it is that of the fit on some rows that says how large the ball is.
+        Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least squared
+        error on rows left out, each with its copies. For "asgd" it is that of the fit on some rows
+        that says how large the ball is.
     fit_intercept : bool, default=True
-        Whether there is a constant; "ridge" does not penalise it.
+        Whether there is a constant; "ridge" does not penalize it.
     radius : float or None, default=None
         Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
     step_size : float or {"auto", "theory"}, default="auto"
@@ -113,6 +117,9 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         Weight of the ridge.
     kernel_, gamma_ : object
         Kernel, and its ``gamma``, that were used.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; None where they were taken as they are. ``coef_`` is for X
+        as given.
     constants_ : dict
         "L_max", "r", "kappa" (1), "R" (largest norm of an input), "D" (twice the norm of g) and "M"
         (largest norm of a gradient), estimates except for the first three.
@@ -174,6 +181,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         degree=3,
         coef0=1,
         kernel_params=None,
+        standardize="auto",
         solver="ridge",
         alpha="auto",
         fit_intercept=True,
@@ -190,6 +198,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.standardize = standardize
         self.solver = solver
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -239,7 +248,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         if is_auto:
             self.task_loss_ = ZeroOneLoss() if y.ndim == 1 else HammingLoss()
         else:
-            self.task_loss_ = resolve_task_loss(self.task_loss)
+            self.task_loss_ = resolve_task_loss(self.task_loss, NAMES)
         self.outputs_, self.classes_ = None, find_labels(y.ravel(), "y")
         if y.ndim == 1:
             if len(self.classes_) < 2:
@@ -279,7 +288,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
         if is_kernel:
             self.dual_coef_ = coef
         else:
-            self.coef_ = coef
+            self.coef_ = coef if self.scale_ is None else coef / self.scale_
         self.constants_ = {
             "L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0,
             **seen_constants(features, targets, coef, self.intercept_, is_kernel),

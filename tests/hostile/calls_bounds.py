@@ -85,9 +85,9 @@ def surrogate():
 def surrogate_params():
     return {
         "task_loss": "zero_one", "score_space": "loss", "kernel": "rbf", "gamma": 0.5,
-        "degree": 3.0, "coef0": 1.0, "kernel_params": None, "solver": "ridge", "alpha": 1.0,
-        "fit_intercept": True, "radius": 1.0, "step_size": 0.1, "max_iter": 2, "random_state": 0,
-        "verbose": 0,
+        "degree": 3.0, "coef0": 1.0, "kernel_params": None, "standardize": True, "solver": "ridge",
+        "alpha": 1.0, "fit_intercept": True, "radius": 1.0, "step_size": 0.1, "max_iter": 2,
+        "random_state": 0, "verbose": 0,
     }  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def entries():
                 "score": {**judged, "sample_weight": np.ones(4)},
                 "risk_bound": {
                     "kind": "gaussian_linear", "delta": 0.1, "loss": "nll", "lam": 3.0,
-                    "loss_range": (1.0, 4.0), "assumptions": None, **TRUTHS,
+                    "loss_range": (1.0, 4.0), **TRUTHS,
                 },
             },
             infinite=True,

@@ -195,7 +195,11 @@ def of_losses():
         found += build(cls, functools.partial(dict, **{name: value}))
         found[-1] = _checked(found[-1], cls)
     found += function(
-        losses.resolve_loss, lambda: {"loss": losses.Huber(), "task": "regression", "smooth": True},
+        losses.resolve_loss,
+        lambda: {
+            "loss": losses.Huber(), "task": "regression", "smooth": True,
+            "names": ("huber", "squared_error"),
+        },
         variants={"loss": ["huber"]},
     )  # fmt: skip
     return found

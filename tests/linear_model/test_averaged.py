@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from sklearn_fw.linear_model import AveragedSubgradientClassifier, AveragedSubgradientRegressor
-from sklearn_fw.losses import Hinge
+from sklearn_fw.losses import Hinge, SquaredHinge
 from sklearn_fw.optim._subgradient._averages import RunningAverage
 from sklearn_fw.optim._subgradient._rows import RidgeProblem, RowSteps, SubgradientState
 from sklearn_fw.projections import project_l2_ball
@@ -234,7 +234,7 @@ def test_grid_search():
         ({"projection": "l1_ball"}, "radius must be given"),
         ({"projection": lambda w: w[:2]}, "projection must return shape"),
         ({"projection": "l2_ball", "radius": -1.0}, "radius == -1.0, must be > 0"),
-        ({"loss": "squared_hinge"}, "slopes without a bound"),
+        ({"loss": SquaredHinge()}, "slopes without a bound"),
         ({"intercept_scaling": 0}, "intercept_scaling == 0, must be > 0"),
         ({"sampling": "some"}, "sampling must be one of"),
         ({"max_iter": 0}, "max_iter == 0, must be >= 1"),

@@ -6,13 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.linear_model import (
+    AveragedSubgradientClassifier,
+    AveragedSubgradientRegressor,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+)
 from sklearn_fw.losses import Huber, SmoothHinge
 from sklearn_fw.optim import Asaga, Svrg
 from sklearn_fw.optim.experimental import Hogwild
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
+from sklearn_fw.structured import QuadraticSurrogateClassifier
 
 N, D = 30, 4
 GROUP = GroupLasso([[0, 1]])
@@ -365,3 +373,23 @@ def test_labels_of_parts():
     model = AsagaClassifier(solver="asaga").partial_fit(X, y == "a", classes=[False, True])
     with pytest.raises(ValueError, match="y has"):
         model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AsagaClassifier(), AsagaRegressor(), AveragedSubgradientClassifier(),
+        AveragedSubgradientRegressor(), FrankWolfeClassifier(), FrankWolfeRegressor(),
+        QuadraticSurrogateClassifier(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)  # fmt: skip
+def test_losses_that_an_error_lists_are_accepted(estimator, rng):
+    name = "task_loss" if "task_loss" in estimator.get_params() else "loss"
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(ValueError, match=f"{name} must be one of") as error:
+        clone(estimator).set_params(**{name: "cubic"}).fit(X, y)
+    listed = re.findall(r"'(\w+)'", str(error.value).replace("'cubic'", ""))
+    assert len(listed) >= 3
+    for loss in listed:
+        clone(estimator).set_params(**{name: loss}).fit(X, y)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -261,28 +261,116 @@ def test_descent_is_within_its_guarantee(step_size):
 # ---- the weight of the ridge ---------------------------------------------------------------------
 
 
+def squares(targets, predictions):
+    return np.sum((targets - predictions) ** 2, axis=1)
+
+
 @pytest.mark.parametrize("shape", [(60, 8), (20, 50)])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_chosen_alpha_has_the_least_error(shape, fit_intercept):
-    """Generalised cross-validation from its definition, by refits."""
+    """Leave-one-out from its definition, by refits."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape) + 1.0
     targets = X[:, :2] + rng.normal(size=(shape[0], 2))
     weight = rng.integers(1, 3, size=shape[0]).astype(float)
-    options = {"is_kernel": False, "rng": None}
-    alpha, least = choose_alpha(X, targets, weight, fit_intercept, **options)
-    dual = choose_alpha(X @ X.T, targets, weight, fit_intercept, **options | {"is_kernel": True})
-    np.testing.assert_allclose(dual, (alpha, least), rtol=1e-6)
+    options = {"is_kernel": False, "rng": None, "losses": squares}
+    alpha, *least = choose_alpha(X, targets, weight, fit_intercept, **options)
+    options["is_kernel"] = True
+    dual = choose_alpha(X @ X.T, targets, weight, fit_intercept, **options)
+    np.testing.assert_allclose(dual, (alpha, *least), rtol=1e-6)
 
     def error(alpha):
-        fit = Ridge(alpha, fit_intercept=fit_intercept)
-        fitted = fit.fit(X, targets, weight).predict(X)
-        hat = np.array([fit.fit(X, e, weight).predict(X)[i] for i, e in enumerate(np.eye(len(X)))])
-        free = weight.sum() - hat.sum()
-        return weight @ ((fitted - targets) ** 2).sum(axis=1) / free**2
+        fit, gaps = Ridge(alpha, fit_intercept=fit_intercept), np.empty_like(targets)
+        for i, rest in enumerate(~np.eye(len(X), dtype=bool)):
+            fit.fit(X[rest], targets[rest], weight[rest])
+            gaps[i] = fit.predict(X[[i]])[0] - targets[i]
+        return weight @ (gaps**2).sum(axis=1) / weight.sum()
 
     assert error(alpha) <= min(error(2.0 * alpha), error(0.5 * alpha)) + 1e-12
-    assert least == pytest.approx(weight.sum() * error(alpha), rel=1e-6)
+    np.testing.assert_allclose(least, error(alpha), rtol=1e-6)
+
+
+def waves(n, seed, kind):
+    """Noisy labels by three functions of few columns, the last in three units."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    value = {
+        "rings": np.sum(X[:, :2] ** 2, axis=1) - 1.4,
+        "waves": np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1],
+        "units": X[:, 0] * X[:, 1] + 0.5 * X[:, 2],
+    }[kind]
+    y = (value + 0.7 * rng.normal(size=n) > 0).astype(int)
+    return X * ([1.0, 0.02, 300.0, 1e4] if kind == "units" else 1.0), y
+
+
+@pytest.mark.parametrize("kind", ["rings", "waves", "units"])
+@pytest.mark.parametrize("kernel", ["auto", "rbf"])
+@pytest.mark.parametrize("change", ["equal", "nearly", "contradicting"])
+def test_copied_rows_do_not_spoil_the_choice(kind, kernel, change):
+    """One copy, a twentieth or a half: accuracy stays what it is without."""
+    (X, y), (X_new, y_new) = waves(240, 1, kind), waves(2000, 2, kind)
+    scores = []
+    for n_copies in (0, 1, 12, 120):
+        copies, labels = X[:n_copies], y[:n_copies]
+        if change == "nearly":
+            copies = copies * (1.0 + 1e-10)
+        elif change == "contradicting":
+            labels = np.where(np.arange(n_copies) % 8 == 0, 1 - labels, labels)
+        model = QuadraticSurrogateClassifier(kernel=kernel)
+        model.fit(np.vstack([X, copies]), np.append(y, labels))
+        scores.append(model.score(X_new, y_new))
+    assert min(scores) > scores[0] - 0.06
+
+
+def test_copies_of_rows_of_a_kernel_and_of_sparse_rows():
+    X, y = waves(90, 3, "rings")
+    rows = np.append(np.arange(90), [5, 5, 17, 40])
+    weight = np.bincount(rows).astype(float)
+    K = rbf_kernel(X, gamma=0.5)
+    for once, copied, kernel in (
+        (K, K[rows][:, rows], "precomputed"),
+        (sp.csr_array(X), sp.csr_array(X[rows]), "rbf"), (X, X[rows], "auto"),
+    ):  # fmt: skip
+        model = QuadraticSurrogateClassifier(kernel=kernel)
+        alpha = model.fit(once, y, weight).alpha_
+        assert model.fit(copied, y[rows]).alpha_ == pytest.approx(alpha, rel=1e-6)
+
+
+def test_skewed_costs_lose_nothing_against_probabilities():
+    """The default against logistic regression that minimizes the expected cost."""
+    excess = []
+    for seed, kind in itertools.product(range(3), ("rings", "waves", "units")):
+        (X, y), (X_new, y_new) = waves(150, seed, kind), waves(2000, seed + 50, kind)
+        peer = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+        for ratio in (2.0, 8.0, 20.0):
+            costs = np.array([[0.0, 1.0], [ratio, 0.0]])
+            ours = 1.0 - QuadraticSurrogateClassifier(costs).fit(X, y).score(X_new, y_new)
+            chosen = (peer.predict_proba(X_new) @ costs).argmin(axis=1)
+            excess.append(np.log(ours / costs[y_new, chosen].mean()))
+    assert np.mean(excess) < -0.1
+    assert np.max(excess) < 0.3
+
+
+@pytest.mark.parametrize("kernel", ["auto", "linear"])
+def test_units_of_columns_do_not_matter(kernel):
+    """Columns divided inside: coefficients are for X as given, and the choice can be repeated."""
+    X, y = waves(150, 4, "waves")
+    units = np.array([1e5, 1.0, 1e-4, 30.0])
+    options = {"kernel": kernel, "standardize": True}
+    model, other = (QuadraticSurrogateClassifier(**options).fit(rows, y) for rows in (X, X * units))
+    np.testing.assert_allclose(
+        model.predict_risk(X), other.predict_risk(X * units), rtol=0, atol=1e-7
+    )
+    free = QuadraticSurrogateClassifier(kernel=kernel).fit(X * units, y)
+    again = QuadraticSurrogateClassifier(
+        kernel=free.kernel_, gamma=free.gamma_, alpha=free.alpha_,
+        standardize=free.scale_ is not None,
+    ).fit(X * units, y)  # fmt: skip
+    np.testing.assert_array_equal(free.predict_risk(X * units), again.predict_risk(X * units))
+    sparse = QuadraticSurrogateClassifier(alpha=1.0, standardize=True)
+    risk = sparse.fit(X * units, y).predict_risk(X * units)
+    found = sparse.fit(sp.csr_array(X * units), y).predict_risk(sp.csr_array(X * units))
+    np.testing.assert_allclose(found, risk, rtol=0, atol=1e-6)
 
 
 def test_kernel_of_auto_follows_the_data():
@@ -291,13 +379,15 @@ def test_kernel_of_auto_follows_the_data():
     curved = (np.sum(X**2, axis=1) > 1.4).astype(int)
     model = QuadraticSurrogateClassifier().fit(X, curved)
     assert model.kernel_ == "rbf"
-    assert model.gamma_ == pytest.approx(1.0 / (2.0 * X.var()))
+    assert model.gamma_ * 2.0 * X.var() == pytest.approx(1.0, abs=2.01)
     assert model.score(X, curved) > 0.95 > 0.75 > Ridge().fit(X, curved).score(X, curved)
-    given = QuadraticSurrogateClassifier(kernel="rbf", gamma=model.gamma_).fit(X, curved)
+    given = QuadraticSurrogateClassifier(
+        kernel="rbf", gamma=model.gamma_, standardize=model.scale_ is not None
+    ).fit(X, curved)
     np.testing.assert_array_equal(given.dual_coef_, model.dual_coef_)
 
-    X = rng.normal(size=(150, 30))
-    straight = X @ rng.normal(size=(30, 3)) + rng.normal(size=(150, 3))
+    X = rng.normal(size=(150, 8))
+    straight = X @ rng.normal(size=(8, 3)) + rng.normal(size=(150, 3))
     model = QuadraticSurrogateClassifier().fit(X, straight.argmax(axis=1))
     assert model.kernel_ == "linear"
     assert model.X_fit_ is None
@@ -363,6 +453,8 @@ def test_weights_are_copies(digits, rng):
         ({"score_space": np.ones((2, 2))}, "score_space must be a matrix with one row for each"),
         ({"solver": "sgd"}, "solver must be one of 'asgd', 'ridge'"),
         ({"kernel": "gauss"}, "kernel must be one of"),
+        ({"standardize": "yes"}, "standardize must be one of 'auto'"),
+        ({"standardize": True, "kernel": "precomputed"}, "standardize must be 'auto' or False"),
         ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),
         ({"alpha": 0.0}, "alpha == 0"),
         ({"step_size": "large"}, "step_size must be one of"),

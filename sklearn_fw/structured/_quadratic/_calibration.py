@@ -99,7 +99,8 @@ def calibration_function(costs, eps, *, score_space="loss", pairs=None, return_p
         Excesses of the risk, not negative.
     score_space : {"loss", "full"} or array-like of shape (n_predictions, r), default="loss"
         Scores: the smallest space in which learning is consistent, that of the columns of the loss;
-        all scores; or the columns of a matrix and their sums.
+        all scores; or the columns of a matrix and their linear combinations. In the last case the
+        excess is over the best prediction that scores of the space can reach, not over all.
     pairs : list of pairs of int or None, default=None
         Pairs (least risk, largest score) of predictions to look at, where symmetry says that the
         others are no worse; None takes all.

@@ -32,6 +32,11 @@ class ListedOutputs:
         space = self.space
         return (g @ space.basis[space.first].T)[:, space.group]
 
+    def losses(self, targets, g):
+        """Task losses (n,) of predictions by ``g``, averaged over the outputs in ``targets``."""
+        predicted = self.scores(g).argmax(axis=1)[:, None]
+        return -np.take_along_axis(self.scores(targets), predicted, axis=1)[:, 0]
+
     def widest(self):
         """k times the largest squared length of ``P_F (e_i - e_j)``."""
         space = self.space
@@ -95,6 +100,13 @@ class NodeOutputs:
             first += space.rank
             scores.append((part @ space.basis[space.first].T)[:, space.group])
         return scores
+
+    def losses(self, targets, g):
+        """Task losses (n,) of predictions by ``g``, averaged over the outputs in ``targets``."""
+        found = -targets[:, 0]
+        for ours, true in zip(self.node_scores(g), self.node_scores(targets)):
+            found -= np.take_along_axis(true, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return found
 
     def widest(self):
         """k times the largest squared length of ``P_F (e_i - e_j)``, of all outputs."""

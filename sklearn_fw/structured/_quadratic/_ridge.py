@@ -8,7 +8,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 __all__ = ["choose_alpha", "fit_features", "fit_kernel"]
 
-MOST = 2000  # rows that the weight of the ridge is chosen by
+MOST = 2000  # rows that the weight of the ridge is chosen by, where there are more features
+SOME = 5000  # rows that are left out, where there are fewer features
 SHARES = np.logspace(-9.0, 1.0, 41)  # of the largest eigenvalue
 
 
@@ -21,11 +22,11 @@ def fit_features(X, targets, weight, alpha, fit_intercept):
 
 
 def fit_kernel(K, targets, weight, alpha, fit_intercept):
-    """Dual coefficients (n, r) and intercepts (r,); the intercept is not penalised."""
+    """Dual coefficients (n, r) and intercepts (r,); the intercept is not penalized."""
     root, share = np.sqrt(weight), weight / weight.sum()
     mean = share @ targets if fit_intercept else np.zeros(targets.shape[1])
-    centred = _centred(K, share) if fit_intercept else K
-    system = root[:, None] * centred * root
+    centered = _centered(K, share) if fit_intercept else K
+    system = root[:, None] * centered * root
     system[np.diag_indices_from(system)] += alpha
     right = root[:, None] * (targets - mean)
     try:
@@ -42,55 +43,66 @@ def fit_kernel(K, targets, weight, alpha, fit_intercept):
     return dual, mean - share @ (K @ dual)
 
 
-def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, rng):
-    """The weight of the ridge with the least generalised cross-validation error, and that error."""
+def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, losses, rng):
+    """The weight of the ridge with the least leave-one-out error.
+
+    Rows are distinct, with the weights of their copies: generalized cross-validation, which
+    replaces each leverage by the mean one, falls to zero with alpha where rows repeat.
+
+    Returned are the weight, the mean of ``losses(targets, predictions)`` of rows left out, and
+    their mean squared error.
+    """
     if min(X.shape) > MOST:
         rows = np.sort(rng.choice(len(targets), MOST, replace=False, p=weight / weight.sum()))
         X = X[rows][:, rows] if is_kernel else X[rows]
         targets, weight = targets[rows], np.ones(MOST)
-    total, share = weight.sum(), weight / weight.sum()
-    if fit_intercept:
-        targets = targets - share @ targets
-    square = float(weight @ np.sum(targets**2, axis=1))
+    share = weight / weight.sum() * float(fit_intercept)
+    right = np.sqrt(weight)[:, None] * (targets - share @ targets)
     if is_kernel or X.shape[1] > X.shape[0]:
         K = X if is_kernel else safe_sparse_dot(X, X.T, dense_output=True)
         root = np.sqrt(weight)
-        sizes, vectors = np.linalg.eigh(
-            root[:, None] * (_centred(K, share) if fit_intercept else K) * root
-        )
-        parts = np.sum((vectors.T @ (root[:, None] * targets)) ** 2, axis=1)
+        sizes, left = np.linalg.eigh(root[:, None] * _centered(K, share) * root)
+        sizes, parts, rows = np.maximum(sizes, 0.0), left.T @ right, slice(None)
     else:
-        gram, cross = _moments(X, targets, weight, fit_intercept)
-        sizes, vectors = np.linalg.eigh(gram)
-        sizes = np.maximum(sizes, 0.0)
-        found = np.sum((vectors.T @ cross) ** 2, axis=1)
-        used = sizes > 1e-12 * sizes[-1]
-        parts = np.where(used, found / np.where(used, sizes, 1.0), 0.0)
-    sizes = np.maximum(sizes, 0.0)
-    if not sizes[-1] > 0.0 or not square > 0.0:
-        return 1.0, np.inf
+        sizes, left, parts, rows = _factors(X, targets, weight, share, rng)
+    if not (sizes.size and sizes[-1] > 0.0 and np.any(right)):
+        return 1.0, np.inf, np.inf
+    targets, weight, share, right = targets[rows], weight[rows], share[rows], right[rows]
     alphas = SHARES * sizes[-1]
-    shrunk = alphas[:, None] / (sizes + alphas[:, None])
-    outside = max(square - parts.sum(), 0.0)  # what no coefficients explain
-    error = outside + (shrunk**2) @ parts
-    free = total - (1.0 - shrunk).sum(axis=1) - float(fit_intercept)
-    scores = np.where(free > 1e-3 * total, error / np.maximum(free, 1e-3 * total) ** 2, np.inf)
-    best = int(np.argmin(scores))
-    return float(alphas[best]), float(total * scores[best])
+    kept = alphas[:, None] / (sizes + alphas[:, None])
+    outside = right - left @ parts  # what no coefficients explain
+    free = np.maximum(1.0 - share[:, None] - left**2 @ (1.0 - kept).T, 1e-12)
+    least = np.inf
+    for k in range(len(alphas)):
+        gaps = (outside + left @ (kept[k][:, None] * parts)) / free[:, k, None]
+        error = float(np.sum(gaps**2))
+        if error < least:
+            least, best, left_out = error, k, gaps
+    predicted = targets - left_out / np.sqrt(weight)[:, None]
+    mean_loss = float(weight @ losses(targets, predicted)) / weight.sum()
+    return float(alphas[best]), mean_loss, least / float(weight.sum())
 
 
-def _moments(X, targets, weight, fit_intercept):
-    """``X'WX`` and ``X'W targets`` of centred columns."""
+def _factors(X, targets, weight, share, rng):
+    """Eigenvalues of features, and what of rows and targets lies along their eigenvectors.
+
+    Rows are at most `SOME`, whose numbers are the last value.
+    """
     weighted = X.multiply(weight[:, None]).tocsr() if sp.issparse(X) else weight[:, None] * X
-    gram = safe_sparse_dot(weighted.T, X, dense_output=True)
-    cross = safe_sparse_dot(weighted.T, targets, dense_output=True)
-    if fit_intercept:
-        mean = np.ravel(weighted.sum(axis=0)) / weight.sum()
-        gram = gram - weight.sum() * np.outer(mean, mean)
-    return gram, cross
+    mean = share @ X
+    gram = safe_sparse_dot(weighted.T, X, dense_output=True) - weight.sum() * np.outer(mean, mean)
+    cross = safe_sparse_dot(weighted.T, targets - share @ targets, dense_output=True)
+    sizes, vectors = np.linalg.eigh(gram)
+    used = sizes > max(1e-12 * sizes[-1], 0.0)
+    sizes, vectors = sizes[used], vectors[:, used] / np.sqrt(sizes[used])
+    rows = np.arange(len(targets))
+    if len(rows) > SOME:
+        rows = np.sort(rng.choice(rows, SOME, replace=False, p=weight / weight.sum()))
+    left = np.sqrt(weight[rows])[:, None] * (X[rows] @ vectors - mean @ vectors)
+    return sizes, left, vectors.T @ cross, rows
 
 
-def _centred(K, share):
+def _centered(K, share):
     """Kernel of features whose mean, with these shares, is zero."""
     rows = K @ share
     return K - rows[:, None] - (share @ K) + share @ rows

@@ -39,4 +39,8 @@ def check_settings(model):
     else:
         check_strength(model.step_size, "step_size")
     check_integer(model.max_iter, "max_iter", 1)
+    if isinstance(model.standardize, str):
+        check_choice(model.standardize, "standardize", {"auto"})
+    elif check_flag(model.standardize, "standardize") and model.kernel == "precomputed":
+        raise ValueError("standardize must be 'auto' or False for kernel='precomputed'")
     return check_flag(model.fit_intercept, "fit_intercept"), check_random_state(model.random_state)
