@@ -103,6 +103,14 @@ class FiniteSum:
         other.penalty = self.penalty if penalty is None else penalty
         return other
 
+    def part(self, rows):
+        """The sum over some of the rows, with the whole penalty."""
+        weight = None if self.weight is None else self.weight[rows]
+        return FiniteSum(
+            self.X[rows], self.y[rows], self.loss, self.penalty, weight=weight,
+            fit_intercept=self.fit_intercept, n_outputs=self.n_outputs,
+        )  # fmt: skip
+
     @property
     def shape(self):
         """Shape of the coefficients inside, (n_features,) or (n_features, n_outputs)."""
