@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -218,6 +220,23 @@ def test_converged_is_true_without_a_dual(make, solver, spread):
         assert excess <= 1e-4 * model.objective_
     if spread == 0 or type(model.solver_).__name__ == "Newton":
         assert model.converged_
+
+
+@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "fista"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_separable_classes_without_a_penalty_have_no_optimum(rng, solver, n_classes):
+    X = rng.standard_normal((50, 3))
+    y = np.digitize(X @ [1.0, -2.0, 0.5], [0.0, 1.5][: n_classes - 1])
+    X += 2.0 * np.multiply.outer(y, [1.0, -2.0, 0.5])
+    model = AsagaClassifier(
+        C=np.inf, solver=solver, multi_class="ovr", max_iter=120, random_state=0
+    )
+    with pytest.warns(ConvergenceWarning, match="classes are separable.*finite C"):
+        model.fit(X, y)
+    assert not model.converged_
+    # A squared hinge is zero at finite coefficients.
+    if n_classes == 2 and solver == "newton":
+        assert clone(model).set_params(loss="squared_hinge").fit(X, y).converged_
 
 
 # ---- alpha ---------------------------------------------------------------------------------------
