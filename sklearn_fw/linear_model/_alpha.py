@@ -1,53 +1,85 @@
-"""The strength of a ridge where none is given: generalised cross-validation without a refit."""
+"""The strength of a penalty where none is given, by generalized or K-fold cross-validation."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..optim._incremental._auto import DENSE, SPARSE
-from ..optim._incremental._curvature import Curvature
+from .._budget import budget_now, time_budget
+from .._validation import check_random_state
+from .._warnings import warn
+from ..optim._incremental._auto import DENSE, SPARSE, Auto
+from ..optim._incremental._curvature import JITTER, Curvature
+from ..optim._incremental._minimize_saga import solve
 from ..optim._incremental._newton_cg import is_ridge
+from ..optim._incremental._run import Start
+from ._path import has_strength, zero_strength
 
 __all__ = ["automatic_strength"]
 
-# Candidates, in units of the mean eigenvalue.
-CANDIDATES = np.geomspace(1e-8, 1e3, 45)
+# Candidates per decade, from this share of the smallest variance of a column to so many times the
+# largest eigenvalue.
+DENSITY, LEAST, MOST = 4, 1e-10, 1e3
 # Degrees of freedom may take at most this share of the rows: beyond it the criterion is noise.
 MOST_FREE = 0.9
-# What scikit-learn's ElasticNet and Lasso take.
+# Errors that differ by less are equal, and shares of the variance below this are rounding.
+EQUAL, ROUNDING = 1e-6, 1e-14
+# Columns that vary by less than this share of their size are constant but for rounding.
+CONSTANT = 1e-12
+# Largest ratio of column scales for which eigenvalues need no care.
+UNLIKE = 1e4
+# What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
 ALPHA = 1.0
+# Folds, and the number of entries from which on one of them has to do.
+FOLDS, LARGE = 5, 2e6
+# Values per decade of a path, and decades that it has beyond the ratio of column scales; twice as
+# many where the loss still falls.
+STEPS, DECADES = 6, 3
+# Held-out losses that are worse, by this share, end a path; so many of them. While columns of small
+# scale cannot be in yet they have to be much worse.
+WORSE, MUCH_WORSE, PATIENCE = 5e-3, 0.2, 5
+# Accuracy and iterations of its fits, and the share of the seconds of a fit that it may take.
+ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
 
 
 def automatic_strength(problem, targets):
     """Strength of the penalty in the sum form for ``alpha="auto"``, which all targets share.
 
-    For a ridge what minimises the generalised cross-validation error of the squared loss (Golub,
+    For a ridge what minimizes the generalized cross-validation error of the squared loss (Golub,
     Heath and Wahba 1979), over all targets, each in the unit of its variance; the sum of the
-    variances of the columns where these are too many for a matrix; `ALPHA` times the sum of the
-    weights for other penalties. ``problem`` has the penalty of strength 1; ``targets`` (n_targets,
-    n_samples).
+    variances of the columns where these are too many for a matrix. For other penalties what
+    minimizes the loss of held-out folds along a path. ``problem`` has the penalty of strength 1;
+    ``targets`` (n_targets, n_samples).
     """
-    penalty = problem.penalty
-    if not is_ridge(penalty) or penalty.l2 == 0.0:
-        return ALPHA * problem.total_weight
+    penalty, default = problem.penalty, ALPHA * problem.total_weight
+    if not is_ridge(penalty):
+        return (_by_folds(problem, targets) if has_strength(penalty) else None) or default
+    if penalty.l2 == 0.0:
+        return default
     unit = problem.loss.smoothness / penalty.l2
     few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
     strength = _by_validation(problem, targets) if few else _sum_of_variances(problem)
     # Columns without any variance have no need of a penalty.
-    return unit * strength if strength > 0.0 else ALPHA * problem.total_weight
+    return unit * strength if strength > 0.0 else default
+
+
+# ---- ridge ---------------------------------------------------------------------------------------
 
 
 def _by_validation(problem, targets):
     weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
     center = problem.fit_intercept
-    sizes, axes = np.linalg.eigh(Curvature.bound(problem).matrix(weight))
-    sizes = np.maximum(sizes, 0.0)
-    if not sizes.sum() > 0.0:
+    matrix = Curvature.bound(problem).matrix(weight)
+    variances = np.diagonal(matrix)
+    constant = np.square(CONSTANT * problem.column_means) * problem.total_weight
+    variances = variances[variances > constant]
+    if not variances.size:
         return 0.0
-    strengths = CANDIDATES * sizes.mean()
+    sizes, axes = _eigenvalues(matrix)
+    least, most = LEAST * variances.min(), MOST * sizes.max()
+    strengths = np.geomspace(least, most, 1 + int(DENSITY * np.log10(most / least)))
     shrunk = sizes / (sizes + strengths[:, None])
-    # A row of weight 2 counts as two rows.
-    left = problem.total_weight - center - shrunk.sum(axis=1)
-    allowed = left >= (1.0 - MOST_FREE) * problem.total_weight
+    n_rows = _independent_rows(problem, weight, targets)
+    left = n_rows - center - shrunk.sum(axis=1)
+    allowed = left >= (1.0 - MOST_FREE) * n_rows
     allowed[-1] = True
     errors = np.zeros(strengths.size)
     for y in targets:
@@ -60,15 +92,76 @@ def _by_validation(problem, targets):
             along -= (axes.T @ problem.column_means) * (weight @ residual)
         coef = along / (sizes + strengths[:, None])
         error = whole - 2.0 * coef @ along + np.square(coef) @ sizes
-        errors += np.maximum(error, 0.0) / whole
+        errors += np.maximum(error / whole, ROUNDING)
+    exact = errors[0] <= 2.0 * ROUNDING * len(targets)
     errors[~allowed] = np.inf
     errors[allowed] /= np.square(np.maximum(left[allowed], 1e-9))
     # Of equal ones the strongest.
-    return float(strengths[len(errors) - 1 - np.argmin(errors[::-1])])
+    best = np.flatnonzero(errors <= (1.0 + EQUAL) * errors.min())[-1]
+    if best == 0 and not exact:
+        warn(
+            f"alpha='auto' takes {least / problem.total_weight:.3g}, the smallest candidate: "
+            f"columns of X depend on each other almost exactly; leave some out or set alpha"
+        )
+    return float(strengths[best])
+
+
+def _eigenvalues(matrix):
+    """Eigenvalues and axes, as exact as the scales of the columns are unlike."""
+    scale = np.sqrt(np.diagonal(matrix))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    if scale.max() <= UNLIKE * scale.min():
+        sizes, axes = np.linalg.eigh(matrix)
+        return np.maximum(sizes, 0.0), axes
+    # Singular values of a factor, which does not mix small columns with large ones.
+    scaled = matrix / np.multiply.outer(scale, scale)
+    scaled[np.diag_indices_from(scaled)] += len(scale) * JITTER
+    axes, roots, _ = np.linalg.svd(scale[:, None] * np.linalg.cholesky(scaled))
+    return np.square(roots), axes
+
+
+def _copies(problem, targets):
+    """Of the active rows the number of its set of copies, and whether a row is in none.
+
+    Rows of equal columns are copies if their targets are equal, too. Where targets differ they are
+    observations of their own.
+    """
+    used = problem.active
+    _, group = np.unique(_keys(problem)[used], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    varies = np.zeros(starts.size, dtype=bool)
+    for y in targets:
+        y = y[used][order]
+        varies |= np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts)
+    varies = varies[group]
+    return np.where(varies, starts.size + np.arange(used.size), group), varies
+
+
+def _independent_rows(problem, weight, targets):
+    """Number of rows, where copies count as one and a row in no set of copies as its weight."""
+    copy, varies = _copies(problem, targets)
+    alone = weight[problem.active][varies]
+    return np.unique(copy[~varies]).size + max(float(alone.sum()), alone.size)
+
+
+def _keys(problem):
+    """A number per row, equal for equal rows."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(2**64, size=problem.n_columns, dtype=np.uint64) | np.uint64(1)
+    keys = np.empty(problem.n_rows, dtype=np.uint64)
+    for part in problem._parts():
+        X = problem.X[part]
+        bits = (X.data if sp.issparse(X) else X).astype(np.float64).view(np.uint64)
+        bits = bits ^ (bits >> np.uint64(29))
+        if sp.issparse(X):
+            bits = sp.csr_array((bits, X.indices, X.indptr), shape=X.shape)
+        keys[part] = bits @ factors
+    return keys
 
 
 def _sum_of_variances(problem):
-    """Mean square of the rows, which of a dense table are centred."""
+    """Mean square of the rows, which of a dense table are centered."""
     weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
     X = problem.X
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
@@ -76,3 +169,84 @@ def _sum_of_variances(problem):
     if problem.centers:
         total -= float(np.sum(np.square(problem.column_means)))
     return max(total, 0.0)
+
+
+# ---- other penalties -----------------------------------------------------------------------------
+
+
+def _by_folds(problem, targets):
+    """Strength of least held-out loss; None where no strength matters.
+
+    Every fold goes along the path with warm starts. Copied rows stay together.
+    """
+    problems = [problem.variant(y=np.ascontiguousarray(y)) for y in targets]
+    strongest = [zero_strength(variant) for variant in problems]
+    if None in strongest or max(strongest) == 0.0 or problem.active.size < 2 * FOLDS:
+        return None
+    n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    rng = check_random_state(0)  # the same choice in every fit
+    _, copy = np.unique(_copies(problem, targets)[0], return_inverse=True)
+    fold = rng.permutation(copy.max() + 1)[copy] % FOLDS
+    pairs = []
+    for k in range(FOLDS if n_entries * len(problems) <= LARGE else 1):
+        train, test = problem.active[fold != k], problem.active[fold == k]
+        if train.size and test.size:
+            pairs += [(p, p.part(train), p.part(test)) for p in problems]
+    scales = np.sqrt(_mean_squares(problem))
+    scales = scales[scales > 0.0]
+    # From where on all columns may be in, and a ridge does not shrink them.
+    weakest = max(strongest) * scales.min() / scales.max()
+    ridge = problem.penalty.strong_convexity
+    if ridge > 0.0:
+        weakest = min(weakest, problem.total_weight * scales.min() ** 2 / ridge)
+    reached = int(STEPS * np.log10(max(strongest) / weakest))
+    usual = reached + STEPS * DECADES
+    values = max(strongest) * 10.0 ** (-np.arange(usual + STEPS * DECADES) / STEPS)
+    with time_budget(budget_now().share(SECONDS)):
+        losses = _losses_along(pairs, values, reached, usual, rng)
+    best = np.flatnonzero(losses <= (1.0 + EQUAL) * losses.min())[0]
+    if best == len(values) - 1:
+        warn(
+            f"alpha='auto' takes {values[best] / problem.total_weight:.3g}, the smallest value "
+            f"tried, at which the held-out loss still falls: set alpha"
+        )
+    return float(values[best])
+
+
+def _mean_squares(problem):
+    """Of the columns: of their entries where X is sparse, and less their means where centered."""
+    weight = np.ones(problem.n_rows) if problem.weight is None else problem.weight
+    X, squares = problem.X, 0.0
+    for part in problem._parts():
+        rows = X[part].astype(np.float64)
+        squares = squares + weight[part] @ (rows.multiply(rows) if sp.issparse(X) else rows**2)
+    if sp.issparse(X):
+        return squares / np.maximum(problem.counts, 1)
+    squares /= problem.total_weight
+    centers = np.square(problem.column_means) if problem.centers else 0.0
+    return np.where(squares > (1.0 + CONSTANT) * centers, squares - centers, 0.0)
+
+
+def _losses_along(pairs, values, reached, usual, rng):
+    """Held-out losses, in units of those of zero coefficients; infinite for values not reached."""
+    losses, starts, worse = np.full(len(values), np.inf), [None] * len(pairs), 0
+    for i, value in enumerate(values):
+        total = 0.0
+        for j, (whole, train, test) in enumerate(pairs):
+            share = train.total_weight / whole.total_weight
+            train = train.variant(penalty=whole.penalty.scaled(value * share))
+            run, _ = solve(
+                train, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng, start=starts[j]
+            )
+            best = run.best
+            starts[j] = Start(best.coef, best.intercept, best.memory)
+            total += test.loss_sum(test.scores(best.coef, best.intercept)) / whole.size
+        if i and budget_now().is_spent:
+            break
+        losses[i] = total
+        worse += total > (1.0 + (WORSE if i >= reached else MUCH_WORSE)) * losses.min()
+        # Beyond the usual range the loss must fall to go on.
+        falls = i < usual or total < (1.0 - WORSE) * losses[i - STEPS]
+        if worse >= PATIENCE or not falls or total <= ROUNDING * losses[0]:
+            break
+    return losses

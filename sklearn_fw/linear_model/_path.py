@@ -20,7 +20,7 @@ from .._warnings import warn
 from ..model_selection import RegularizationPath
 from ..optim._incremental._run import Start
 
-__all__ = ["LinearPath", "check_grid", "linear_path"]
+__all__ = ["LinearPath", "check_grid", "has_strength", "linear_path", "zero_strength"]
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
 WIDE = 1e4, 1e-4
@@ -146,7 +146,7 @@ def linear_path(
     units = model._problems(X, y, weight)
     setattr(model, name, getattr(estimator, name))
     model._choose(units[0])
-    if not _has_strength(units[0].penalty):
+    if not has_strength(units[0].penalty):
         raise ValueError(
             f"there is no path over {name}, which changes nothing for penalty={estimator.penalty!r}"
         )
@@ -180,7 +180,7 @@ def _param_name(estimator):
     return next(name for name in GRID_OPTIONS if name in estimator.get_params(deep=False))
 
 
-def _has_strength(penalty):
+def has_strength(penalty):
     """Whether a factor changes a bound penalty; it does not where there are constraints only."""
     if penalty.separable:
         return penalty.l1 > 0.0 or penalty.l2 > 0.0
@@ -206,14 +206,14 @@ def check_grid(grid, name):
 
 def _make_grid(units, n_values, ratio):
     """Strengths from the one that makes all coefficients zero downwards."""
-    strongest = [_zero_strength(problem) for problem in units]
+    strongest = [zero_strength(problem) for problem in units]
     if None in strongest or max(strongest) == 0.0:
         return np.geomspace(*WIDE, n_values)
     strongest = max(strongest) * (1.0 + MARGIN)
     return np.geomspace(strongest, ratio * strongest, n_values)
 
 
-def _zero_strength(problem):
+def zero_strength(problem):
     """Smallest factor of the penalty for which zero coefficients are optimal, None without one.
 
     They are if a proximal step from them, with the gradient there, stays; the length of the step

@@ -33,10 +33,11 @@ class AsagaRegressor(TargetsMixin, AsagaModel):
         "squared_error", "huber", "squared_epsilon_insensitive", or an object of
         `sklearn_fw.losses`, maybe your own.
     alpha : float or "auto", default="auto"
-        Weight of the penalty, not negative. For a ridge "auto" minimises the generalised
-        cross-validation error of the squared loss [2]_, so that neither the units of X and y nor
-        the number of rows matter; where the columns are too many for "newton", it is the sum of
-        their variances divided by n. For other penalties it is 1, as in ElasticNet.
+        Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
+        cross-validation error of the squared loss [2]_; where the columns are too many for
+        "newton", it is the sum of their variances divided by n. For other penalties "auto"
+        minimizes the held-out loss in five folds along a path with warm starts, in one fold from
+        2 million entries of X on. Copied rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
         Share of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"

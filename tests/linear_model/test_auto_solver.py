@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -220,6 +222,23 @@ def test_converged_is_true_without_a_dual(make, solver, spread):
         assert model.converged_
 
 
+@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "fista"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_separable_classes_without_a_penalty_have_no_optimum(rng, solver, n_classes):
+    X = rng.standard_normal((50, 3))
+    y = np.digitize(X @ [1.0, -2.0, 0.5], [0.0, 1.5][: n_classes - 1])
+    X += 2.0 * np.multiply.outer(y, [1.0, -2.0, 0.5])
+    model = AsagaClassifier(
+        C=np.inf, solver=solver, multi_class="ovr", max_iter=120, random_state=0
+    )
+    with pytest.warns(ConvergenceWarning, match="classes are separable.*finite C"):
+        model.fit(X, y)
+    assert not model.converged_
+    # A squared hinge is zero at finite coefficients.
+    if n_classes == 2 and solver == "newton":
+        assert clone(model).set_params(loss="squared_hinge").fit(X, y).converged_
+
+
 # ---- alpha ---------------------------------------------------------------------------------------
 
 
@@ -256,9 +275,46 @@ def test_automatic_alpha_minimises_the_generalised_error():
 
     grid = [error(chosen * factor) for factor in (0.1, 0.5, 1.0, 2.0, 10.0)]
     assert np.argmin(grid) == 2
-    assert AsagaRegressor(l1_ratio=0.5).fit(X, y).alpha_ == 1.0
     assert AsagaRegressor(penalty=NonNegative()).fit(X, y).alpha_ == 1.0
     assert AsagaRegressor(alpha=0.3).fit(X, y).alpha_ == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+def test_automatic_alpha_with_columns_in_unlike_units(rng, l1_ratio):
+    Z = rng.standard_normal((400, 6))
+    y = Z @ [3.0, 0.0, -2.0, 1.0, 0.0, 1.0] + rng.standard_normal(400)
+    X = Z * [1.0, 1e7, 1e-4, 30.0, 1.0, 1e3] + 5.0
+    model = AsagaRegressor(l1_ratio=l1_ratio, max_iter=1000).fit(X[:200], y[:200])
+    assert np.mean(np.square(model.predict(X[200:]) - y[200:])) < 1.15
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+def test_automatic_alpha_counts_copied_rows_once(rng, l1_ratio):
+    X = rng.standard_normal((70, 60))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(70)
+    X, new = np.tile(X, (4, 1)), rng.standard_normal((300, 60))
+    copied = AsagaRegressor(l1_ratio=l1_ratio).fit(X, np.tile(y, 4))
+    assert np.mean(np.square(copied.predict(new) - new[:, :3].sum(axis=1))) < 1.6 - l1_ratio
+    # Equal rows with other targets are observations of their own.
+    y = np.tile(X[:70, 0], 4) + rng.standard_normal(280)
+    observed = AsagaRegressor(l1_ratio=l1_ratio).fit(X, y)
+    assert np.mean(np.square(observed.predict(new) - new[:, 0])) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("penalty", "form"),
+    [("elasticnet", np.asarray), (GroupLasso(np.arange(30) // 3), sp.csr_array)],
+)
+def test_automatic_alpha_of_an_l1_norm_is_near_the_best_of_a_grid(rng, penalty, form):
+    X = rng.standard_normal((300, 30)) * (rng.random((300, 30)) < 0.5)
+    y = X[:, :3] @ [2.0, -1.0, 1.0] + rng.standard_normal(300)
+    train, new = form(X[:100]), form(X[100:])
+
+    def error(alpha):
+        model = AsagaRegressor(alpha=alpha, l1_ratio=1.0, penalty=penalty, tol=0.01)
+        return np.mean(np.square(model.fit(train, y[:100]).predict(new) - y[100:]))
+
+    assert error("auto") < 1.05 * min(map(error, np.geomspace(1e-2, 1.0, 6)))
 
 
 def test_automatic_alpha_of_degenerate_tables():
@@ -268,6 +324,11 @@ def test_automatic_alpha_of_degenerate_tables():
         np.testing.assert_allclose(model.predict(X), 2.5)
         assert model.alpha_ > 0
     assert AsagaRegressor().fit(np.eye(6), np.ones(6)).alpha_ > 0
+    one = np.linspace(0.0, 1.0, 50)
+    X = np.column_stack([one, one + 1e-6 * np.sin(1e3 * one)])
+    y = 1e6 * (X[:, 1] - X[:, 0]) + 0.01 * np.cos(77 * one)
+    with pytest.warns(UserWarning, match="columns of X depend on each other almost exactly"):
+        AsagaRegressor(tol=1e-2).fit(X, y)
 
 
 # ---- types ---------------------------------------------------------------------------------------

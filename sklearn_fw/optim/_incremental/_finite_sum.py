@@ -15,6 +15,8 @@ __all__ = ["Certificate", "FiniteSum", "Pair"]
 LONG = 1e12
 # Most trials for the best intercept.
 SHIFTS = 100
+# A score at which the logistic loss is far from its rounding error and small.
+SURE = 30.0
 # Rows that temporary arrays are made for at a time.
 PART = 1 << 13
 
@@ -102,6 +104,14 @@ class FiniteSum:
             other.y = y
         other.penalty = self.penalty if penalty is None else penalty
         return other
+
+    def part(self, rows):
+        """The sum over some of the rows, with the whole penalty."""
+        weight = None if self.weight is None else self.weight[rows]
+        return FiniteSum(
+            self.X[rows], self.y[rows], self.loss, self.penalty, weight=weight,
+            fit_intercept=self.fit_intercept, n_outputs=self.n_outputs,
+        )  # fmt: skip
 
     @property
     def shape(self):
@@ -217,6 +227,21 @@ class FiniteSum:
     def size(self):
         """Mean loss of zero scores."""
         return self.loss_sum(np.zeros((self.n_rows, *self.shape[1:]))) / self.total_weight
+
+    @cached_property
+    def reaches_zero(self):
+        """Whether finite scores can have no loss: if not, separable classes have no optimum."""
+        if self.loss.task != "classification":
+            return True
+        if self.n_outputs is not None:
+            return False
+        return not np.any(self.loss.value(np.ones(1), np.array([SURE])))
+
+    def proves_separable(self, objective):
+        """Whether no row can be on the wrong side at a point of this mean objective."""
+        weights = self.weight[self.active] if self.weight is not None else np.ones(1)
+        limit = self.size / np.log2(max(self.n_outputs or 2, 2)) * weights.min()
+        return not self.reaches_zero and objective * self.total_weight < limit
 
     @cached_property
     def null(self):

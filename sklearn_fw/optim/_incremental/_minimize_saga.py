@@ -248,4 +248,7 @@ def solve(
 def convergence_advice(run, outcome):
     """Why a run is not as accurate as asked, in numbers, and what to do."""
     name, value, limit = run.shortfall
-    return f"{name} {value:.3g} > {limit:.3g} after {outcome.n_iter} epochs: {outcome.status.value}"
+    remedy = outcome.status.value
+    if not run.has_dual and run.problem.proves_separable(run.best.objective):
+        remedy = "the classes are separable, so coefficients grow without limit; add a ridge (finite C)"
+    return f"{name} {value:.3g} > {limit:.3g} after {outcome.n_iter} epochs: {remedy}"

@@ -287,15 +287,11 @@ def start_from_sample(problem, solver, *, tol, rng):
     if used < MANY or used // SHARE < 2 * problem.n_columns:
         return None
     sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
-    y = problem.y[sample]
-    if problem.loss.task == "classification" and np.unique(y).size < np.unique(problem.y).size:
+    part = problem.part(sample)
+    kinds = np.unique(problem.y).size if problem.loss.task == "classification" else 0
+    if np.unique(part.y).size < kinds:
         return None
-    weight = None if problem.weight is None else problem.weight[sample]
-    total = sample.size if weight is None else weight.sum()
-    part = type(problem)(
-        problem.X[sample], y, problem.loss, problem.penalty.scaled(total / problem.total_weight),
-        weight=weight, fit_intercept=problem.fit_intercept, n_outputs=problem.n_outputs,
-    )  # fmt: skip
+    part.penalty = problem.penalty.scaled(part.total_weight / problem.total_weight)
     run = solver.start(part, tol=max(tol, ROUGH), rng=rng)
     for _ in range(STEPS):
         if run.step()["certified"] and run.may_stop(run.best.row()):

@@ -190,7 +190,8 @@ class Run(IterativeMethod):
             return
         coef, intercept, objective = problem.origin()
         self.scale = objective * problem.total_weight
-        self.rounding = ROUNDING * problem.size
+        # An objective that is nearly zero is no rounding where it falls for ever.
+        self.rounding = ROUNDING * problem.size if self.has_dual or problem.reaches_zero else 0.0
         total, memory = None, None
         if start is not None:
             coef, intercept, memory = self._rested(start.coef), start.intercept, start.memory
@@ -226,7 +227,10 @@ class Run(IterativeMethod):
         coef, intercept = self.engine.point()
         best = self.problem.certify(coef, intercept, self._stand)
         if not self.has_dual and best.gradient_mapping <= self._flat:
-            bound = suboptimality_bound(self.problem, best)
+            if self.problem.proves_separable(best.objective):
+                bound = max(best.objective, np.finfo(float).tiny)  # of zero, which no point has
+            else:
+                bound = suboptimality_bound(self.problem, best)
             best = best._replace(bound=bound)
             if bound is None or bound > self.tol * abs(best.objective):
                 self.unproven_at = best.gradient_mapping
