@@ -3,10 +3,11 @@
 from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._estimator import Estimator
 from .._loop import drive
 from .._result import Status
 from .._validation import check_data, check_integer, check_positive, check_random_state
@@ -37,7 +38,7 @@ __all__ = ["StructuredSVM"]
 LOOSEST = 0.1
 
 
-class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
+class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Estimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
