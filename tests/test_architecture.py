@@ -18,6 +18,7 @@ ROOMS = [
     "_files",
     "_packed",
     "_callbacks",
+    "_estimator",
     "_warnings",
     "_budget",
     "_conjugate_gradients",

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
 from .._links import mapping_counts, precision_recall_f1
 from .._validation import check_integer, check_random_state
@@ -34,7 +34,7 @@ MATCH = [
 ]  # fmt: skip
 
 
-class KnowledgeBaseAligner(BaseEstimator):
+class KnowledgeBaseAligner(Estimator):
     """Entities of two knowledge bases that are the same, one to one, by names, values and links.
 
     Raises ``obj(y) = sum_ij y_ij [(1 - alpha) s_ij + alpha g_ij(y)]`` over one-to-one partial

@@ -5,9 +5,9 @@ from collections import Counter
 from enum import Enum
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._packed import starts_of
 from .._validation import (
     check_array_of_numbers,
@@ -30,7 +30,7 @@ __all__ = ["SequenceAligner"]
 FEW_SLOTS = 120
 
 
-class SequenceAligner(BaseEstimator):
+class SequenceAligner(Estimator):
     """A common template of token sequences, and the steps that most of them share.
 
     Minimises ``f(U) = sum of cost(a, b) over tokens a and b in one slot, over S`` for S tokens in

@@ -3,9 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_choice,
     check_flag,
@@ -24,7 +25,7 @@ __all__ = ["OrderedDiscriminativeClustering"]
 N_CORNERS = 10  # of the first point
 
 
-class OrderedDiscriminativeClustering(ClusterMixin, BaseEstimator):
+class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     """The same steps, once each and in one order, in many feature series.
 
     Minimises ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) + reg ||W||^2 / 2`` over

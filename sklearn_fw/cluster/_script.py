@@ -1,9 +1,10 @@
 """The steps of a task from what is said about it, then where they happen."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
     check_integer,
@@ -19,7 +20,7 @@ __all__ = ["ScriptDiscovery"]
 MOST = 2.0**52  # rows
 
 
-class ScriptDiscovery(BaseEstimator):
+class ScriptDiscovery(Estimator):
     """Steps of a task from narrated series: a script of the words, then its steps in the features.
 
     First the tokens of all sequences are aligned, and the steps of the common script are found.

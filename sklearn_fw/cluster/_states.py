@@ -1,10 +1,10 @@
 """States of an object and the action that changes them, found together in clips without labels."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_choice,
     check_flag,
@@ -24,7 +24,7 @@ N_CORNERS, N_WARM = 5, 30  # of the first points, and iterations on each problem
 ROUND_EVERY = 25
 
 
-class JointStateActionClustering(BaseEstimator):
+class JointStateActionClustering(Estimator):
     """Two states of an object and the action that leads from one to the other, in clips.
 
     A clip has rows of features in time, of which one is the action, and candidates, short

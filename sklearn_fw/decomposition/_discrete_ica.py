@@ -1,9 +1,10 @@
 """Topics of counts by moments."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
     check_between,
@@ -28,7 +29,7 @@ MUCH_NEGATIVE_MASS, MANY_TOPICS = 0.45, 0.2
 MUCH_OFF_DIAGONAL = 0.15
 
 
-class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Topics of documents by matching moments: a few passes, no random start.
 
     Counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])`` with independent intensities a_k of any

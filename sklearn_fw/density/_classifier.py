@@ -2,11 +2,12 @@
 
 import numpy as np
 from scipy.special import logsumexp, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import check_sample_weight, check_strength
 from ._backend import NUMPY
 from ._kernel_functions import RADIAL, RadialKernel
@@ -23,7 +24,7 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
 TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
-class KernelStudentTClassifier(ClassifierMixin, BaseEstimator):
+class KernelStudentTClassifier(ClassifierMixin, Estimator):
     """Most probable label under a kernel Student-t density of inputs and labels together.
 
     The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``. For

@@ -1,10 +1,11 @@
 """Novelty of one sample relative to another."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import check_integer, check_positive, check_random_state
 from ._classifier import prototype
 from ._resolve import check_rows
@@ -13,7 +14,7 @@ from ._threshold import score_threshold
 __all__ = ["RelativeNoveltyDetector"]
 
 
-class RelativeNoveltyDetector(BaseEstimator):
+class RelativeNoveltyDetector(Estimator):
     """Rows that are common in a target sample and rare in a background sample.
 
     Two kernel Student-t densities with the same parameters and the same number of rows, so that all

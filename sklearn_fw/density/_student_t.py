@@ -1,9 +1,9 @@
 """The kernel Student-t density."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import check_integer, check_random_state, check_sample_weight
 from .._warnings import warn
 from ._backend import NUMPY, backend_of, check_same_backend
@@ -25,7 +25,7 @@ from ._resolve import (
 __all__ = ["KernelStudentTDensity"]
 
 
-class KernelStudentTDensity(NoveltyMixin, BaseEstimator):
+class KernelStudentTDensity(NoveltyMixin, Estimator):
     """Bayesian kernel density in closed form: novelty scores in 10 to 1,000 dimensions.
 
     A Gaussian with unknown mean and covariance lives in the feature space of a kernel; both are

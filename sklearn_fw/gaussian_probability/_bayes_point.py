@@ -3,11 +3,12 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_choice,
     check_data,
@@ -33,7 +34,7 @@ NOISES = (0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
 KERNELS = {"linear", "poly", "rbf"}
 
 
-class BayesPointMachine(ClassifierMixin, BaseEstimator):
+class BayesPointMachine(ClassifierMixin, Estimator):
     """Two classes told apart by the mean of all weight vectors that agree with the labels.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the

@@ -3,10 +3,11 @@
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
     check_data,
@@ -61,7 +62,7 @@ class Intervals:
         return np.array([posterior.noise_gradient()]) if self.learns_noise else np.empty(0)
 
 
-class IntervalProcess(BaseEstimator):
+class IntervalProcess(Estimator):
     """What Gaussian process models by expectation propagation share.
 
     A model stores the parameters ``kernel``, ``optimizer``, ``n_restarts_optimizer``, ``tol``,

@@ -4,10 +4,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
     check_data,
@@ -26,7 +27,7 @@ __all__ = ["TruncatedGaussian"]
 SWEEPS = 100  # of Gibbs sampling, in chains of their own
 
 
-class TruncatedGaussian(DensityMixin, BaseEstimator):
+class TruncatedGaussian(DensityMixin, Estimator):
     """Normal distribution fitted to rows that were kept because they lie in a region.
 
     Maximises ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters

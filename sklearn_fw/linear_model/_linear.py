@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CallbackSupportMixin
+from .._estimator import Estimator
 from .._validation import (
     LARGEST,
     check_array_of_numbers,
@@ -34,7 +35,7 @@ def has_probabilities(estimator):
     raise AttributeError(f"loss={estimator.loss!r} gives no probabilities; use 'log_loss'")
 
 
-class LinearEstimator(CallbackSupportMixin, BaseEstimator):
+class LinearEstimator(CallbackSupportMixin, Estimator):
     """Base of the linear estimators, which have ``coef_`` and ``intercept_``."""
 
     def _check(self, X, y, sample_weight, reset=True):

@@ -2,10 +2,10 @@
 
 from abc import abstractmethod
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from ._cross_validate import cross_validate_path
 from ._scoring import check_scorer, score_with
 
@@ -19,7 +19,7 @@ def _has(name):
     )
 
 
-class PathSearch(BaseEstimator):
+class PathSearch(Estimator):
     """Base of searches along paths: a subclass says which estimator, and the options of its path.
 
     Subclasses have the parameters ``n_values``, ``cv``, ``scoring``, ``n_jobs`` and ``time_limit``.

@@ -1,10 +1,10 @@
 """Bayesian linear regression with bounds on its risk."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
     check_choice,
@@ -33,7 +33,7 @@ KINDS = {"catoni", "gaussian_linear", "hoeffding", "subgamma"}
 SAFE = 0.8  # of the largest temperature
 
 
-class PACBayesLinearRegression(ScoreMixin, BaseEstimator):
+class PACBayesLinearRegression(ScoreMixin, Estimator):
     """Bayesian linear regression that bounds its expected loss from the training data alone.
 
     The posterior minimises, over all distributions of the coefficients w::

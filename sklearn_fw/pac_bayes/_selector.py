@@ -4,12 +4,13 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import logsumexp, softmax
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._threads import parallel
 from .._validation import check_array_of_numbers, check_choice, check_flag, check_number
 from ..linear_model._linear import ScoreMixin
@@ -20,7 +21,7 @@ from ._regression import PACBayesLinearRegression
 __all__ = ["PACBayesModelSelector"]
 
 
-class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, BaseEstimator):
+class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
     """Models of a grid, averaged by their evidence or the best of them.
 
     Weights are ``p_i Z_i`` with the prior weights p and the marginal likelihoods Z. No data are

@@ -7,12 +7,13 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._packed import Packed, starts_of
 from .._validation import check_array_of_numbers, check_list, check_sample_weight
 
@@ -30,7 +31,7 @@ def _inner_has(name):
     return check
 
 
-class NodeTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     """Applies a scikit-learn transformer to the nodes of all samples, stacked.
 
     Choose it to scale, hash, select or embed the letters of words, the tokens of

@@ -6,9 +6,10 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._packed import Packed
 from .._validation import check_dtype, check_flag, check_integer, check_list
 from ._grams import Grams, base_of
@@ -24,7 +25,7 @@ _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
 
 
-class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     """Words, affixes, shapes and neighbours of tokens as indicator features, in CSR rows.
 
     Choose it to tag raw sentences, or tokens with further columns, by a linear chain: parts of

@@ -4,11 +4,12 @@ import os
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._estimator import Estimator
 from .._validation import (
     check_data,
     check_flag,
@@ -38,7 +39,7 @@ class Inference:
     notes: list = field(default_factory=list)  # warnings for the user
 
 
-class MarginalsEstimator(CallbackSupportMixin, DensityMixin, BaseEstimator):
+class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     """Base: a subclass says how one random field is inferred (`_infer`).
 
     Subclasses have a parameter ``learner``.

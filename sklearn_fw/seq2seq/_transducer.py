@@ -4,11 +4,12 @@ import time
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._estimator import Estimator
 from .._loop import drive
 from .._result import Outcome, Status
 from .._torch import import_torch
@@ -34,7 +35,7 @@ __all__ = ["SeaRNNTransducer"]
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
 
 
-class SeaRNNTransducer(Predicting, CallbackSupportMixin, BaseEstimator):
+class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
     """Recurrent network from sequences to sequences that learns from what its outputs cost.
 
     Trains an encoder and a decoder on pairs of sequences, by maximum likelihood or by learning to

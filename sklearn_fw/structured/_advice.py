@@ -82,7 +82,10 @@ def _other_help(svm, blocks, share):
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
     ratio = _inequality(svm, blocks)
     if ratio > UNEQUAL:
-        yield f"columns of X on one scale (the largest is {ratio:.0f} times the median one)"
+        yield (
+            f"columns of X on one scale (the largest is {ratio:.0f} times the median one), which "
+            f"C='auto' brings about"
+        )
 
 
 def _inequality(svm, blocks):
@@ -90,7 +93,9 @@ def _inequality(svm, blocks):
     if not has_parts(svm.model_):
         return 1.0
     parts = blocks._parts
-    indicator = 1.0 / svm.model_.feature_scale_
+    if np.ndim(svm.feature_scale_) == 1:
+        return 1.0
+    indicator = 1.0 / svm.feature_scale_
     # Indicators are rare or frequent, not large or small.
     if np.all((parts.data == 1.0) | (parts.data == indicator)):
         return 1.0

@@ -11,14 +11,10 @@ import numpy as np
 from .._budget import budget_now, time_budget
 from .._loop import drive
 from .._validation import check_random_state
-from .._warnings import warn
 from ._folds import folds_of
 from ._models._pairwise import has_parts
 from ._solvers import suitable_solver, with_bounds_of
 
-# Root mean square norm of the features of a node beside which tables and constants are learnt as
-# well, a factor by which it may be missed, and one by which one of them is hardly learnt.
-SIZE, NEAR, FAR_OFF = 2.0, 2.5, 16.0
 # In natural units. Large values regularise less, and take long: in doubt the usual one is better.
 FACTORS = (0.5, 2.0, 8.0, 32.0, 128.0)
 USUAL = 0.5
@@ -47,38 +43,6 @@ CLEARLY = 1.0  # standard errors from which a larger C is worse
 USUAL_PASSES, ALL_VISITS = 200, 1_000_000  # of the fit
 # Averages of iterates predict well long before the gap of a few large graphs is small.
 SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
-
-
-def natural_scales(model, X):
-    """What the features of nodes and those of edges are divided by.
-
-    It is one, or the power of two that brings them near to `SIZE`.
-    """
-    ratios = [size / SIZE for size in _sizes_of_features(model, X)]
-    return [
-        1.0 if 1.0 / NEAR <= ratio <= NEAR else float(2.0 ** np.round(np.log2(ratio)))
-        for ratio in ratios
-    ]
-
-
-def warn_of_scale(model, X):
-    """Say so where features as they come are far from `SIZE`."""
-    for place, size in zip(("node", "edge"), _sizes_of_features(model, X)):
-        if not SIZE / FAR_OFF <= size <= SIZE * FAR_OFF:
-            unlearnt = "tables and constants" if size > SIZE else "features"
-            warn(
-                f"features in X have a norm of {size:.2g} at each {place}, beside tables and "
-                f"constants of one: {unlearnt} will hardly be learnt; scale features to about one, "
-                f"images of 8 bits by X / 255, or leave C='auto', which does so"
-            )
-
-
-def _sizes_of_features(model, X):
-    """Of nodes and edges: `SIZE` where sizes do not matter, or are no numbers to go by."""
-    if not has_parts(model) or model.n_tables_ == 0:
-        return SIZE, SIZE
-    sizes = model._size_of_features(X), model._size_of_edge_features(X)
-    return [size if 0.0 < size < np.inf else SIZE for size in sizes]
 
 
 def natural_C(blocks):

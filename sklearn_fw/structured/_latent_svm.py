@@ -65,6 +65,10 @@ class LatentStructuredSVM(StructuredSVM):
         Weight of the sum of losses against the regulariser. "auto" chooses on samples held out,
         with the first states; where more than a third of the labels is missing, it is three times
         the natural one, see the notes.
+    feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
+        What the fit divides features by, see `StructuredSVM`.
+    edge_feature_scale : "auto", float or None, default="auto"
+        The same for the features of edges.
     tol : float or "auto", default="auto"
         ``dual_gap_ <= tol * abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and 0.1
         for everything else.
@@ -101,9 +105,10 @@ class LatentStructuredSVM(StructuredSVM):
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
-    feature_scale_, edge_feature_scale_ : float
-        What features of nodes and of edges are divided by in the joint feature, see
-        `StructuredSVM`.
+    feature_scale_ : float or ndarray of shape (n_features,)
+        What the fit divided features by, see `StructuredSVM`.
+    edge_feature_scale_ : float
+        The same for the features of edges.
     task_loss_ : str, array-like or TaskLoss
         The loss of the training.
     lam_ : float
@@ -217,6 +222,8 @@ class LatentStructuredSVM(StructuredSVM):
         oracle="auto",
         solver="auto",
         C="auto",
+        feature_scale="auto",
+        edge_feature_scale="auto",
         tol="auto",
         max_iter="auto",
         time_limit=None,
@@ -226,7 +233,8 @@ class LatentStructuredSVM(StructuredSVM):
         verbose=0,
     ):
         super().__init__(
-            model, task_loss=task_loss, oracle=oracle, solver=solver, C=C, tol=tol,
+            model, task_loss=task_loss, oracle=oracle, solver=solver, C=C,
+            feature_scale=feature_scale, edge_feature_scale=edge_feature_scale, tol=tol,
             max_iter=max_iter, time_limit=time_limit, n_jobs=n_jobs, warm_start=warm_start,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
@@ -290,6 +298,7 @@ class LatentStructuredSVM(StructuredSVM):
         rng, runs = check_random_state(self.random_state), []
 
         def impute(w):
+            w = self._as_given(w)["coef_"]  # of rows as given
             return model.impute(rows, allowed, w, self._own_oracle())
 
         for start in range(n_starts):

@@ -1,12 +1,13 @@
 """The structured support vector machine for scores that are not linear in the weights."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._estimator import Estimator
 from .._loop import drive
 from .._result import Status
 from .._validation import check_positive, check_random_state
@@ -28,7 +29,7 @@ TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
 LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
 
 
-class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, BaseEstimator):
+class ProxLinearStructuredSVM(Predictions, ScoreAnswers, CallbackSupportMixin, Estimator):
     """Structured SVM whose scores are any smooth function of the weights, such as a network.
 
     With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by

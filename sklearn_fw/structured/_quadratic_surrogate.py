@@ -2,11 +2,12 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._budget import budget_now, time_budget
+from .._estimator import Estimator
 from .._packed import starts_of
 from .._validation import (
     check_data,
@@ -31,7 +32,7 @@ NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
 
-class QuadraticSurrogateClassifier(ClassifierMixin, BaseEstimator):
+class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     """Least squares for the task loss: consistent for every loss, in closed form.
 
     Minimises, over functions g from inputs to r numbers, with the embedding psi of the loss::

@@ -22,7 +22,8 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
         raise ValueError(
             "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
         )
-    blocks, total = _blocks_of(svm, X, y, sample_weight)
+    model = svm._model_in(svm._units)
+    blocks, total = _blocks_of(svm, model, X, y, sample_weight)
     blocks.surrogate = resolve_surrogate(svm.surrogate)
     lam = 1.0 / (svm.C_ * total)
     if max_iter is None:
@@ -31,6 +32,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     w = svm._dense_coef()
+    w = model._weights_in_units(w) if has_parts(model) else w
     loss = blocks.mean_loss(w)
     if not blocks.certified:
         return np.inf
@@ -41,7 +43,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     return watch.gap if blocks.certified or blocks.n_unbounded else np.inf
 
 
-def _blocks_of(svm, X, y, sample_weight):
+def _blocks_of(svm, model, X, y, sample_weight):
     """The problem of other data with the fitted model, and the sum of their weights."""
     if isinstance(svm.model_, MulticlassModel | MultilabelModel):
         X, y = check_data(
@@ -53,7 +55,7 @@ def _blocks_of(svm, X, y, sample_weight):
     if has_parts(svm.model_):
         from ._blocks._relaxed import part_blocks
 
-        parts = svm.model_._build_parts(X, y, weight / total)
+        parts = model._build_parts(X, y, weight / total)
         return part_blocks(parts, checked(svm.oracle_), svm.n_jobs), total
     from ._blocks._black_box import BlackBoxBlocks
 

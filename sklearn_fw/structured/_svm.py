@@ -3,10 +3,11 @@
 from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from .._budget import time_budget
 from .._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from .._estimator import Estimator
 from .._loop import drive
 from .._result import Status
 from .._validation import check_data, check_integer, check_positive, check_random_state
@@ -16,13 +17,15 @@ from ..inference._oracles._checked import checked
 from ..inference._oracles._natural import quick_oracle
 from ._advice import warn_of_budget, warn_of_oracle
 from ._answers import Answers
-from ._choice_of_c import cautious_C, choose_C, most_passes, natural_scales, warn_of_scale
+from ._choice_of_c import cautious_C, choose_C, most_passes
+from ._feature_scales import units_of, warn_of_scale
 from ._items import weighted_samples
 from ._models import ChainModel, MulticlassModel, MultilabelModel
 from ._models._hidden_states import labelled
 from ._models._pairwise import has_parts
 from ._models._resolve import resolve_model
 from ._models._scored import is_scored
+from ._models._units import PLAIN
 from ._named_parts import NamedParts
 from ._parameters import check_parameters, is_auto
 from ._paths._path import StructuredPath, structured_path
@@ -37,7 +40,7 @@ __all__ = ["StructuredSVM"]
 LOOSEST = 0.1
 
 
-class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, BaseEstimator):
+class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Estimator):
     """Support vector machine for structured outputs, trained to a certified duality gap.
 
     Minimises, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -84,6 +87,14 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regulariser, as in `sklearn.svm.LinearSVC`. "auto"
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
+    feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
+        What the fit divides features by, which ``C`` and the objective refer to; `coef_` is for X
+        as given. With one number per column, columns that are zero in less than half of the rows
+        are centered, too, where there is an intercept. None leaves features as they are. "auto"
+        does so if ``C`` is given, else it chooses by the data, see the notes. To repeat a fit,
+        pass ``C=svm.C_, feature_scale=svm.feature_scale_``.
+    edge_feature_scale : "auto", float or None, default="auto"
+        The same for the features of edges.
     tol : float or "auto", default="auto"
         Certified duality gap to reach, relative to the objective: ``dual_gap_ <= tol *
         abs(objective_)`` ends the fit. "auto" is 0.01 for class labels and smooth surrogates, and
@@ -120,10 +131,11 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         Names of the columns, when X is a data frame with string names.
     C_, tol_ : float
         The values that were used.
-    feature_scale_, edge_feature_scale_ : float
-        What features of nodes and of edges are divided by in the joint feature: 1, or where
-        ``C="auto"`` found them far from the ones of tables and constants a power of two. ``C_`` is
-        that of the problem of the features after it.
+    feature_scale_ : float or ndarray of shape (n_features,)
+        What the fit divided features by; ``C_``, ``objective_`` and the gaps are those of the
+        problem in these units.
+    edge_feature_scale_ : float
+        The same for the features of edges.
     task_loss_ : str, array-like, callable or TaskLoss
         The loss of the training, if the model says it.
     lam_ : float
@@ -198,11 +210,15 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     of the probability of the outputs held out. Where that is not possible, or nodes are many, the
     factor is 16.
 
-    Before, where there are tables of pairs of states, features are divided by the power of two
-    ``feature_scale_`` that brings the root mean square norm of those of a node near to 2, unless
-    it is from 0.8 to 5, and those of edges by ``edge_feature_scale_`` alike: in other units tables
-    are hardly learnt, or nothing else. With a C that is given, or a solver with a ``radius``, the
-    problem is that of the features as they come.
+    Before, ``feature_scale="auto"`` brings columns to one scale if their sizes differ by a factor
+    above 30: it divides each by its standard deviation or, if most of its entries are zero, by the
+    root mean square of the others. Where there are tables of pairs of states, it also divides by
+    the power of two that brings the root mean square norm of a node near to 2, unless it is from
+    0.8 to 5, and ``edge_feature_scale="auto"`` does the same for edges: in other units tables are
+    hardly learnt, or nothing else. With a C that is given, or a solver with a ``radius``, "auto"
+    uses features as they are.
+
+    More than 13 parameters: the scales belong to ``C``, whose value means nothing without them.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. X and y are
     lists, object arrays or `Packed` with one item per sample; the packed form is shared by the
@@ -242,6 +258,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         oracle="auto",
         solver="auto",
         C="auto",
+        feature_scale="auto",
+        edge_feature_scale="auto",
         tol="auto",
         max_iter="auto",
         time_limit=None,
@@ -256,6 +274,8 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         self.oracle = oracle
         self.solver = solver
         self.C = C
+        self.feature_scale = feature_scale
+        self.edge_feature_scale = edge_feature_scale
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -347,7 +367,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _set_up(self, X, y, weight):
         """The dual problem, and lam."""
         total = weight.sum()
-        self._set_scale(X)
+        self._set_units(X, weight)
         blocks = self._blocks_of(X, y, weight / total)
         if is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
@@ -359,17 +379,26 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 
-    def _set_scale(self, X):
+    def _set_units(self, X, weight):
         """Natural units go with a natural C; one that is given, or a radius, is for X as it is."""
         is_natural = is_auto(self.C) and not has_radius(self.solver_)
+        scales = self.feature_scale, self.edge_feature_scale
         if not (self.warm_start and hasattr(self, "_warm")):
-            scales = natural_scales(self.model_, X) if is_natural else (1.0, 1.0)
-            self.feature_scale_, self.edge_feature_scale_ = scales
-        if not is_auto(self.C):
+            self._units = units_of(self.model_, X, weight, *scales, is_natural)
+            self.feature_scale_, self.edge_feature_scale_ = self._units[0], self._units[2]
+        if not is_auto(self.C) and all(map(is_auto, scales)):
             warn_of_scale(self.model_, X)
+        self.model_ = self._model_in(self._units)
+
+    def _model_in(self, units):
+        """The model whose weights count in some units of features."""
+        return self.model_._in_units(units) if has_parts(self.model_) else self.model_
+
+    def _as_given(self, w):
+        """Weights of the fit for features as given, and the model of those."""
         if has_parts(self.model_):
-            self.model_.feature_scale_ = self.feature_scale_
-            self.model_.edge_feature_scale_ = self.edge_feature_scale_
+            w = self.model_._weights_as_given(w)
+        return {"coef_": w, "model_": self._model_in(PLAIN)}
 
     def _resolve_tol(self):
         if not is_auto(self.tol):
@@ -440,7 +469,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
-            "coef_": method.weights().copy(),
+            **self._as_given(method.weights().copy()),
             "_compiled": getattr(self, "_compiled", False),
         }
 
@@ -452,7 +481,7 @@ class StructuredSVM(Predictions, Answers, CallbackSupportMixin, NamedParts, Base
         certified, status = self.solver_.certified and blocks.certified, outcome.status
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
-        self.coef_, self.temperature_ = solution.w, 1.0
+        vars(self).update(self._as_given(solution.w), temperature_=1.0)
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
         self.objective_ = solution.primal
         self.dual_objective_, self.block_gaps_ = solution.dual, solution.block_gaps

@@ -175,8 +175,7 @@ def test_own_solver_starts_warm():
     p = problem("labels, tree")
     first = fit(p, Steps(), tol=1e-2, warm_start=True)
     again = clone(first).set_params(warm_start=True)
-    again._warm, again.feature_scale_ = first._warm, first.feature_scale_
-    again.edge_feature_scale_ = first.edge_feature_scale_
+    again._warm, again._units = first._warm, first._units
     assert again.fit(p.X, p.y, p.sample_weight).n_iter_ == 1
     assert first.n_iter_ > 1
 

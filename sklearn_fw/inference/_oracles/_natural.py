@@ -14,6 +14,7 @@ __all__ = ["FEW_LABELINGS", "exact_oracle", "natural_oracle", "quick_oracle"]
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
 CLOSE = 1e-3  # share of the score of an answer, behind which nothing better is looked for
 LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
+DENSE = 10  # edges per node, from which local search takes ten times as long as messages, too
 MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
 
 
@@ -33,8 +34,8 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
     `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labellings,
-    `Elimination`, or else `BestOf`; on large graphs few passes of `TRWS` alone, after a cut where
-    there are two states. The scores are those of the largest graph in question.
+    `Elimination`, or else `BestOf`; on large or dense graphs few passes of `TRWS` alone, after a
+    cut where there are two states. The scores are those of the largest graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):
@@ -43,7 +44,8 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     if seconds <= MOST_SECONDS:
         return oracle
     best = BestOf(tol=CLOSE)
-    if scores.n_nodes * scores.n_states < LARGE:
+    is_sparse = len(scores.edges) < DENSE * scores.n_nodes
+    if is_sparse and scores.n_nodes * scores.n_states < LARGE:
         return best
     return quick_oracle(best, scores.n_states)
 

@@ -1,5 +1,7 @@
 """Several hidden states behind each label of any model of nodes and edges."""
 
+from copy import copy
+
 import numpy as np
 
 from ..._validation import check_integer, check_list
@@ -109,22 +111,19 @@ class HiddenStates(PairwiseModel):
     # ---- what is that of the model of labels -----------------------------------------------------
 
     @property
-    def feature_scale_(self):
-        """What features are divided by."""
-        return self.base.feature_scale_
+    def _units(self):
+        return self.base._units
 
-    @feature_scale_.setter
-    def feature_scale_(self, value):
-        self.base.feature_scale_ = value
+    def _in_units(self, units):
+        other = copy(self)
+        other.base = self.base._in_units(units)
+        return other
 
-    @property
-    def edge_feature_scale_(self):
-        """What features of edges are divided by."""
-        return self.base.edge_feature_scale_
+    def _weights_as_given(self, w):
+        return self._inside()._weights_as_given(w)
 
-    @edge_feature_scale_.setter
-    def edge_feature_scale_(self, value):
-        self.base.edge_feature_scale_ = value
+    def _weights_in_units(self, w):
+        return self._inside()._weights_in_units(w)
 
     def _size_of_edge_features(self, X):
         return self.base._size_of_edge_features(X)
@@ -150,8 +149,6 @@ class HiddenStates(PairwiseModel):
 
     def _inside(self):
         """The model of labels with the sizes of this one."""
-        from copy import copy
-
         inside = copy(self.base)
         inside.n_states_, inside.n_columns_ = self.n_states_, self.n_columns_
         if hasattr(inside, "states_"):

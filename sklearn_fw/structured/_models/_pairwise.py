@@ -9,6 +9,7 @@ A sample is a block of feature rows. One row yields ``n_columns`` scores at once
 """
 
 import re
+from copy import copy
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,7 @@ from ._base import REQUIRED, StructuredModel, loss_of_nodes
 from ._part_scores import PartScores, augmented_argmax
 from ._rows import plain, size_of_rows, with_markers, writable
 from ._sparse_weights import dense_part, product
+from ._units import PLAIN, Columns
 
 ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 
@@ -32,12 +34,11 @@ class PairwiseModel(StructuredModel):
 
     Subclasses say how inputs are stacked (`_stack`), which edges there are (`_graph`) and how
     outputs are encoded (`_encode`, `_decode`), and in ``initialize`` they call `_set_losses` and
-    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Features are
-    divided by ``feature_scale_``, those of edges by ``edge_feature_scale_``, which an estimator
-    sets, before they are multiplied by weights.
+    set ``classes_, n_features_in_, n_states_, n_columns_, n_markers_, n_tables_``. Weights
+    count in ``_units`` of features, which are those as given but within a fit.
     """
 
-    feature_scale_ = edge_feature_scale_ = 1.0
+    _units = PLAIN
 
     _loss_names = ("auto", "hamming", "hamming_sum", "zero_one")  # "auto" trains by the sum
     class_weight = None  # of models without this parameter
@@ -139,15 +140,35 @@ class PairwiseModel(StructuredModel):
 
         Those of features are for features as they come.
         """
-        w, n_states = check_array_of_numbers(w, "w"), self.n_states_
-        w = self._check_weights(w)
-        rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
-        if self.feature_scale_ != 1.0:
-            rows = rows.copy()
-            rows[: self.n_features_in_] /= self.feature_scale_
-        tables = w[self._cut :].reshape(self.n_tables_, n_states, n_states)
+        w = self._check_weights(check_array_of_numbers(w, "w"))
+        rows, tables = self._split(w)
         scales = self._table_scales
+        rows = self._units.to_given(rows, self.n_features_in_)
         return rows, tables if scales is None else tables / scales[:, None, None]
+
+    def _split(self, w):
+        n_states = self.n_states_
+        rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
+        return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
+
+    def _weights_as_given(self, w):
+        """Weights for features as given, of those in the units of a fit."""
+        return w if self._units.is_plain else _flat(*self._views(w))
+
+    def _weights_in_units(self, w):
+        """The way back."""
+        if self._units.is_plain:
+            return w
+        rows, tables = self._split(w)
+        scales = self._table_scales
+        rows = self._units.from_given(rows, self.n_features_in_)
+        return _flat(rows, tables if scales is None else tables * scales[:, None, None])
+
+    def _in_units(self, units):
+        """A copy whose weights count in other units."""
+        other = copy(self)
+        other._units = units
+        return other
 
     @property
     def _table_scales(self):
@@ -177,6 +198,14 @@ class PairwiseModel(StructuredModel):
 
     # ---- many samples --------------------------------------------------------------------------
 
+    def _columns_of_features(self, X, weight):
+        """`Columns` of samples; means are taken off where each node has the same constant."""
+        rows = self._stack(X)
+        n_rows = np.diff(rows.row_start)
+        weight = np.repeat(weight, n_rows)
+        centers = [len(marker) for marker in rows.markers] == [len(weight)]
+        return Columns.of(plain(rows.matrix), weight / weight.sum(), centers)
+
     def _size_of_features(self, X):
         """Root mean square norm of the features of a node."""
         return size_of_rows(self._stack(X).matrix)
@@ -193,7 +222,7 @@ class PairwiseModel(StructuredModel):
         rows = self._stack(X)
         n_own = self._n_own(rows)
         states, costs = self._targets(y, rows, n_own)
-        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self.feature_scale_)
+        matrix = with_markers(rows._replace(matrix=plain(rows.matrix)), self._units)
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
@@ -249,13 +278,13 @@ class PairwiseModel(StructuredModel):
         n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
         if sp.issparse(w):
             scores = product(rows.matrix, w, n_columns)
+            markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
         else:
-            w = self._check_weights(w)
-            scores = safe_sparse_dot(rows.matrix, w[:start].reshape(-1, n_columns))
+            own = self._split(self._check_weights(w))[0]
+            own = self._units.to_given(own, self.n_features_in_)
+            scores = safe_sparse_dot(rows.matrix, own[: self.n_features_in_])
+            markers = own[self.n_features_in_ :]
         scores = np.asarray(scores)
-        if self.feature_scale_ != 1.0:
-            scores = scores / self.feature_scale_
-        markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
         for marker, row in zip(rows.markers, markers, strict=True):
             scores[marker] += row
         return scores.reshape(-1, self.n_states_)
@@ -434,7 +463,7 @@ class PairwiseModel(StructuredModel):
     def joint_feature(self, x, y):
         rows = self._stack(_singleton(x))
         states = self._encode(_singleton(y), rows.node_start)
-        matrix = with_markers(rows, self.feature_scale_)
+        matrix = with_markers(rows, self._units)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)
@@ -471,6 +500,10 @@ def has_parts(model):
     return isinstance(model, PairwiseModel) and all(
         getattr(type(model), name) is getattr(PairwiseModel, name) for name in REQUIRED
     )
+
+
+def _flat(rows, tables):
+    return np.concatenate([rows.ravel(), tables.ravel()])
 
 
 def _known_pairs(y_true, y):

@@ -258,9 +258,9 @@ class PartModel(PairwiseModel):
 
     @property
     def _table_scales(self):
-        if self.edge_feature_scale_ == 1.0:
+        if self._units.edge_scale == 1.0:
             return None
-        scales, first = np.full(self.n_tables_, self.edge_feature_scale_), 0
+        scales, first = np.full(self.n_tables_, self._units.edge_scale), 0
         for width in self.edge_features_:
             scales[first : first + (self._n_constants if width else 1)] = 1.0
             first += max(1, width)

@@ -49,12 +49,11 @@ def size_of_rows(matrix):
     return np.sqrt(squares / max(matrix.shape[0], 1))
 
 
-def with_markers(rows, scale):
-    """CSR of features divided by ``scale``, and markers; float32 or float64 as the features are."""
-    matrix = rows.matrix if sp.issparse(rows.matrix) else _to_csr(rows.matrix)
-    matrix = sp.csr_array(matrix)
-    if scale != 1.0:
-        matrix = sp.csr_array((matrix.data / scale, matrix.indices, matrix.indptr), matrix.shape)
+def with_markers(rows, units):
+    """CSR of features in some units, and markers; float32 or float64 as the features are."""
+    matrix = units.centered(rows.matrix)
+    matrix = units.divided(sp.csr_array(matrix if sp.issparse(matrix) else _to_csr(matrix)))
+    matrix.data = matrix.data.astype(rows.matrix.dtype, copy=False)
     if not rows.markers:
         return matrix
     n_rows, n_features = matrix.shape

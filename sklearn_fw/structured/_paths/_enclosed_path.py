@@ -17,9 +17,9 @@ class EnclosedPath(RegularizationPath):
     def __init__(
         self, estimator, values, solved, *, eps, terminated_by, n_oracle_calls, certified=True
     ):
-        super().__init__(
-            estimator, values, [point.w for point in solved], [point.gap for point in solved]
-        )
+        coefs = [estimator._as_given(point.w)["coef_"] for point in solved]
+        super().__init__(estimator, values, coefs, [point.gap for point in solved])
+        vars(estimator).update(estimator._as_given(solved[-1].w))
         self.eps, self.certified = eps, certified
         self.terminated_by_, self.n_oracle_calls_ = terminated_by, n_oracle_calls
 

@@ -10,7 +10,7 @@ from ._accelerators import accelerated
 __all__ = ["take_in", "visit_blocks"]
 
 # Exact visits: when the gap of a block counts as closed, as a share of what it was and of the
-# largest loss, and how many answers, and steps after each, there are at most.
+# largest loss, and how many answers, and steps in all, there are at most.
 CLOSED, ROUNDING = 1e-3, 1e-14
 MOST_ANSWERS, MOST_STEPS = 50, 200
 
@@ -74,7 +74,7 @@ def _visit_exactly(blocks, i, rules):
     Where an output is one class, a projection finds the same, see `class_blocks`.
     """
     counts, p, gaps = blocks.counts, blocks.weight[i], blocks.gaps
-    pairwise, closed = rules._replace(variant=PAIRWISE), None
+    pairwise, closed, steps = rules._replace(variant=PAIRWISE), None, iter(range(MOST_STEPS))
     counts[block_rules.VISITS] += 1
     for _ in range(MOST_ANSWERS):
         corners = _corners_of(blocks, i, rules)
@@ -90,13 +90,15 @@ def _visit_exactly(blocks, i, rules):
             return
         slot = _slot_of(corners, head, values, pairwise, counts)
         _step(blocks, i, pairwise, corners, values, slot, head.value, current)
-        for _ in range(MOST_STEPS):
+        for _ in steps:
             current, values = blocks.values(i)
             best = int(values[: corners.size].argmax())
             away, _ = block_rules.away_corner(corners.alpha, values, corners.size)
             if p * (values[best] - values[away]) <= closed:
                 break
             _step(blocks, i, pairwise, corners, values, best, values[best], current)
+        else:
+            return
 
 
 def _visit(blocks, i, rules):
