@@ -1,15 +1,18 @@
 """Bayesian networks in files of the Bayesian interchange format."""
 
+import math
 import re
 
 import numpy as np
 
 from .._files import check_path, damage, read_text
-from ._factor_graph import FactorGraph
+from ._factor_graph import MOST_AXES, FactorGraph
 
 __all__ = ["load_bif", "save_bif"]
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
+# Probabilities that `default` lines may stand for, besides those that the words of the file could be.
+FREE_ENTRIES = 2**24
 ROUNDING = 1e-2  # by which the probabilities of a row may miss one
 PLAIN = re.compile(r"[A-Za-z_][\w.+-]*|\d+")  # names that need no quotation marks
 
@@ -32,8 +35,9 @@ def load_bif(path):
     Raises
     ------
     ValueError
-        When the file is malformed, a variable or a row of probabilities is missing, or a row does
-        not sum to one within 0.01. The message names the file and the line.
+        When the file is malformed, a variable or a row of probabilities is missing, a row does not
+        sum to one within 0.01, a variable has more than 31 parents, or ``default`` lines stand for
+        more than 2^24 probabilities. The message names the file and the line.
 
     See Also
     --------
@@ -240,7 +244,7 @@ class _Reader:
                 self.tokens.append((mark, at, True))
             at = match.end()
         self.next = 0
-        self.states, self.tables = {}, {}
+        self.states, self.tables, self.n_entries = {}, {}, 0
 
     def fail(self, reason):
         """Raise a ValueError that points at the token read last."""
@@ -357,6 +361,13 @@ class _Reader:
                 self.fail(f"the probabilities of {scope[0]!r} name {variable!r} twice")
         if scope[0] in self.tables:
             self.fail(f"variable {scope[0]!r} has probabilities already")
+        self.n_entries += self._size(scope)
+        if self.n_entries > len(self.tokens) + FREE_ENTRIES:
+            self.fail(
+                f"the probabilities of {scope[0]!r} and those before have {self.n_entries:,} "
+                f"entries, at most {len(self.tokens) + FREE_ENTRIES:,} can be in a file of "
+                f"{len(self.tokens):,} words"
+            )
         table = np.full([len(self.states[variable]) for variable in scope], np.nan)
         default = np.full(len(table), np.nan)
         what = f"the probabilities of {scope[0]!r}"
@@ -389,6 +400,15 @@ class _Reader:
             worst = sums[np.abs(sums - 1.0).argmax()]
             self.fail(f"{what} must sum to one, some sum to {worst:.6g}")
         self.tables[scope[0]] = scope, table
+
+    def _size(self, scope):
+        """Numbers in the table of a scope, which must have room in an array."""
+        if len(scope) > MOST_AXES:
+            self.fail(
+                f"the probabilities of {scope[0]!r} are on {len(scope)} variables, at most "
+                f"{MOST_AXES} can be"
+            )
+        return math.prod(len(self.states[variable]) for variable in scope)
 
     def _row(self, what, n):
         numbers = self.numbers(what)

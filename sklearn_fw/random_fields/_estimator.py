@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from sklearn.base import DensityMixin
@@ -20,7 +21,7 @@ from .._warnings import warn
 from ..inference._scores import is_forest
 from ._factor_graph import FactorGraph
 from ._forest_rows import ForestRows
-from ._learning import MRFLearner, check_learned
+from ._learning import MRFLearner, check_learned, check_states
 from ._mrf import SOFT, PairwiseMRF
 from ._products import Products
 
@@ -144,7 +145,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             self.n_features_in_ = X.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
-        X = check_data(self, X, ensure_all_finite="allow-nan")
+        X = check_states(X, partial(check_data, self))
         learner = self._part("learner")
         learned = check_learned(learner.learn(X, sample_weight), learner, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
@@ -241,40 +242,71 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             if len(free) == len(row):
                 answer[:] = self.marginals_
             elif len(free):
-                mrf = self.mrf_.condition(dict(zip(observed.tolist(), row[observed].tolist())))
-                with self._budget():
-                    inference = self._infer_any(mrf)
+                mrf, inference = self._given(row)
                 notes += inference.notes[-1:]
                 node, _ = padded(mrf, inference.marginals)
                 answer[free, : node.shape[1]] = node
-        if notes:
-            text = f"{len(notes)} of {len(rows)} different rows, the first: {notes[0]}"
-            warn(type(notes[0])(text))
+        self._tell(notes, len(rows))
         return answers[source.reshape(-1)]
 
+    def _given(self, row):
+        """The field of the missing entries of a row given the others, and its `Inference`."""
+        seen = np.flatnonzero(row >= 0)
+        mrf = self.mrf_.condition(dict(zip(seen.tolist(), row[seen].tolist())))
+        with self._budget():
+            return mrf, self._infer_any(mrf)
+
+    @staticmethod
+    def _tell(notes, n_rows):
+        """One warning for all rows."""
+        if notes:
+            text = f"{len(notes)} of {n_rows} different rows, the first: {notes[0]}"
+            warn(type(notes[0])(text))
+
     def score_samples(self, X):
-        """Log-probability of complete rows, or a lower bound on it.
+        """Log-probability of the observed entries of rows, or a lower bound on it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_variables)
-            Rows of states.
+            Rows of states; missing entries are NaN or negative.
 
         Returns
         -------
         log_probability : ndarray of shape (n_samples,)
             ``mrf_.score(X)`` minus log Z, or minus ``log_partition_upper_`` where log Z is not
             known exactly: then it is a certified lower bound, in nats. Without any bound
-            ``log_partition_`` is taken, with a warning.
+            ``log_partition_`` is taken, with a warning. For rows with missing entries, the log of
+            the sum over all completions stands in place of the score: exact on fields without
+            cycles, else the lower bound (without any, the estimate) of an inference for each row.
         """
         check_is_fitted(self)
         X = self._partial_rows(X)
-        if (X < 0).any():
-            raise ValueError(
-                "score_samples needs complete rows, but X has missing entries: complete them with "
-                "predict"
-            )
-        return self.mrf_.score(X) - self._log_normalizer()
+        holes = (X < 0).any(axis=1)
+        scores = np.empty(len(X))
+        scores[~holes] = self.mrf_.score(X[~holes])
+        scores[holes] = self._scores_of_observed(X[holes])
+        return scores - self._log_normalizer()
+
+    def _scores_of_observed(self, X):
+        """Log-sums of the scores of all completions of rows, or lower bounds on them."""
+        rows, source = np.unique(X, axis=0, return_inverse=True)
+        scores, notes = np.empty(len(rows)), []
+        if isinstance(self.mrf_, PairwiseMRF) and is_forest(self.mrf_.edges, self.mrf_.n_variables):
+            forest = ForestRows(self.mrf_)
+            for batch in forest.batches(rows):
+                scores[batch] = self.mrf_.constant + forest.log_sums(rows[batch])
+            rows = rows[:0]
+        bounded = np.isfinite(self.log_partition_upper_)
+        for r, row in enumerate(rows):
+            if (row < 0).all():
+                scores[r] = self.log_partition_lower_ if bounded else self.log_partition_
+                continue
+            _, inference = self._given(row)
+            notes += inference.notes[-1:]
+            scores[r] = inference.lower if bounded else inference.log_partition
+        self._tell(notes, len(rows))
+        return scores[source.reshape(-1)]
 
     def score(self, X, y=None):
         """Mean of `score_samples`, for model selection.
@@ -282,7 +314,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_variables)
-            Rows of states.
+            Rows of states; missing entries are NaN or negative.
         y : None
             Ignored.
 
@@ -313,8 +345,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _partial_rows(self, X):
         """Rows of states, with -1 for missing entries."""
-        X = check_data(self, X, reset=False, ensure_all_finite="allow-nan")
-        X = np.asarray(X, dtype=np.float64)
+        X = check_states(X, partial(check_data, self, reset=False))
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)
         try:

@@ -44,6 +44,10 @@ class ForestRows:
         total = _log_sum(below[:, self.roots], axis=2).sum(axis=1)
         return below, messages, total
 
+    def log_sums(self, rows):
+        """Logarithm of the total potential of the completions of each row."""
+        return self._collect(rows)[2]
+
     def marginals(self, rows, weight=None):
         """Node marginals given the entries that are not negative, for each of many rows.
 

@@ -1,5 +1,6 @@
 """Random fields learned from tables of states, in closed form."""
 
+import re
 from itertools import combinations
 from typing import NamedTuple
 
@@ -24,8 +25,9 @@ from ._forest_rows import ForestRows
 from ._mrf import PairwiseMRF
 from ._spanning_trees import matrix_tree_edge_probabilities
 
-__all__ = ["LearnedMRF", "MRFLearner", "check_learned"]
+__all__ = ["LearnedMRF", "MRFLearner", "check_learned", "check_states"]
 
+WORDS = re.compile("could not convert string|must hold numbers")  # of tables without numbers
 # Expectation and maximisation: rounds at most, nats per row that another round must gain, and
 # random completions of each row for graphs with cycles.
 EM_ROUNDS, EM_GAIN, COMPLETIONS = 500, 1e-7, 20
@@ -166,7 +168,7 @@ class MRFLearner(BaseEstimator):
             For parameters out of range, tables that hold no states, and edges that do not exist.
         """
         self._check()
-        X = check_table(X, ensure_all_finite="allow-nan")
+        X = check_states(X, check_table)
         weight = check_sample_weight(sample_weight, len(X))
         states = _states(X)[weight > 0]
         weight = weight[weight > 0]
@@ -330,6 +332,19 @@ class _Expectation(IterativeMethod):
         weights = np.tile(weight[holes] / COMPLETIONS, COMPLETIONS)
         rows = np.concatenate([states[~holes], *drawn])
         return rows, self.counts.n_states, np.concatenate([weight[~holes], weights])
+
+
+def check_states(X, check):
+    """A table of numbers, NaN where entries are missing, by a ``check`` that takes what it holds."""
+    try:
+        return check(X, dtype=np.float64, ensure_all_finite="allow-nan")
+    except (TypeError, ValueError) as error:
+        if not WORDS.search(str(error)):
+            raise
+        raise ValueError(
+            f"X must hold states as whole numbers from 0, NaN where one is missing ({error}): "
+            f"number the categories by OrdinalEncoder"
+        ) from None
 
 
 def _states(X):

@@ -200,8 +200,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
     def _solve(self, field, n_samples, rng, n_copies, conditioning):
         """The oracle and a `Draw` for each perturbation; noise is made here, whatever n_jobs is."""
-        noise = rng.gumbel(size=(n_samples, field.node_start[-1])) - np.euler_gamma
-        oracle = choose_oracle(self.oracle, field)
+        oracle, size = choose_oracle(self.oracle, field), field.node_start[-1]
+        # One after the other: a million at once would take all memory, and no interrupt.
+        noise = (rng.gumbel(size=size) - np.euler_gamma for _ in range(n_samples))
         draws = parallel(self.n_jobs, prefer="threads")(
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )
