@@ -45,6 +45,10 @@ class GPMoments:
         if self.n > 1.0:
             self.length_variance = (squares - lengths**2 / self.n) / (self.n - 1.0)
 
+    def of(self, rows):
+        """The same kind of moments of other rows."""
+        return GPMoments(rows)
+
     def matrix(self):
         """S itself, one pass over the rows."""
         (out,) = self.rows.sum(lambda X, weight: (_gram(X, weight),))
@@ -117,6 +121,10 @@ class LDAMoments:
         if self.n > 0.0:
             self.mean, self.first = mean / self.n, first / self.n
             self.mean_length = self.mean.sum()
+
+    def of(self, rows):
+        """The same kind of moments of other rows."""
+        return LDAMoments(rows, self.c0)
 
     def matrix(self):
         """S itself, one pass over the rows."""

@@ -14,6 +14,9 @@ __all__ = [
 
 MULTIPLE = 3.5  # length scale over bandwidth, by mean and worst regret over nineteen novelty sets
 NEIGHBOUR = 0.5  # least length scale over the median distance to the nearest neighbour
+# Largest distance to the nearest neighbor, in length scales, of 95 % of the rows. Beyond 5 a
+# neighbor changes no digit of a score; on nineteen novelty sets it is at most 3.2.
+REACH, REACHED = 4.0, 0.95
 OCTAVES = (-6, 1)  # range of the bandwidth around the median distance
 GAIN = 1.0  # nats per row that units of single features must win beyond one for each unit
 MAX_ROWS = 500
@@ -41,8 +44,9 @@ def choose_length_scale(X):
     Gaussians around the other rows is normalised and needs distances only. Its bandwidth tells
     how finely the rows are clustered, tails included. Where it gains much from measuring every
     feature in a unit of its own, the answer is an array, else a number. With many independent
-    features the bandwidth falls far below all distances; half the median distance to the nearest
-    neighbour is the least length scale, so that neighbours still see each other.
+    features, or small clusters far apart, the bandwidth falls far below most distances. The least
+    length scale is half the median distance to the nearest neighbor and a quarter of that which
+    95 % of the rows do not exceed: so many rows are then told from empty space.
 
     Distinct rows enter once, whatever their order, number of copies or weight.
     """
@@ -50,14 +54,15 @@ def choose_length_scale(X):
     rows = distinct_rows(X, MAX_ROWS)
     if len(rows) < MIN_ROWS:
         return median_distance(X)
-    return max(MULTIPLE * likely_bandwidth(rows / unit)[0], NEIGHBOUR * nearest(rows / unit)) * unit
+    return max(MULTIPLE * likely_bandwidth(rows / unit)[0], _least(rows / unit)) * unit
 
 
-def nearest(rows):
-    """Median distance to the nearest other row."""
+def _least(rows):
+    """Smallest length scale under which rows differ from empty space."""
     distances = squareform(pdist(rows))
     np.fill_diagonal(distances, np.inf)
-    return float(np.median(distances.min(axis=1)))
+    nearest = distances.min(axis=1)
+    return float(max(NEIGHBOUR * np.median(nearest), np.quantile(nearest, REACHED) / REACH))
 
 
 def likely_unit(X):

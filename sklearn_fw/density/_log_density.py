@@ -54,14 +54,12 @@ class LogDensity:
 
     def left_out(self):
         """Value at each training row in the model without it."""
-        variance, exponent = self.model.leave_one_out()
-        return self.model.log_score(variance, exponent) + self.volume(self.X_fit)
+        return self.model.leave_one_out() + self.volume(self.X_fit)
 
-    def of_training_rows(self):
-        """The same with the exponent of all rows, in the memory of the host."""
-        to_host, model = self.model.posterior.backend.to_host, self.model
-        variance = to_host(model.leave_one_out()[0])
-        return -model.exponent * np.log(variance / model.s) + to_host(self.volume(self.X_fit))
+    def reference(self):
+        """The same on the scale of new rows, in the memory of the host."""
+        scores = self.model.reference() + self.volume(self.X_fit)
+        return self.model.posterior.backend.to_host(scores)
 
     def floor(self):
         """Limit far from all data: -inf for kernels that grow, NaN where unknown."""

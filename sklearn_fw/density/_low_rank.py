@@ -40,12 +40,13 @@ class LowRankPosterior:
         self.sums = (1.0 - self.half_ones @ half) / self.noise
 
     def extend(self, X, noise):
-        """Append rows, described by the same pivots."""
-        Z, remainder = self._features(X)
-        self.X = np.concatenate([self.X, X])
-        self.Z = np.concatenate([self.Z, Z])
-        self.remainder = np.concatenate([self.remainder, remainder])
-        self.noise = np.concatenate([self.noise, noise])
+        """Append rows, described by the same pivots; `noise` is that of all rows."""
+        if len(X):
+            Z, remainder = self._features(X)
+            self.X = np.concatenate([self.X, X])
+            self.Z = np.concatenate([self.Z, Z])
+            self.remainder = np.concatenate([self.remainder, remainder])
+        self.noise = noise
         self._factorize()
 
     def _features(self, X):
@@ -58,10 +59,10 @@ class LowRankPosterior:
         half = NUMPY.solve_lower(self.chol, Z.T.copy())
         return remainder + np.einsum("ij,ij->j", half, half), self.half_ones @ half
 
-    def held_out(self, gone):
-        """Return (residual, remainder, 1 - share, information) of rows, from the other rows.
+    def held_out(self):
+        """Return (residual, 1 - share, information) of rows, from the other rows.
 
-        A pivot that is `gone` takes its column along, and the row that the columns then describe
+        A pivot takes its column along, and the row that the columns then describe
         worst becomes a pivot, as in a fit without it: with its own column a row would find itself
         described perfectly. Rows that are no pivots change no column when they leave.
         """
@@ -69,17 +70,14 @@ class LowRankPosterior:
         share = 1.0 - self.noise * self.sums
         information = np.full(len(self.noise), self.information)
         remainder = self.remainder.copy()
-        if np.any(gone[self.pivots]):
-            inverse = NUMPY.solve_lower(self.root, np.eye(len(self.root)))
-            for column in np.flatnonzero(gone[self.pivots]):
-                i = self.pivots[column]
-                leverage[i], remainder[i], share[i], information[i] = self._replace(
-                    i, inverse[:, column] / np.linalg.norm(inverse[:, column])
-                )
+        inverse = NUMPY.solve_lower(self.root, np.eye(len(self.root)))
+        for i, column in zip(self.pivots, inverse.T):
+            lost = column / np.linalg.norm(column)
+            leverage[i], remainder[i], share[i], information[i] = self._replace(i, lost)
         precision = (1.0 - leverage) / self.noise
         residual = np.clip(1.0 / precision - self.noise, 0.0, None)
         gap = (1.0 - share) / self.noise / precision
-        return residual, remainder, gap, information - gap * gap * precision
+        return residual + remainder, gap, information - gap * gap * precision
 
     def _replace(self, i, lost):
         """Leverage, remainder and share of pivot i, and the information, with another pivot.

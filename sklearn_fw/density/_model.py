@@ -68,25 +68,23 @@ class StudentTModel:
         extra, centre, information = self.constants()
         return self.s + residual + extra + (centre - share) ** 2 / information
 
-    def held_out_variance(self, kept):
-        """V of every training row when its weight is lowered to ``kept``, in closed form."""
-        residual, remainder, gap, left = self.posterior.held_out(kept <= 0)
-        # The other rows see row i with (residual, gap); putting it back with weight `kept` shrinks
-        # both by one factor and adds its share to the information about the mean.
-        shrink = self.s / (kept * residual + self.s)
-        information = left + kept / self.s * shrink * gap * gap
-        W = self.total_weight - self.weight + kept
+    def leave_one_out(self):
+        """Log score of every row in the model without it, in closed form."""
+        residual, gap, information = self.posterior.held_out()
+        W = self.total_weight - self.weight
         extra, centre, information = self.constants(W, information)
-        mean = (centre - 1.0 + gap * shrink) ** 2 / information
-        return self.s + residual * shrink + remainder + extra + mean
+        variance = self.s + residual + extra + (centre - 1.0 + gap) ** 2 / information
+        return self.log_score(variance, 0.5 * (1.0 + W + self.dof))
+
+    def reference(self):
+        """The same with the exponent and the constants of the whole model, as new rows have them.
+
+        Far from all others a left-out row thus scores what a new row scores far from all data.
+        """
+        residual, gap, _ = self.posterior.held_out()
+        return self.log_score(self.variance(residual, 1.0 - gap))
 
     def log_score(self, variance, exponent=None):
         """``-(exponent) log(V / s)``."""
         exponent = self.exponent if exponent is None else exponent
         return -exponent * self.posterior.backend.xp.log(variance / self.s)
-
-    def leave_one_out(self):
-        """Log score of every row without one unit of its weight (without it, if below one)."""
-        removed = self.posterior.backend.xp.clip(self.weight, None, 1.0)
-        variance = self.held_out_variance(self.weight - removed)
-        return variance, 0.5 * (1.0 + self.total_weight - removed + self.dof)

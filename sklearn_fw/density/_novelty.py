@@ -1,5 +1,6 @@
 """From scores to decisions: threshold, labels and p-values of a density."""
 
+import numpy as np
 from sklearn.base import OutlierMixin
 
 from ._threshold import ReferenceScores
@@ -12,12 +13,12 @@ NORMAL_SHARE = 0.05  # of new normal rows that contamination="auto" calls outlie
 class NoveltyMixin(OutlierMixin):
     """Decisions about new rows, calibrated by the scores of left-out training rows.
 
-    An estimator gives `score_samples`, `_check_query`, `_model_backend`, `_used` (the positions of
-    its training rows in the X of `fit`, None where they are all) and calls `_calibrate`.
+    An estimator gives `score_samples`, `_check_query`, `_model_backend`, `_place` (for each row of
+    the X of `fit` its position in the model, -1 where its weight is zero) and calls `_calibrate`.
     """
 
     def _calibrate(self, scores, weight):
-        """Take the scores of the left-out rows, on the exponent of the whole model."""
+        """Take the scores of the left-out rows, on the scale of new rows."""
         self._reference = ReferenceScores(scores, weight)
         share = NORMAL_SHARE if self.contamination == "auto" else self.contamination
         self.offset_ = self._reference.threshold(share)
@@ -84,23 +85,22 @@ class NoveltyMixin(OutlierMixin):
             1 for inliers, -1 for outliers.
         """
         self.fit(X, y, sample_weight=sample_weight)
-        left_out = self._reference.scores - self.offset_
-        if self._used is not None:
-            decision = self._model_backend().to_host(self.decision_function(X)).copy()
-            decision[self._used] = left_out
-        else:
-            decision = left_out
+        decision, unused = self._reference.scores[self._place] - self.offset_, self._place < 0
+        if np.any(unused):
+            decision[unused] = self._model_backend().to_host(self.decision_function(X))[unused]
         return self._label(self._model_backend().array(decision, X))
 
     def novelty_p_values(self, X, *, diag=None):
         """Share of training rows that are at least as novel, each seen by the model without it.
 
-        With scores S_i of the n left-out training rows, all taken with the exponent of the full
-        model, and the score S(x) of a new row,
+        With scores S_i of the n training rows, each left out with its copies, and the score S(x) of
+        a new row,
 
             ``p(x) = (1 + #{i: S_i <= S(x)}) / (1 + n)`` ,
 
-        where equality is up to rounding; rows of weight k count k times. If x is drawn like the
+        where equality is up to rounding; rows of weight k count k times. S_i takes the exponent and
+        the precision of the mean from all rows, so that S_i and S(x) have the same limit far from
+        all data, ``log_floor_``. If x is drawn like the
         training rows, the probability of ``p(x) <= c`` is about c, whatever the distribution: a
         conformal p-value whose training rows are scored by one row less than x is. The smallest
         possible value is ``1 / (1 + n)``. `predict` says -1 to the rows with p up to about

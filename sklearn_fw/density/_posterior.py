@@ -75,14 +75,11 @@ class ExactPosterior:
         """``L^-1`` times the columns (n, m): its squares sum to quadratic forms in B^-1."""
         return self.backend.solve_lower(self.chol, columns)
 
-    def held_out(self, gone):
-        """Return (residual, remainder, 1 - share, information) of rows, from the other rows.
-
-        `gone` tells which rows leave altogether; an exact model knows no difference.
-        """
+    def held_out(self):
+        """Return (residual, 1 - share, information) of rows, from the other rows."""
         residual = self.backend.xp.clip(1.0 / self.precision - self.noise, 0.0, None)
         gap = self.sums / self.precision
-        return residual, 0.0, gap, self.information - gap * gap * self.precision
+        return residual, gap, self.information - gap * gap * self.precision
 
 
 def factor(K, noise, backend=NUMPY):

@@ -127,7 +127,7 @@ class RelativeNoveltyDetector(Estimator):
         self.target_ = density
         self.target_.fit(samples[1][chosen[1]])
         own = self.target_.score_samples(samples[1])
-        own[chosen[1]] = self.target_.leave_one_out_scores()
+        own[chosen[1]] = self.target_._reference.scores[self.target_._place]
         scores = self.background_.score_samples(samples[1]) - own
         self.offset_ = score_threshold(scores, np.ones(len(scores)), self.contamination)
         return self

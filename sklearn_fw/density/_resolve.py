@@ -25,6 +25,7 @@ __all__ = [
     "check_parameters",
     "check_rows",
     "copy_of_rows",
+    "equal_rows",
     "log_volume",
     "needs_numpy",
     "precomputed_diagonal",
@@ -86,6 +87,14 @@ def copy_of_rows(estimator, X, backend, reset):
     xp = backend.xp
     X = validate_data(estimator, X, dtype=[xp.float64, xp.float32], reset=reset)
     return xp.asarray(X, dtype=xp.float64, copy=True)
+
+
+def equal_rows(X):
+    """Return (position of the first of all rows that are equal, place of each row among these)."""
+    places = {}
+    X = np.ascontiguousarray(X) + 0.0  # no negative zeros
+    place = np.array([places.setdefault(row.tobytes(), len(places)) for row in X])
+    return np.unique(place, return_index=True)[1], place
 
 
 def needs_numpy(estimator):

@@ -17,6 +17,7 @@ from ._posterior import ExactPosterior
 from ._resolve import (
     check_parameters,
     copy_of_rows,
+    equal_rows,
     needs_numpy,
     precomputed_diagonal,
     resolve_kernel,
@@ -75,7 +76,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         without one.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of new rows like the training rows that `predict` calls outliers: ``offset_`` is this
-        quantile of the scores of the training rows, each in the model without it. "auto" is 0.05.
+        quantile of the scores of the training rows, each in the model without it and its copies.
+        "auto" is 0.05.
     max_rank : int, default=None
         Columns of a pivoted incomplete Cholesky factorization that replaces the kernel matrix.
     random_state : int, RandomState instance or None, default=None
@@ -88,7 +90,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     length_scale_ : float, ndarray of shape (n_features,) or None
         Length scale in use; None for kernels without one.
     X_fit_ : ndarray of shape (n_samples, n_features) or None
-        Training rows of positive weight; None for a precomputed kernel.
+        Distinct training rows of positive weight; None for a precomputed kernel.
     exponent_ : float
         ``(1 + W + dof) / 2``.
     log_floor_ : float
@@ -114,8 +116,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     Warns
     -----
     RuntimeWarning
-        When all rows get the same score (``length_scale`` far too small or too large), when
-        ``sigma0`` is below rounding, or when importance sampling rests on few draws.
+        When all rows get the same score (``length_scale`` far too small or too large), when the
+        threshold ``offset_`` is so low that no new row can be an outlier, when ``sigma0`` is below rounding, or when importance sampling rests on few draws.
 
     See Also
     --------
@@ -135,7 +137,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
 
     "auto" of ``length_scale`` maximises ``mean_i log mean_(j != i) N(x_i; x_j, h^2 I)`` over h, on
     at most 500 distinct rows, and takes 3.5 h, a factor chosen on nineteen novelty sets, but at
-    least half the median distance to the nearest neighbour. Features can be measured in units of
+    least half the median distance to the nearest neighbor, and a quarter of the distance that 95 %
+    of the rows do not exceed. Features can be measured in units of
     their own: the root mean square distance from the median, over the rows that are not at it. If
     that gains more than ``1 + n_features / n`` nats per row, ``length_scale_`` is 3.5 h times these
     units. Order, copies and weights of rows have no effect.
@@ -225,11 +228,16 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
             sample_weight = backend_of(sample_weight).to_host(sample_weight)
         weight = check_sample_weight(sample_weight, X.shape[0])
         used = np.flatnonzero(weight > 0)
-        self._used = used if len(used) < len(weight) else None
+        # Copies are one row of their total weight: left out, a row must not find itself again.
+        first, place = equal_rows(backend.to_host(X)[used])
+        self._place = np.full(len(weight), -1)
+        self._place[used] = place
+        used, weight = used[first], np.bincount(place, weight[used])
+        self._used = used if len(used) < len(self._place) else None
         if self._used is not None:
-            X, weight = backend.rows(X, used), weight[used]
+            X = backend.rows(X, used)
         if self.beta == 0 and len(weight) == 1:
-            raise ValueError("beta=0 needs at least 2 rows, found n_samples = 1: pass beta > 0")
+            raise ValueError("beta=0 needs at least 2 distinct rows, found 1: pass beta > 0")
         self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)
         weight = backend.array(weight, X)
         noise = float(self.sigma0) ** 2 / weight
@@ -245,11 +253,17 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
             self.X_fit_ = X
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)
         self._set_model(posterior, weight)
-        left_out = self._reference.scores
-        if len(left_out) > 2 and np.ptp(left_out) < 1e-8 * self.exponent_:
+        if len(place) > 2 and np.ptp(self._reference.scores) < 1e-8 * self.exponent_:
             warn(
                 "all rows get the same score: length_scale is far too small or too large, or all "
                 "rows are equal; try length_scale='median'",
+                RuntimeWarning,
+            )
+        elif len(place) > 2 and self.offset_ <= self.log_floor_:
+            warn(
+                f"no new row can be called an outlier: offset_ = {self.offset_:.9g} is not above "
+                f"log_floor_ = {self.log_floor_:.9g}, since too many rows are far from all others "
+                "for this contamination; raise length_scale or contamination",
                 RuntimeWarning,
             )
         return self
@@ -284,15 +298,20 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         X = self._check_X(X, NUMPY, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
-        noise = float(self.sigma0) ** 2 / weight
-        posterior = self._model.posterior
+        posterior, n = self._model.posterior, len(self.X_fit_)
+        rows = np.concatenate([self.X_fit_, X])
+        first, place = equal_rows(rows)
+        self.X_fit_ = rows[first]
+        self._place = np.concatenate([self._place, place[n:]])
+        weight = np.bincount(place, np.concatenate([self._model.weight, weight]))
+        X, noise = self.X_fit_[n:], float(self.sigma0) ** 2 / weight
         if isinstance(posterior, LowRankPosterior):
             posterior.extend(X, noise)
-            self.X_fit_ = posterior.X
-        else:
-            posterior.extend(self.kernel_(X, self.X_fit_), self.kernel_(X, X), noise)
-            self.X_fit_ = np.concatenate([self.X_fit_, X])
-        self._set_model(posterior, np.concatenate([self._model.weight, weight]))
+        elif np.any(place[n:] < n):  # old rows gain weight
+            posterior = ExactPosterior(self.kernel_(self.X_fit_, self.X_fit_), noise)
+        elif len(X):
+            posterior.extend(self.kernel_(X, rows[:n]), self.kernel_(X, X), noise[n:])
+        self._set_model(posterior, weight)
         return self
 
     def _check_X(self, X, backend, reset):
@@ -318,7 +337,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
                 check_random_state(self.random_state),
             )  # fmt: skip
         self.log_floor_ = density.floor() - self.log_normalizer_
-        scores = density.of_training_rows() - self.log_normalizer_
+        scores = density.reference() - self.log_normalizer_
         self._calibrate(scores, backend.to_host(weight))
 
     # ---- scores ----------------------------------------------------------------------------------
@@ -381,9 +400,9 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         return float(self._model_backend().xp.sum(self.score_samples(X)))
 
     def leave_one_out_scores(self):
-        """Score of each training row in the model without it, in closed form.
+        """Score of each training row in the model without it and its copies, in closed form.
 
-        A row of weight above one loses one unit of it. The normaliser stays that of the full model.
+        The normaliser stays that of the full model.
 
         Returns
         -------
@@ -391,7 +410,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
             In the order of the training rows of positive weight, those of `partial_fit` last.
         """
         check_is_fitted(self)
-        return self._log_density.left_out() - self.log_normalizer_
+        scores = self._log_density.left_out() - self.log_normalizer_
+        return self._model_backend().rows(scores, self._place[self._place >= 0])
 
     def score_gradient(self, X):
         """Gradient of `score_samples` in the coordinates of each row.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 from sklearn_fw import KernelStudentTDensity
@@ -27,6 +28,47 @@ def test_contamination_is_the_share_of_new_rows(share, options, rng):
         density = KernelStudentTDensity(contamination=share, **options).fit(X)
         flagged.append(np.mean(density.predict(new) == -1))
     assert abs(np.mean(flagged) - share) < 0.02
+
+
+def wide_rows(kind, n, rng):
+    """Rows of more features than there are rows, with some of them far from all others."""
+    if kind == "lengths":
+        return rng.standard_t(4, size=(n, 1)) * rng.normal(size=(n, 500))
+    centers = np.random.RandomState(0).normal(size=(60, 500)) * 4
+    return centers[rng.integers(60, size=n)] + rng.normal(size=(n, 500))
+
+
+@pytest.mark.parametrize("kind", ["lengths", "clusters"])
+def test_wide_rows_far_from_all_others_are_flagged(kind, rng):
+    """Left-out rows come as near to the floor as new ones, which can still be below them."""
+    flagged, found = [], []
+    for _ in range(4):
+        X, new = wide_rows(kind, 100, rng), wide_rows(kind, 400, rng)
+        density = KernelStudentTDensity().fit(X)
+        assert density.offset_ > density.log_floor_
+        flagged.append(np.mean(density.predict(new) == -1))
+        found.append(np.mean(density.novelty_p_values(rng.normal(size=(200, 500)) * 30) <= 0.05))
+    assert 0.01 < np.mean(flagged) < 0.1
+    assert np.mean(found) > 0.95
+
+
+def test_a_threshold_at_the_floor_is_warned_of(rng):
+    X = np.concatenate([rng.normal(size=(40, 2)), 100.0 * np.arange(1, 21)[:, None] * [1, 1]])
+    with pytest.warns(RuntimeWarning, match="raise length_scale or contamination"):
+        density = KernelStudentTDensity(length_scale=1.0).fit(X)
+    assert np.all(density.predict(1e6 + X) == 1)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_rank": 40}, {"kernel": "polynomial"}], ids=str)
+def test_copies_of_training_rows_raise_no_false_alarms(options, rng):
+    X, new = rng.gamma(2.0, size=(200, 4)), rng.gamma(2.0, size=(2000, 4))
+    density = KernelStudentTDensity(**options)
+    plain = np.mean(density.fit(X).predict(new) == -1)
+    for copied in (X[:1], X[:60], X, X[rng.integers(200, size=300)]):
+        density.fit(np.concatenate([X, copied]))
+        assert abs(np.mean(density.predict(new) == -1) - plain) < 0.04
+        assert len(density.X_fit_) == 200
+        assert density.leave_one_out_scores().shape == (200 + len(copied),)
 
 
 @pytest.mark.parametrize("max_rank", [None, 100])
@@ -62,11 +104,14 @@ def test_p_values_are_the_documented_formula(rng):
     weight = rng.integers(0, 4, size=40)
     for sample_weight, rows in ((None, X), (weight, np.repeat(X, weight, axis=0))):
         density = KernelStudentTDensity(length_scale=1.0).fit(X, sample_weight=sample_weight)
-        n = len(rows)
+        n, K = len(rows), np.exp(-0.5 * cdist(rows, rows, "sqeuclidean"))
+        information = np.sum(np.linalg.inv(K + 0.01 * np.eye(n)))
         variance = np.empty(n)
-        for i in range(n):
-            rest = KernelStudentTDensity(length_scale=1.0).fit(np.delete(rows, i, axis=0))
-            variance[i] = rest.predictive_variance(rows[i : i + 1])[0]
+        for i in range(n):  # B^-1 of the other rows, and the precision of the mean from all
+            rest = np.flatnonzero(K[i] < 1.0)
+            inverse = np.linalg.inv(K[np.ix_(rest, rest)] + 0.01 * np.eye(len(rest)))
+            gap = 1.0 - np.sum(inverse @ K[rest, i])
+            variance[i] = 1.01 - K[i, rest] @ inverse @ K[rest, i] + gap**2 / (1.0 + information)
         reference = -density.exponent_ * np.log(variance / 0.01)
         scores = density.score_samples(new)
         expected = [(1 + np.sum(reference <= score)) / (1 + n) for score in scores]

@@ -155,8 +155,8 @@ def test_leave_one_out_is_that_of_refits(options, beta, formula, rng):
     density = KernelStudentTDensity(
         length_scale=1.0, sigma0=0.3, beta=beta, formula=formula, **options
     )
-    left_out = [
-        density.fit(np.delete(X, i, axis=0)).score_samples(X[i : i + 1])[0] for i in range(12)
+    left_out = [  # without the row and its copy
+        density.fit(X[np.any(X != row, axis=1)]).score_samples(row[None])[0] for row in X
     ]
     assert_allclose(density.fit(X).leave_one_out_scores(), left_out, rtol=1e-8)
 
@@ -193,6 +193,12 @@ def test_partial_fit_is_fit(formula, rng):
         assert_allclose(getattr(grown, name)(new), getattr(whole, name)(new), rtol=1e-8, atol=1e-8)
     assert_allclose(grown.leave_one_out_scores(), whole.leave_one_out_scores(), rtol=1e-8)
     assert_allclose(grown.score_gradient(new), whole.score_gradient(new), rtol=1e-7, atol=1e-8)
+    grown.partial_fit(np.concatenate([X[10:12], new[:1], new[:1]]))  # copies are added weight
+    whole.fit(np.concatenate([X, X[10:12], new[:1], new[:1]]),
+              sample_weight=np.append(weight, np.ones(4)))  # fmt: skip
+    assert grown.X_fit_.shape == whole.X_fit_.shape == (61, 4)
+    assert_allclose(grown.score_samples(new), whole.score_samples(new), rtol=1e-8, atol=1e-8)
+    assert_allclose(grown.leave_one_out_scores(), whole.leave_one_out_scores(), rtol=1e-8)
 
 
 def test_low_rank_tends_to_the_exact_model(rng):
