@@ -4,7 +4,7 @@ All of it happens in the space of the bounded variables z, N(h, G) with lower < 
 coordinates of which the origin is the point of the box nearest to h: so tails keep their digits.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ BLOCK = 48  # sites whose updates of the covariance are made together
 WHOLE = 128  # sites below which one pass needs no blocks
 RESTARTS = 20
 TOGETHER = 60  # sweeps of all sites at once, before one site after another
+DRAWN = ("weights", "mean", "tau", "log_masses")
 LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
@@ -45,6 +46,11 @@ class Propagation:
     n_restarts: int
     converged: bool
     open_part: tuple | None = None  # the problem that narrow intervals leave, where there are such
+
+    def rows(self, rows):
+        """What a draw needs to know of some variables that are independent of the others."""
+        arrays = {name: getattr(self, name)[rows] for name in DRAWN}
+        return replace(self, **arrays)
 
     def bound_gradients(self, lower, upper):
         """Gradients of log Z in the bounds."""
@@ -170,10 +176,11 @@ def propagate_wide(
     shifted_nu = nu - tau * mean
     cavity_shift, cavity_var = now.about_mean(shifted_nu, fraction)
     masses, _, _ = interval_masses(low - mean, high - mean, cavity_shift, cavity_var)
-    sites = gaussian_masses(cavity_shift, cavity_var, tau / fraction, shifted_nu / fraction)
     bounded = np.isfinite(low) | np.isfinite(high)
-    log_z = log_factors(G, weights, now.half_log_det)
-    log_z += float(np.sum((fraction * (masses - sites))[bounded]))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # without a fixed point
+        sites = gaussian_masses(cavity_shift, cavity_var, tau / fraction, shifted_nu / fraction)
+        log_z = log_factors(G, weights, now.half_log_det)
+        log_z += float(np.sum((fraction * (masses - sites))[bounded]))
     return Propagation(
         log_z, weights, now.precision(), mean + origin, tau, nu + tau * origin,
         cavity_shift + mean + origin, cavity_var, masses, n_iter, n_restarts,

@@ -1,20 +1,21 @@
 """Probabilities with a closed form or an integral over one variable."""
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import logsumexp
+from scipy.optimize import brentq
 
 from .._validation import check_number
 from ._engine import interval_masses
+from ._narrow import EQUAL
 from ._problems import check_bounds, check_covariance
 
 __all__ = ["equicorrelated_probability", "exact_log_probability", "orthant_probability"]
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
-PANELS = 12
+PANELS = 2  # on each side of the mode, to begin with
+HALVINGS, MOST_PANELS = 40, 512
 DROP = 60.0  # of the logarithm of the integrand, beyond which nothing counts
 THIN = 1e-290  # sides of a box
-EQUAL = 1e-14  # of correlations
+NEAR_ONE = 1e-10  # correlations above one less this are left to sampling
 
 
 def orthant_probability(cov):
@@ -104,47 +105,72 @@ def equicorrelated_probability(lower, upper, rho):
 
 def _common_factor(lower, upper, rho):
     """Log probability of the box, and its error."""
-    slope, origin = np.sqrt(rho), np.zeros(1)
+    slope, var, bounds = np.sqrt(rho), 1.0 - rho, np.r_[lower, upper]
+
+    def masses_at(t):
+        means = np.repeat(slope * np.reshape(t, (-1, 1)), len(lower), axis=1)
+        masses, inner, _ = interval_masses(lower, upper, means, var)
+        return masses.sum(axis=1) - 0.5 * np.reshape(t, -1) ** 2, (inner - means).sum(axis=1)
 
     def log_integrand(t):
-        t = np.atleast_1d(t)
-        factor = np.repeat(slope * t[:, None], len(lower), axis=1)
-        masses, _, _ = interval_masses(lower, upper, factor, 1.0 - rho)
-        return masses.sum(axis=1) - 0.5 * t**2
+        return masses_at(t)[0]
 
     if slope < 1e-15:  # its share is below rounding
-        return float(log_integrand(origin)[0]), 0.0
-    reach = 40.0 + np.abs(np.r_[lower, upper][np.isfinite(np.r_[lower, upper])]).max(initial=0.0)
-    reach = 2.0 * reach / slope
-    found = minimize_scalar(
-        lambda t: -log_integrand(t)[0], bounds=(-reach, reach), method="bounded",
-        options={"xatol": 1e-10 * reach},
+        return float(log_integrand(0.0)[0]), 0.0
+    # The integrand is log-concave: its slope has one root, where all intervals pull as one.
+    edges = np.r_[0.0, bounds[np.isfinite(bounds)] / slope]
+    reach = 1.0 + 40.0 * np.sqrt(var) / slope
+    mode = brentq(
+        lambda t: slope / var * masses_at(t)[1][0] - t, edges.min() - reach, edges.max() + reach,
+        xtol=1e-300,
     )  # fmt: skip
-    mode, best = found.x, -found.fun
-
-    def excess(t):
-        return np.nan_to_num(log_integrand(t)[0] - best + DROP, nan=-1e300, neginf=-1e300)
-
-    ends = [brentq(excess, mode, edge, xtol=1e-6) for edge in (mode - 12.0, mode + 12.0)]
-    # Panels become finer towards the mode, on both sides.
-    values = [_panels(log_integrand, mode, ends, n) for n in (PANELS, 2 * PANELS)]
-    gap = abs(values[0] - values[1])
-    value = values[1] - 0.5 * np.log(2.0 * np.pi)
-    return float(value), float(gap + 1e-14 * max(abs(value), 1.0))
+    best = log_integrand(mode)[0]
+    ends = [_reach(lambda t: log_integrand(t)[0] - best, mode, side) for side in (-12.0, 12.0)]
+    edges = np.r_[np.linspace(ends[0], mode, PANELS + 1), np.linspace(mode, ends[1], PANELS + 1)]
+    value, gap = _by_panels(log_integrand, np.unique(edges), best)
+    value -= 0.5 * np.log(2.0 * np.pi)
+    # The last term is the rounding of the correlation.
+    return min(value, 0.0), gap + 1e-14 * max(abs(value), 1.0) + 4e-16 / var
 
 
-def _panels(log_integrand, mode, ends, n):
-    parts = []
-    for end in ends:
-        edges = mode + (end - mode) * np.linspace(0.0, 1.0, n + 1)
-        half = 0.5 * np.diff(edges)
-        t = (edges[:-1] + half)[:, None] + half[:, None] * NODES
-        logs = log_integrand(t.ravel()) + np.log((np.abs(half)[:, None] * WEIGHTS).ravel())
-        parts.append(logsumexp(logs))
-    return float(np.logaddexp(*parts))
+def _reach(excess, mode, side):
+    """Distance from the mode within ``side`` at which the integrand no longer counts."""
+    near, far = 0.0, side
+    for _ in range(30):
+        middle = 0.5 * (near + far)
+        near, far = (middle, far) if excess(mode + middle) > -DROP else (near, middle)
+    return mode + far
 
 
-def exact_log_probability(lower, upper, h, G):
+def _by_panels(log_integrand, edges, best):
+    """Logarithm of the integral and its relative error; panels halve where it does not settle."""
+    total, gap = 0.0, 0.0
+    low, high = edges[:-1], edges[1:]
+    whole = _integrals(log_integrand, low, high, best)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = np.r_[low, middle], np.r_[middle, high]
+        halves = _integrals(log_integrand, low, high, best).reshape(2, -1)
+        gaps = np.abs(halves.sum(axis=0) - whole)
+        open_ = gaps > 1e-15 * (total + halves.sum())
+        total, gap = total + halves[:, ~open_].sum(), gap + gaps[~open_].sum()
+        low, high = (ends.reshape(2, -1)[:, open_].ravel() for ends in (low, high))
+        whole = halves[:, open_].ravel()
+        if not 0 < len(whole) <= MOST_PANELS:
+            break
+    gap += gaps[open_].sum()
+    total += whole.sum()
+    return float(best + np.log(total)), float(gap / total)
+
+
+def _integrals(log_integrand, low, high, best):
+    half = 0.5 * (high - low)
+    t = (low + half)[:, None] + half[:, None] * NODES
+    values = np.exp(np.minimum(log_integrand(t.ravel()) - best, DROP)).reshape(t.shape)
+    return half * (values @ WEIGHTS)
+
+
+def exact_log_probability(G, h, lower, upper):
     """(log probability, error) of a box where one is known; None elsewhere."""
     sd = np.sqrt(np.diag(G))
     low, high = (lower - h) / sd, (upper - h) / sd
@@ -162,7 +188,7 @@ def exact_log_probability(lower, upper, h, G):
         correlation = np.abs(correlation)
     rho = correlation[0, 1]
     pairs = correlation[np.triu_indices(p, 1)]
-    if 0.0 < rho < 1.0 - 1e-6 and np.all(np.abs(pairs - rho) <= EQUAL):
+    if 0.0 < rho < 1.0 - NEAR_ONE and np.all(np.abs(pairs - rho) <= EQUAL):
         return _common_factor(low, high, float(rho))
     return None
 

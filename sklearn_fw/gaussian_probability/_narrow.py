@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
+from scipy.sparse.csgraph import connected_components
 
 from ._engine import LOG_ROOT_2PI, Propagation, propagate_wide
 
-__all__ = ["OpenPart", "is_narrow", "open_part", "propagate"]
+__all__ = ["EQUAL", "OpenPart", "is_narrow", "open_part", "propagate"]
 
 NARROW = 1e-3  # standard deviations of the prior
 STRAIN = 0.01  # width over the length on which a density changes: the parabola is right to 1e-8
+EQUAL = 1e-14  # of correlations
 DEPENDENT = 1e-10  # share of a variance below which a variable is a combination of others
 
 
@@ -29,6 +31,25 @@ class OpenPart(NamedTuple):
     sites: Propagation | None  # None where all are narrow
     constant: float  # what the others add to the log probability
     error: float  # of that
+
+    def blocks(self):
+        """Parts without correlations between them, all single variables as one."""
+        if self.sites is None:
+            return []
+        sd = np.sqrt(np.diag(self.G))
+        linked = np.abs(self.G) > EQUAL * sd * sd[:, None]
+        if np.all(linked[0]):
+            return [self]
+        _, labels = connected_components(linked, directed=False)
+        labels[np.bincount(labels)[labels] == 1] = -1
+        groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+        return [
+            OpenPart(
+                self.G[np.ix_(r, r)], self.h[r], self.lower[r], self.upper[r], self.sites.rows(r),
+                0.0, 0.0,
+            )
+            for r in groups
+        ]  # fmt: skip
 
 
 def open_part(G, h, lower, upper, sites):

@@ -1,5 +1,7 @@
 """The log probability of a box or polyhedron, with its error, moments and gradients."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
@@ -12,16 +14,19 @@ from .._validation import (
     check_random_state,
 )
 from .._warnings import warn
+from ._engine import interval_masses
 from ._exact import exact_log_probability
 from ._narrow import open_part, propagate
 from ._polyhedra import minimal_polyhedron
 from ._problems import check_problem
 from ._result import GaussianProbabilityResult
-from ._sampling import refine
+from ._sampling import SECONDS, refine
 
 __all__ = ["log_gaussian_probability", "shares_of"]
 
 METHODS = {"auto", "ep", "exact", "genz", "sampled"}
+DEEP = -1e14  # log probability of one row beyond which expectation propagation has no digits
+DEEPEST = -1e31  # and beyond which nothing has
 CHECK_SECONDS = 0.02  # of sampling that state the error of expectation propagation
 
 
@@ -184,37 +189,67 @@ class Part:
         """The result by any method but "genz"."""
         if not len(self.kept):
             return self.result(0.0, 0.0, "exact", None)
-        box = self.G, self.h, self.lower, self.upper
-        sites = propagate(*box, fraction=self.shares, **options)
+        ceiling = self._ceiling()
+        sites = self._sites(ceiling, options)
         if sites is None:
             return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
-        if not sites.converged:
+        left = open_part(self.G, self.h, self.lower, self.upper, sites)
+        log_prob, error, kind = left.constant, left.error, "exact"
+        blocks = left.blocks()
+        seconds = (CHECK_SECONDS if method == "ep" else SECONDS) / max(len(blocks), 1)
+        rng = _generator(random_state)
+        for block in blocks:
+            found = None if method in ("ep", "sampled") else exact_log_probability(*block[:4])
+            if found is None and method == "exact":
+                raise ValueError(
+                    "method='exact' knows independent variables, two variables, orthants of three "
+                    "and equal correlations only: take method='auto'"
+                )
+            if found is None:
+                found, kind = refine(*block[:5], rng=rng, n_draws=draws, seconds=seconds), "sampled"
+            log_prob, error = log_prob + found[0], error + found[1]
+        log_prob = min(log_prob, ceiling)
+        if method == "ep" and not np.isnan(sites.log_z):
+            value = min(sites.log_z, ceiling)
+            return self.result(value, error + abs(log_prob - value), "ep", sites)
+        return self.result(log_prob, error, kind, sites)
+
+    def _ceiling(self):
+        """The log probability of the least probable row, which that of all cannot exceed."""
+        masses, _, _ = interval_masses(self.lower, self.upper, self.h, np.diag(self.G))
+        if masses.min() < DEEPEST:
+            raise ValueError(
+                f"mean is {np.sqrt(-2.0 * masses.min()):.2g} standard deviations outside of lower "
+                f"and upper, beyond {np.sqrt(-2.0 * DEEPEST):.2g}: check the units of mean and cov"
+            )
+        return float(masses.min())
+
+    def _sites(self, ceiling, options):
+        """Fixed point of expectation propagation; log_z is NaN where it has no digits."""
+        box = self.G, self.h, self.lower, self.upper
+        sites = propagate(*box, fraction=self.shares, **options)
+        if ceiling > DEEP and not _is_credible(sites, ceiling) and np.any(self.shares < 1.0):
+            warn(
+                "expectation propagation has no fixed point with this power, as bounds far from "
+                "the mean have none: power=1 is taken instead",
+                ConvergenceWarning,
+            )
+            sites = propagate(*box, fraction=np.ones(len(self.h)), **options)
+        if sites is not None and not _is_credible(sites, ceiling):
+            depth = np.sqrt(-2.0 * ceiling)
+            warn(
+                f"expectation propagation lost all digits {depth:.2g} standard deviations from the "
+                f"mean: log_prob is that of sampling, moments and gradients are unreliable",
+                ConvergenceWarning,
+            )
+            return replace(sites, log_z=np.nan, converged=False)
+        if sites is not None and not sites.converged:
             warn(
                 "expectation propagation did not converge: raise max_iter, lower damping or set "
                 "minimal=True",
                 ConvergenceWarning,
             )
-        left = open_part(*box, sites)
-        if method in ("auto", "exact") or left.sites is None:
-            exact = exact_log_probability(left.lower, left.upper, left.h, left.G)
-            if exact is not None:
-                log_prob, error = exact[0] + left.constant, exact[1] + left.error
-                return self.result(log_prob, error, "exact", sites)
-            if method == "exact":
-                raise ValueError(
-                    "method='exact' knows independent variables, two variables, orthants of three "
-                    "and equal correlations only: take method='auto'"
-                )
-        seconds = {"seconds": CHECK_SECONDS} if method == "ep" else {}
-        found = refine(
-            left.G, left.lower, left.upper, left.sites, random_state=_generator(random_state),
-            n_draws=draws, **seconds,
-        )  # fmt: skip
-        log_prob, error = found.log_prob + left.constant, found.error + left.error
-        if method == "ep":
-            error += abs(log_prob - sites.log_z)
-            return self.result(sites.log_z, error, "ep", sites)
-        return self.result(log_prob, error, "sampled", sites)
+        return sites
 
     def result(self, log_prob, error, method, sites):
         """The result with moments and gradients in the space of x."""
@@ -257,6 +292,11 @@ class Part:
         # 99 % of Student's t with two degrees of freedom is 9.9.
         error = 9.9 * float(np.std(values, ddof=1)) / np.sqrt(3.0) / prob
         return GaussianProbabilityResult(float(np.log(prob)), error, "genz")
+
+
+def _is_credible(sites, ceiling):
+    """Whether log Z has digits and is below the ``ceiling``, but for its own error."""
+    return sites is not None and ceiling > DEEP and sites.log_z < 0.999 * ceiling + 1.0
 
 
 def _lattice(part, points):

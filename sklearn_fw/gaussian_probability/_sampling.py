@@ -10,11 +10,12 @@ from scipy.stats import qmc
 from .._kernels.moments.gaussian import weigh_draws
 from ._engine import log_factors
 
-__all__ = ["Estimate", "refine"]
+__all__ = ["SECONDS", "Estimate", "refine"]
 
 SHIFTS = 16  # independent copies of the point set, of which the spread is the error
 CONFIDENCE = 2.95  # 99 % of Student's t with SHIFTS - 1 degrees of freedom
 BITS = 30  # of the points
+TINY, LARGEST = 1e-300, 1.0 - 2.0**-53
 PILOT = 16  # points of each copy that choose the draw
 FEWEST, MOST = 8, 2**13  # points of each copy
 POWERS = (0.0, 0.5, 1.0)  # of the sites that the draw knows
@@ -22,6 +23,8 @@ OPEN = 3.0  # standard deviations, from which on an interval counts as open to o
 SECONDS = 0.2  # of work on a slow core, half of that on a usual one, by the counts of `_count`
 SHARPEST = 1e4  # precision of a site in that of its prior, in a draw
 DEPENDENT = 1e-10  # share of a variance below which a coordinate is a combination of others
+RAMP = 0.05  # length of each end of a coordinate where points lie closer than in the middle
+STRETCHED = 6  # coordinates with such ends, from the first that is drawn
 TARGET = 1e-7  # error of log Z at which no more points are drawn
 
 
@@ -33,7 +36,7 @@ class Estimate(NamedTuple):
     n_draws: int
 
 
-def refine(G, lower, upper, sites, *, random_state, seconds=SECONDS, n_draws=None):
+def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
     """Estimate of the log probability of the box, with half the width of a 99 % interval.
 
     The draw is the normal distribution with the sites of ``sites`` to some power, tilted so that
@@ -44,7 +47,7 @@ def refine(G, lower, upper, sites, *, random_state, seconds=SECONDS, n_draws=Non
     limit = _count(len(lower), seconds)
     if n_draws is not None:
         limit = 2 ** int(np.log2(max(n_draws // SHIFTS, 1)))
-    cloud = _Cloud(G, lower - sites.mean, upper - sites.mean, sites, random_state)
+    cloud = _Cloud(G, lower - sites.mean, upper - sites.mean, sites, rng)
     pilot = min(PILOT, limit, max(limit // 4, 4))  # of few points the estimate has the most
     best = None
     for power in POWERS:
@@ -56,8 +59,8 @@ def refine(G, lower, upper, sites, *, random_state, seconds=SECONDS, n_draws=Non
     _, draw, logs = best
     n = min(4 * pilot, limit)
     while True:
-        logs = np.hstack([logs, cloud.log_weights(draw, logs.shape[1], n)])
-        estimate = _estimate(logs)
+        logs = np.concatenate([logs, cloud.log_weights(draw, logs.shape[2], n)], axis=2)
+        estimate = _estimate(*logs)
         if n >= limit or estimate.error < TARGET:
             return estimate
         n = min(2 * n, limit)
@@ -76,12 +79,12 @@ def _count(p, seconds):
 class _Cloud:
     """Draws for one box, in coordinates about the mean of its sites."""
 
-    def __init__(self, G, lower, upper, sites, random_state):
+    def __init__(self, G, lower, upper, sites, rng):
         self.G, self.lower, self.upper, self.sites = G, lower, upper, sites
         self.order = _order(sites, lower, upper)
-        self.shifts = random_state.integers(2**BITS, size=(SHIFTS, len(lower)))
+        self.shifts = rng.integers(2**BITS, size=(SHIFTS, len(lower)))
         self.points = qmc.Sobol(
-            len(lower), scramble=True, bits=BITS, seed=int(random_state.integers(2**31))
+            len(lower), scramble=True, bits=BITS, seed=int(rng.integers(2**31))
         )
         self.numbers = np.empty((0, len(lower)), np.int64)
         self.safe_tau = _safe_precisions(G, lower, upper, sites.tau)
@@ -100,17 +103,17 @@ class _Cloud:
         return root, _pivots(root), tau[order], constant
 
     def log_weights(self, draw, start, n):
-        """Array of shape (SHIFTS, n - start) of the points from ``start`` to n."""
+        """Of the points from ``start`` to n, and their shares: (2, SHIFTS, n - start)."""
         root, pivots, tau, constant = draw
         order = self.order
-        logs = np.empty((SHIFTS, n - start))
+        logs, shares = np.empty((2, SHIFTS, n - start))
         for s in range(SHIFTS):
-            uniforms = self._points(s, start, n)
+            uniforms, shares[s] = _stretched(self._points(s, start, n))
             weigh_draws(
                 root, pivots, tau, self.sites.weights[order], self.lower[order],
                 self.upper[order], uniforms, logs[s],
             )  # fmt: skip
-        return logs + constant
+        return np.stack([logs + constant, shares])
 
     def _points(self, s, start, n):
         """Points from ``start`` to n of copy ``s``, shifted in their binary digits."""
@@ -119,6 +122,23 @@ class _Cloud:
             new = (self.points.random(missing) * 2.0**BITS).astype(np.int64)
             self.numbers = np.vstack([self.numbers, new])
         return ((self.numbers[start:n] ^ self.shifts[s]) + 0.5) / 2.0**BITS
+
+
+def _stretched(points):
+    """Uniform numbers from ``points``, closer to each other near 0 and 1, and log weights.
+
+    A bound may bind where a millionth of the draws is: among so many points the spread of the
+    copies sees it, as the tails of the first coordinates shrink with the cube of the distance.
+    """
+    logs = np.zeros(len(points))
+    for k in range(min(STRETCHED, points.shape[1] - 1)):  # weights do not depend on the last
+        v = points[:, k]
+        end = np.minimum(v, 1.0 - v)
+        x = np.minimum(end / RAMP, 1.0)
+        end = (end - RAMP * x + RAMP * x**3 * (1.0 - 0.5 * x)) / (1.0 - RAMP)
+        points[:, k] = np.where(v < 0.5, np.maximum(end, TINY), np.minimum(1.0 - end, LARGEST))
+        logs += np.log(x * x * (3.0 - 2.0 * x) / (1.0 - RAMP))
+    return points, logs
 
 
 def _safe_precisions(G, lower, upper, tau):
@@ -175,9 +195,9 @@ def _relative_spread(logs):
     return float(weights.std() / weights.mean())
 
 
-def _estimate(logs):
-    n = logs.shape[1]
-    means = logsumexp(logs, axis=1) - np.log(n)
+def _estimate(logs, shares):
+    # Shares have mean one: as a divisor their error cancels that of the numerator.
+    means = logsumexp(logs + shares, axis=1) - logsumexp(shares, axis=1)
     log_prob = float(logsumexp(means) - np.log(SHIFTS))
     if log_prob == -np.inf:
         return Estimate(-np.inf, np.inf, logs.size)

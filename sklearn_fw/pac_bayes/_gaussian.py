@@ -183,8 +183,9 @@ def _psi(lam, n, noise, prior, x_variance, w_norm2, noise_true, d):
     high = np.log(0.5 * n + 60.0 * np.sqrt(n) + 200.0)
     for _ in range(3):
         u = np.linspace(low, high, N_GRID)
-        logs = log_integrand(u)
-        near = np.flatnonzero(logs > logs.max() - DEEP)
+        with np.errstate(over="ignore"):  # psi beyond the largest float64 is infinite
+            logs = log_integrand(u)
+        near = np.flatnonzero(logs >= logs.max() - DEEP)  # equal where rounding exceeds DEEP
         low, high = u[max(near[0] - 1, 0)], u[min(near[-1] + 1, N_GRID - 1)]
     return float(logsumexp(logs) + np.log(u[1] - u[0]) - gammaln(0.5 * n))
 
