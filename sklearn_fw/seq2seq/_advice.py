@@ -5,7 +5,15 @@ from sklearn.exceptions import ConvergenceWarning
 from .._loop import get_logger
 from .._warnings import warn
 
-__all__ = ["summary_of", "warn_of_budget"]
+__all__ = ["announce", "summary_of", "warn_of_budget"]
+
+
+def announce(model, trained, held_out):
+    """A line in the log before the first update."""
+    if model.verbose:
+        get_logger(model.verbose).info(
+            "%d pairs to train with, %d held out", len(trained), len(held_out or ())
+        )
 
 
 def warn_of_budget(model, run, training):

@@ -193,8 +193,8 @@ def roll_out(
     ----------
     policy : StepPolicy
         Finishes outputs where ``is_reference`` is false.
-    states : object
-        States of all cells of the roll-in: row ``time * n_samples + sample``.
+    states : list of object
+        States of all samples in each cell of the roll-in.
     costs : object
         Prices outputs, after `begin` with those of the roll-in.
     cells : tuple of two ndarray of shape (n_cells,)
@@ -222,11 +222,12 @@ def roll_out(
     n_left = np.where(by_reference | is_end, 0, n_left)
     value, n_steps, token = np.empty(len(first)), 0, np.where(is_end, -1, first)
     order = np.argsort(-n_left, kind="stable")
+    joined = policy.join(states) if n_left.any() else None
     for begin in range(0, len(order), chunk):
         own = order[begin : begin + chunk]
         rest, n_rest = np.zeros((len(own), 0), np.int64), n_left[own]
         if n_rest[0]:
-            state = policy.take(states, time[own] * n_samples + sample[own])
+            state = policy.take(joined, time[own] * n_samples + sample[own])
             rest, n_rest, n_new = _finish(policy, state, first[own], n_rest, end)
             n_steps += n_new
         goes_on = (is_cut & ~is_end)[own] & (n_rest == n_left[own])

@@ -1,14 +1,16 @@
 """The encoder-decoder in PyTorch, as a policy of the roll-out engine."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._torch import import_torch
-from ._engine import StepPolicy
+from ._engine import StepPolicy, roll_in
 
 __all__ = ["Network"]
 
+SMALL = 0.1  # first vectors of tokens: with those of scale one networks learn pairs by heart
 FAR = -1e9  # score of places behind the end of an input: finite, so that gradients are numbers
 
 
@@ -46,7 +48,7 @@ class Network(StepPolicy):
         parts = nn.ModuleDict()
         if reader.n_features is None:
             parts["read"] = nn.ModuleList(
-                [nn.Embedding(len(known), width) for known in reader.vocabularies]
+                [_embedding(nn, len(known), width) for known in reader.vocabularies]
             )
             n_in = width * len(reader.vocabularies)
         else:
@@ -56,7 +58,7 @@ class Network(StepPolicy):
             n_in, size // 2 if both else size, n_layers, batch_first=True, bidirectional=both,
             dropout=settings.dropout if n_layers > 1 else 0.0,
         )  # fmt: skip
-        parts["write"] = nn.Embedding(n_tokens + 1, width)
+        parts["write"] = _embedding(nn, n_tokens + 1, width)
         n_in = width + size * (bool(settings.input_feed) + aligned)
         cell = nn.GRUCell if is_gru else nn.LSTMCell
         parts["decoder"] = nn.ModuleList(
@@ -68,16 +70,20 @@ class Network(StepPolicy):
         if settings.attention == "additive":
             parts["query"], parts["relevance"] = nn.Linear(size, size), nn.Linear(size, 1, False)
         parts["scores"] = nn.Linear(size, n_tokens)
+        self._cell = partial(_gru if is_gru else _lstm, torch)
         self.parts = parts.to(self.device, dtype)
         self._dtype = dtype
 
     # ---- the policy ------------------------------------------------------------------------------
 
     def start(self, X):
+        return self.step(self._begin(X), np.full(len(X), self._start))
+
+    def _begin(self, X):
         torch, parts = self._torch, self.parts
         x = torch.from_numpy(X.padded()).to(self.device)
         if "read" in parts:
-            x = torch.cat([embed(x[:, :, c]) for c, embed in enumerate(parts["read"])], dim=2)
+            x = torch.cat([self._vectors(own, x[..., c]) for c, own in enumerate(parts["read"])], 2)
         else:
             x = x.to(self._dtype)
         packed = torch.nn.utils.rnn.pack_padded_sequence(
@@ -86,28 +92,43 @@ class Network(StepPolicy):
         out, last = parts["encoder"](packed)
         out, _ = torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
         feed = out.new_zeros((len(X), out.shape[2])) if self._settings.input_feed else None
-        state = _State(self._first(last), feed, None, -1, self._source(out, X.lengths))
-        return self.step(state, np.full(len(X), self._start))
+        return _State(self._first(last), feed, None, -1, self._source(out, X.lengths))
 
     def step(self, state, tokens):
-        torch, parts = self._torch, self.parts
-        said = torch.from_numpy(tokens).to(self.device)
-        time, x, hidden = state.time + 1, None, []
-        gates = self._first_gates(state, said, time)
-        for layer, cell in enumerate(parts["decoder"]):
-            if layer:
-                gates = linear(torch, self._dropped(x), cell.weight_ih, cell.bias_ih)
-            if self._settings.cell == "gru":
-                x = _gru(torch, cell, gates, state.hidden[layer])
-                hidden.append(x)
-            else:
-                x, memory = _lstm(torch, cell, gates, *state.hidden[2 * layer : 2 * layer + 2])
-                hidden += [x, memory]
-        if "mix" in parts:
-            x = torch.tanh(self._attend(x, state))
-        scores = parts["scores"](self._dropped(x))
+        parts, time = self.parts, state.time + 1
+        gates = self._first_gates(state, self._torch.from_numpy(tokens).to(self.device), time)
+        x, hidden = None, []
+        for cell, own in zip(parts["decoder"], self._by_layer(state)):
+            if x is not None:
+                gates = linear(self._torch, self._dropped(x), cell.weight_ih, cell.bias_ih)
+            hidden += self._cell(cell, gates, *own)
+            x = hidden[-len(own)]
+        x, scores = self._read_off(x, state)
         feed = x if self._settings.input_feed else None
         return _State(tuple(hidden), feed, state.row, time, state.source), scores
+
+    def forced(self, X, targets):
+        """Scores in all cells of known outputs, of shape (n_inputs, n_cells, n_tokens).
+
+        What does not wait for the cell before is made for all cells at once.
+        """
+        torch = self._torch
+        if self._settings.input_feed:
+            known = np.ones(targets.shape, bool)
+            return torch.stack(roll_in(self, X, targets, None, known).scores, dim=1)
+        state = self._begin(X)
+        before = np.pad(targets[:, :-1], ((0, 0), (1, 0)), constant_values=self._start)
+        said = torch.from_numpy(before).to(self.device)
+        gates, x = self._first_gates(state, said, np.arange(targets.shape[1])), None
+        for cell, own in zip(self.parts["decoder"], self._by_layer(state)):
+            if x is not None:
+                gates = linear(torch, self._dropped(x), cell.weight_ih, cell.bias_ih)
+            made = []
+            for gate in gates.unbind(1):
+                own = self._cell(cell, gate, *own)
+                made.append(own[0])
+            x = torch.stack(made, dim=1)
+        return self._read_off(x, state)[1]
 
     def take(self, state, rows):
         if not isinstance(rows, slice):
@@ -138,6 +159,13 @@ class Network(StepPolicy):
         return scores.detach().cpu().numpy().astype(np.float64)
 
     # ---- parts of a step -------------------------------------------------------------------------
+
+    def _vectors(self, embedding, numbers):
+        """Vectors of tokens of an input; that of unknown tokens is the mean of all."""
+        if int(numbers.max()) < embedding.num_embeddings:
+            return embedding(numbers)
+        known = embedding.weight
+        return self._torch.cat([known, known.mean(dim=0, keepdim=True)])[numbers]
 
     def _first(self, last):
         """The first states of the decoder: both directions of each layer side by side."""
@@ -181,7 +209,7 @@ class Network(StepPolicy):
             return gates
         last = source.places.shape[1] - 1
         if state.row is None:
-            return gates + source.places[:, min(time, last)]
+            return gates + source.places[:, np.minimum(time, last)]
         return gates + source.places[state.row, time.clamp(max=last)]
 
     def _rows(self, state):
@@ -191,11 +219,24 @@ class Network(StepPolicy):
         row = self._torch.arange(len(state.hidden[0]), device=self.device)
         return row, self._torch.full_like(row, state.time)
 
+    def _by_layer(self, state):
+        """The hidden parts of each layer."""
+        n = len(state.hidden) // len(self.parts["decoder"])
+        return [state.hidden[k : k + n] for k in range(0, len(state.hidden), n)]
+
+    def _read_off(self, x, state):
+        """What attention makes of the highest layer, and the scores of that."""
+        if "mix" in self.parts:
+            x = self._torch.tanh(self._attend(x, state))
+        return x, self.parts["scores"](self._dropped(x))
+
     def _attend(self, x, state):
         """What a layer makes of the state and of the places that it looks at."""
         torch, parts = self._torch, self.parts
         mix = parts["mix"]
-        own = linear(torch, x, mix.weight[:, : x.shape[1]], mix.bias)
+        own = linear(torch, x, mix.weight[:, : x.shape[-1]], mix.bias)
+        if x.ndim == 3:
+            return own + self._seen(x, state.source.looked_at)
         if state.row is None:
             return own + self._seen(x[:, None], state.source.looked_at)[:, 0]
         # Rows of one input side by side: they look at the same places, which need no copies.
@@ -248,6 +289,13 @@ class Network(StepPolicy):
         self.parts.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in weights.items()})
 
 
+def _embedding(nn, n_tokens, width):
+    """Vectors of tokens, small at first."""
+    vectors = nn.Embedding(n_tokens, width)
+    nn.init.normal_(vectors.weight, std=SMALL)
+    return vectors
+
+
 def linear(torch, x, weight, bias=None):
     """Rows times a matrix of weights, and the bias."""
     return torch.nn.functional.linear(x, weight, bias)
@@ -259,7 +307,7 @@ def _gru(torch, cell, gates, h):
     size = h.shape[1]
     both = torch.sigmoid(gates[:, : 2 * size] + own[:, : 2 * size])
     new = torch.tanh(torch.addcmul(gates[:, 2 * size :], both[:, :size], own[:, 2 * size :]))
-    return torch.lerp(new, h, both[:, size:])
+    return (torch.lerp(new, h, both[:, size:]),)
 
 
 def _lstm(torch, cell, gates, h, memory):

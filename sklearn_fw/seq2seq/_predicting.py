@@ -4,11 +4,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_integer, check_list, check_random_state, check_sample_weight
+from ..task_losses import resolve_task_loss
 from ._costs import costs_for, task_losses_of, written
 from ._engine import beam_search, roll_in
 from ._losses import log_softmax
 from ._roll_out_costs import priced
 from ._search import Draws, LearningToSearch
+from ._settings import is_auto
 from ._training import MOST_EVALUATED, Pairs, decode
 
 __all__ = ["Predicting"]
@@ -17,9 +19,9 @@ __all__ = ["Predicting"]
 class Predicting:
     """Mixin of `SeaRNNTransducer`: from inputs to outputs, probabilities and losses."""
 
-    def _inputs(self, X):
+    def _inputs(self, X, is_training=False):
         check_is_fitted(self)
-        return self._reader.read(X)
+        return self._reader.read(X, is_training)
 
     def _n_cells(self, inputs):
         if self.max_length_ is None:
@@ -154,8 +156,8 @@ class Predicting:
             part = inputs.take(range(begin, min(begin + MOST_EVALUATED, len(inputs))))
             yield part, self._n_cells(part)
 
-    def _pairs(self, X, y):
-        inputs = self._inputs(X)
+    def _pairs(self, X, y, is_training=False):
+        inputs, y = self._inputs(X, is_training), check_list(y, "y", "sequences")
         outputs = self._outputs.encode(y, inputs.lengths)
         n_out = np.array([len(own) for own in outputs])
         if self.max_length_ is None:
@@ -172,7 +174,6 @@ class Predicting:
                 f"y[{i}] has {n_out[i]} tokens, more than max_length_={self.max_length_}: cut "
                 f"it, or begin again with a larger output_length"
             )
-        y = check_list(y, "y", "sequences")
         return Pairs(inputs, outputs, y, np.ones(len(y)), end=self._end)
 
     def rollout_costs(self, X, y, random_state=None):
@@ -224,6 +225,15 @@ class Predicting:
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise ValueError(f"X has {len(predicted)} samples, y has {len(y)}")
+        if self.max_length_ is None and is_auto(self.task_loss):
+            differ = self._outputs.lengths(y) != [len(own) for own in predicted]
+            if differ.any():
+                # The loss that outputs of other lengths than their inputs have.
+                losses = task_losses_of(resolve_task_loss("edit"), y, predicted)
+                if not differ.all():
+                    true = [own for own, is_other in zip(y, differ) if not is_other]
+                    losses[~differ] = task_losses_of(self.task_loss_, true, predicted[~differ])
+                return losses
         return task_losses_of(self.task_loss_, y, predicted)
 
     def score(self, X, y, sample_weight=None):

@@ -148,7 +148,7 @@ def priced(policy, X, targets, n_cells, costs, draws, end):
     tried = draws.tokens(scores[cells[1], cells[0]], targets[cells])
     reference = draws.reference_rollouts(len(n_cells), cells[0], tried.shape[1])
     found = roll_out(
-        policy, policy.join(rolled.states), costs, cells, tried, reference, n_cells,
+        policy, rolled.states, costs, cells, tried, reference, n_cells,
         n_learned=draws.n_learned, end=end, chunk=draws.chunk,
     )  # fmt: skip
     dense = np.full((*targets.shape, scores.shape[2]), np.inf)

@@ -13,9 +13,9 @@ from .._validation import (
     check_positive,
 )
 
-__all__ = ["Minibatches", "RecurrentNetwork"]
+__all__ = ["Minibatches", "RecurrentNetwork", "check_length", "is_auto"]
 
-RATES = {"adadelta": 1.0, "adam": 0.002, "sgd": 0.5}
+RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
 
 
 class RecurrentNetwork(BaseEstimator):
@@ -99,7 +99,7 @@ class RecurrentNetwork(BaseEstimator):
             raise ValueError(f"hidden_size must be even with bidirectional=True, got {size}")
         if self.attention is not None:
             check_choice(self.attention, "attention", ("additive", "bilinear"))
-        if not (isinstance(self.aligned, str) and self.aligned == "auto"):
+        if not is_auto(self.aligned):
             check_flag(self.aligned, "aligned")
         if check_flag(self.input_feed, "input_feed") and self.attention is None:
             raise ValueError("input_feed=True needs attention, of which it tells the next cell")
@@ -118,7 +118,7 @@ class Minibatches(BaseEstimator):
     optimizer : {"adadelta", "adam", "sgd"}, default="adam"
         How steps are made of gradients.
     learning_rate : float or None, default=None
-        Length of steps; None is 0.002 for "adam", 1 for "adadelta" and 0.5 for "sgd".
+        Length of steps; None is 0.004 for "adam", 1 for "adadelta" and 0.5 for "sgd".
     batch_size : int, default=64
         Pairs per update.
     max_grad_norm : float or None, default=5.0
@@ -137,8 +137,10 @@ class Minibatches(BaseEstimator):
         Updates between looks at them.
     n_iter_no_change : int, default=10
         Looks without a better one after which to stop.
-    warm_up : int, default=0
+    warm_up : int or "auto", default="auto"
         Updates by maximum likelihood before those of the loss; they count among ``max_iter``.
+        "auto" is until half of ``n_iter_no_change`` looks have passed without a better one; then
+        the loss goes on from the best weights. It is 0 where nothing is held out.
 
     See Also
     --------
@@ -154,7 +156,7 @@ class Minibatches(BaseEstimator):
     def __init__(
         self, *, optimizer="adam", learning_rate=None, batch_size=64, max_grad_norm=5.0,
         weight_decay=0.0, normalization="sequence", early_stopping=True, validation_fraction=0.1,
-        eval_every=50, n_iter_no_change=10, warm_up=0,
+        eval_every=50, n_iter_no_change=10, warm_up="auto",
     ):  # fmt: skip
         self.optimizer = optimizer
         self.learning_rate = learning_rate
@@ -183,11 +185,17 @@ class Minibatches(BaseEstimator):
             raise ValueError(f"validation_fraction must be below 1, got {share}")
         check_integer(self.eval_every, "eval_every", 1)
         check_integer(self.n_iter_no_change, "n_iter_no_change", 1)
-        check_integer(self.warm_up, "warm_up", 0)
+        if not is_auto(self.warm_up):
+            check_integer(self.warm_up, "warm_up", 0)
 
     @property
     def _rate(self):
         return RATES[self.optimizer] if self.learning_rate is None else float(self.learning_rate)
+
+
+def is_auto(value):
+    """Whether a parameter is left to the estimator."""
+    return isinstance(value, str) and value == "auto"
 
 
 def check_length(value):

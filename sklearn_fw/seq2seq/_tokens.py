@@ -7,10 +7,7 @@ from ..task_losses._edit import tokens_of
 
 __all__ = ["Inputs", "Outputs", "Reader"]
 
-ADVICE = (
-    "map rare tokens to one of your own, such as '?', before fit and predict, or name all in the "
-    "first partial_fit"
-)
+ADVICE = "name all tokens in fit, or in the first partial_fit, by classes and input_tokens"
 
 
 class Reader:
@@ -43,7 +40,7 @@ class Reader:
             ]
         else:
             self.vocabularies = _named(tokens, n_columns)
-        return self._encoded(columns)
+        return self._encoded(columns, True)
 
     def compare(self, tokens):
         """Refuse tokens that are not those of before."""
@@ -53,14 +50,17 @@ class Reader:
         if known is None or _named(tokens, len(known)) != known:
             raise ValueError("input_tokens must be those of before, which input_tokens_ holds")
 
-    def read(self, X):
-        """Inputs as arrays of shape (length, n_columns) of numbers of tokens, or of features."""
+    def read(self, X, is_training=False):
+        """Inputs as arrays of shape (length, n_columns) of numbers of tokens, or of features.
+
+        Unknown tokens all have the number behind those of known ones; training refuses them.
+        """
         X = _samples(X, "X")
         if self.n_features is None:
             columns = [_columns(x, f"X[{i}]") for i, x in enumerate(X)]
             for i, own in enumerate(columns):
                 _check_columns(own, len(self.vocabularies), i)
-            return self._encoded(columns)
+            return self._encoded(columns, is_training)
         found = []
         for i, x in enumerate(X):
             own = _features(x, f"X[{i}]")
@@ -72,10 +72,10 @@ class Reader:
             found.append(own)
         return Inputs(found)
 
-    def _encoded(self, columns):
+    def _encoded(self, columns, is_training):
         return Inputs([
             np.stack([
-                _encode(tokens, known, f"X[{i}]")
+                _encode(tokens, known, f"X[{i}]" if is_training else None)
                 for tokens, known in zip(own, self.vocabularies, strict=True)
             ], axis=1)
             for i, own in enumerate(columns)
@@ -123,6 +123,11 @@ class Outputs:
             return
         if _numbered([_output(classes, "classes")], "classes") != self._number:
             raise ValueError("classes must be those of before, which classes_ holds")
+
+    @staticmethod
+    def lengths(y):
+        """Number of tokens of each output."""
+        return np.array([len(_output(own, f"y[{i}]")) for i, own in enumerate(y)])
 
     def encode(self, y, X_lengths=None):
         """Numbers of the tokens of each output; with lengths of inputs those of outputs agree."""
@@ -241,9 +246,11 @@ def _named(tokens, n_columns):
 
 
 def _encode(tokens, known, name):
-    numbers = [known.get(token, -1) for token in tokens]
-    if -1 in numbers:
-        token = tokens[numbers.index(-1)]
+    """Numbers of tokens; unknown ones are an error of what has this name, if it has one."""
+    unknown = len(known)
+    numbers = [known.get(token, unknown) for token in tokens]
+    if name and unknown in numbers:
+        token = tokens[numbers.index(unknown)]
         raise ValueError(f"{name} has the token {token!r}, which fit has not seen: {ADVICE}")
     return np.array(numbers, dtype=np.int64)
 

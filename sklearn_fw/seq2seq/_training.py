@@ -9,6 +9,7 @@ from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
 from ._search import all_cells
+from ._settings import is_auto
 
 __all__ = ["Pairs", "Training", "Updates", "decode", "seeded", "split", "weighted"]
 
@@ -90,6 +91,13 @@ class Updates:
         self.settings, self._loss, self._draws = settings, loss, draws
         self._optimizer = _optimizer(network, settings)
         self.n_iter, self.n_rollouts, self.n_steps = n_iter, 0, 0
+        warm_up = 0 if is_auto(settings.warm_up) else int(settings.warm_up)
+        self.warm_up = np.inf if loss == "mle" else warm_up
+
+    @property
+    def by_likelihood(self):
+        """Whether the next update is one of maximum likelihood."""
+        return self.n_iter < self.warm_up
 
     def state(self):
         """Weights by name, and what the optimizer remembers, all as arrays."""
@@ -101,6 +109,12 @@ class Updates:
             for number, own in self._optimizer.state_dict()["state"].items()
         }
         return self.network.weights(), (self.settings.optimizer, past)
+
+    def search_from(self, weights, memory):
+        """End the warm-up with such weights."""
+        self.network.load(weights)
+        self.remember(memory)
+        self.warm_up = 0
 
     def remember(self, memory):
         """Go on with such a memory; that of another kind of optimizer is of no use."""
@@ -121,14 +135,13 @@ class Updates:
         """One step of the optimizer; returns the mean loss."""
         network, targets = self.network, batch.targets()
         network.parts.train()
-        by_likelihood = self._loss == "mle" or self.n_iter < int(self.settings.warm_up)
-        reference = (
-            np.ones(targets.shape, bool)
-            if by_likelihood
-            else self._draws.reference_cells(targets.shape)
-        )
-        rolled = roll_in(network, batch.inputs, targets, batch.n_cells, reference, batch.end)
-        stacked = network._torch.stack(rolled.scores)
+        by_likelihood = self.by_likelihood
+        if by_likelihood:
+            stacked, cells = network.forced(batch.inputs, targets), all_cells(batch.n_cells)
+        else:
+            reference = self._draws.reference_cells(targets.shape)
+            rolled = roll_in(network, batch.inputs, targets, batch.n_cells, reference, batch.end)
+            stacked = network._torch.stack(rolled.scores, dim=1)
         scores = network.as_array(stacked)
         if not np.isfinite(scores).all():
             raise FloatingPointError(
@@ -136,14 +149,13 @@ class Updates:
                 f"learning_rate, or check the scale of features"
             )
         if by_likelihood:
-            cells = all_cells(rolled.lengths)
-            value, gradient = _likelihood(scores[cells[1], cells[0]], targets[cells])
+            value, gradient = _likelihood(scores[cells], targets[cells])
             tokens = np.arange(scores.shape[2])[None, :]
         else:
             cells, tokens, value, gradient = self._cost_sensitive(batch, rolled, targets, scores)
         factor = self._cell_weights(batch, cells[0])
         full = np.zeros(scores.shape)
-        full[cells[1][:, None], cells[0][:, None], tokens] = gradient * factor[:, None]
+        full[cells[0][:, None], cells[1][:, None], tokens] = gradient * factor[:, None]
         self._optimizer.zero_grad()
         stacked.backward(network._torch.from_numpy(full).to(stacked))
         self._step()
@@ -153,7 +165,7 @@ class Updates:
     def _cost_sensitive(self, batch, rolled, targets, scores):
         draws = self._draws
         cells = draws.cells(rolled.lengths)
-        own = scores[cells[1], cells[0]]
+        own = scores[cells]
         tokens = draws.tokens(own, targets[cells])
         costs = self._costs(batch, rolled, cells, tokens)
         true = targets[cells]
@@ -181,8 +193,8 @@ class Updates:
         network.parts.eval()
         with network._torch.inference_mode():
             found = roll_out(
-                network, network.join(rolled.states), costs, cells, tokens, reference,
-                batch.n_cells, n_learned=self._draws.n_learned, end=end, chunk=self._draws.chunk,
+                network, rolled.states, costs, cells, tokens, reference, batch.n_cells,
+                n_learned=self._draws.n_learned, end=end, chunk=self._draws.chunk,
             )  # fmt: skip
         network.parts.train()
         self.n_rollouts += found.n_rollouts
@@ -213,8 +225,12 @@ class Training(IterativeMethod):
         self._batches = batches(pairs, int(self._settings.batch_size), rng)
         self._losses, self._bad = [], 0
         self.best, self.best_iter, self._kept = np.inf, 0, None
+        auto = is_auto(self._settings.warm_up) and updates.warm_up == 0
+        self._may_switch = held_out is not None and auto
         if held_out is not None:
             self._look()
+        if self._may_switch:
+            updates.warm_up = np.inf
 
     def step(self):
         updates = self.updates
@@ -256,6 +272,9 @@ class Training(IterativeMethod):
             self._kept = updates.state()
         else:
             self._bad += 1
+        if self._may_switch and self._bad >= max(int(self._settings.n_iter_no_change) // 2, 1):
+            self._may_switch = False
+            updates.search_from(*self._kept)
 
 
 def _likelihood(scores, targets):

@@ -21,12 +21,12 @@ from .._validation import (
     check_random_state,
 )
 from ..task_losses import resolve_task_loss
-from ._advice import summary_of, warn_of_budget
+from ._advice import announce, summary_of, warn_of_budget
 from ._losses import LOSSES
 from ._network import Network
 from ._predicting import Predicting
 from ._search import LearningToSearch
-from ._settings import Minibatches, RecurrentNetwork, check_length
+from ._settings import Minibatches, RecurrentNetwork, check_length, is_auto
 from ._tokens import Outputs, Reader
 from ._training import Pairs, Training, Updates, seeded, split, weighted
 
@@ -118,8 +118,8 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
     ImportError
         When PyTorch is not installed.
     ValueError
-        For empty sequences, tokens that fit has not seen, outputs longer than ``output_length``
-        allows, costs that are negative or not finite, or settings out of range.
+        For empty sequences, outputs longer than ``output_length`` allows, unknown tokens in
+        training with named tokens, costs that are negative or not finite, or settings out of range.
     TypeError
         When sequences are neither texts nor lists nor arrays.
 
@@ -137,13 +137,14 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
     -----
     Inputs are texts (of characters), lists of tokens, lists of tuples of tokens (a word and its
     tag, each with vectors of its own), or arrays of features, which should have the scale of one.
-    Outputs are texts or lists of tokens.
+    Outputs are texts or lists of tokens. A token of an input that `fit` has not seen is an unknown
+    token: it gets the mean of the vectors of all known tokens.
 
-    An update takes about T^2 A / 2 steps of the network per pair of length T with A tokens tried,
-    half of that where half of the outputs are finished by the reference; all of a batch are made
-    as one batch. "mle" takes T. The costs are constants of an update: the gradient does not follow
-    them. The true gap to the best output is not known: judge by `validation_loss_`. Pairs that come
-    bit by bit, or are too many for the memory, go through `partial_fit`.
+    An update takes T steps of the network per pair of length T, as "mle" does, since by default
+    the reference finishes outputs. With A tokens tried, learned roll-outs add about T^2 A / 2
+    steps, and mixed ones half of that. The costs are constants of an update: the gradient does not
+    follow them. The true gap to the best output is not known: judge by `validation_loss_`. Pairs
+    that come bit by bit, or are too many for the memory, go through `partial_fit`.
 
     Where lengths are fixed there is no token that ends outputs, unlike in the code of [1]_, and
     batches hold outputs of similar lengths.
@@ -181,7 +182,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, classes=None, input_tokens=None):
         """Train until held-out outputs get no better, or the budget ends.
 
         Parameters
@@ -193,6 +194,10 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             Outputs: texts or lists of tokens.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses of pairs; pairs of weight zero are left out.
+        classes : str or list, default=None
+            All tokens of outputs, where y does not hold each of them.
+        input_tokens : list of str or of list, default=None
+            All tokens of each column of inputs, where X does not hold each of them.
 
         Returns
         -------
@@ -203,7 +208,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         torch = import_torch("SeaRNNTransducer")
         rng = check_random_state(self.random_state)
         with time_budget(self.time_limit), seeded(torch, rng):
-            return self._fit(X, y, sample_weight, settings, rng)
+            return self._fit(X, y, sample_weight, (classes, input_tokens), settings, rng)
 
     def _check_parameters(self):
         check_choice(self.loss, "loss", (*LOSSES, "mle"))
@@ -224,10 +229,9 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             settings._check()
         return tuple(found)
 
-    def _fit(self, X, y, sample_weight, settings, rng):
+    def _fit(self, X, y, sample_weight, tokens, settings, rng):
         search, network_settings, training = settings
-        given = X, y
-        pairs = self._read_pairs(X, y, sample_weight)
+        pairs = self._read_pairs(X, y, sample_weight, tokens)
         self.task_loss_ = self._task_loss()
         self._counts = self._counts_of(pairs)
         draws = self._draws(search, self.loss, rng)
@@ -237,8 +241,9 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             network.load(start)
         trained, held_out = split(pairs, training, rng)
         updates = self._updates(network, draws, training)
+        announce(self, trained, held_out)
         run = Training(updates, trained, held_out, rng=rng, max_length=self.max_length_)
-        tasks = FitTasks(self, *given, max_subtasks=self.max_iter, sample_weight=sample_weight)
+        tasks = FitTasks(self, X, y, max_subtasks=self.max_iter, sample_weight=sample_weight)
         outcome = drive(
             run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
             **tasks.hooks(lambda: self._snapshot(run)),
@@ -290,13 +295,13 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         search, network_settings, training = settings
         began, n_before = time.perf_counter(), 0
         if not hasattr(self, "state_dict_"):
-            pairs = self._read_pairs(X, y, sample_weight, *tokens)
+            pairs = self._read_pairs(X, y, sample_weight, tokens)
             self.task_loss_, self._network_settings = self._task_loss(), network_settings
             self._counts, network = 0, self._new_network()
         else:
-            self._outputs.compare(tokens[0])
-            self._reader.compare(tokens[1])
-            pairs, network = weighted(self._pairs(X, y), sample_weight), self._fitted_network()
+            self._compare(tokens)
+            pairs, network = self._pairs(X, y, is_training=True), self._fitted_network()
+            pairs = weighted(pairs, sample_weight)
             del self._network  # so that a call that fails leaves the weights of before
             n_before = self.n_iter_
         self._counts = self._counts + self._counts_of(pairs)
@@ -318,13 +323,21 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
             settings=training, n_iter=n_iter,
         )  # fmt: skip
 
-    def _read_pairs(self, X, y, sample_weight, classes=None, input_tokens=None):
+    def _compare(self, tokens):
+        """Refuse classes and input_tokens that are not those of before."""
+        self._outputs.compare(tokens[0])
+        self._reader.compare(tokens[1])
+
+    def _read_pairs(self, X, y, sample_weight, tokens):
         goes_on = bool(self.warm_start) and hasattr(self, "state_dict_")
-        if not goes_on:
+        y = check_list(y, "y", "sequences")
+        if goes_on:
+            self._compare(tokens)
+            inputs = self._reader.read(X, is_training=True)
+        else:
             self._reader = Reader()
-        inputs = self._reader.read(X) if goes_on else self._reader.fit(X, input_tokens)
-        if not goes_on:
-            self._outputs = Outputs(y, classes)
+            inputs = self._reader.fit(X, tokens[1])
+            self._outputs = Outputs(y, tokens[0])
         outputs = self._outputs.encode(y, inputs.lengths)
         vars(self).pop("n_features_in_", None)
         vars(self).pop("input_tokens_", None)
@@ -336,14 +349,13 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         lengths = np.array([len(own) for own in outputs])
         self.max_length_ = self._max_length(inputs.lengths, lengths, goes_on)
         end = None if self.max_length_ is None else len(self.classes_)
-        pairs = Pairs(inputs, outputs, check_list(y, "y", "sequences"), None, end=end)
-        return weighted(pairs, sample_weight)
+        return weighted(Pairs(inputs, outputs, y, None, end=end), sample_weight)
 
     def _max_length(self, n_in, n_out, goes_on):
         """Most tokens of an output; None where outputs are as long as inputs."""
         wanted = self.output_length
         differ = np.flatnonzero(n_in != n_out)
-        if isinstance(wanted, str) and wanted == "auto":
+        if is_auto(wanted):
             wanted = "free" if len(differ) else "fixed"
             if goes_on and wanted == "fixed" and self.max_length_ is not None:
                 wanted = "free"
@@ -368,7 +380,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
 
     def _task_loss(self):
         is_free = self.max_length_ is not None
-        if isinstance(self.task_loss, str) and self.task_loss == "auto":
+        if is_auto(self.task_loss):
             return resolve_task_loss("edit" if is_free else "hamming")
         loss = resolve_task_loss(self.task_loss)
         if is_free and loss.decomposes and not loss._has_value:

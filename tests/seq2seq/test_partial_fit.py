@@ -202,7 +202,7 @@ def test_a_call_that_fails_changes_nothing(torch):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        ({"X": ["abq"]}, ValueError, r"X.0. has the token 'q', .* or name all in the first part"),
+        ({"X": ["abq"]}, ValueError, r"X.0. has the token 'q', .* in fit, or in the first part"),
         ({"y": ["abq"]}, ValueError, r"y\[0\] has the token 'q', which fit has not seen"),
         ({"y": ["ab"]}, ValueError, r"y\[0\] has 2 tokens and X\[0\] has 3, but outputs are as"),
         ({"classes": "ab"}, ValueError, "classes must be those of before, which classes_ holds"),
