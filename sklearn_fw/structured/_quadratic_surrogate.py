@@ -28,6 +28,7 @@ from ._quadratic._settings import check_settings
 __all__ = ["QuadraticSurrogateClassifier"]
 
 MOST_OUTPUTS = 5000
+LEAST_COST = 0.01  # of the largest one, in weights of samples
 NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 TABLE = {"accept_sparse": "csr", "dtype": np.float64}
 
@@ -79,6 +80,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         that says how large the ball is.
     fit_intercept : bool, default=True
         Whether there is a constant; "ridge" does not penalize it.
+    class_weight : {"auto", "cost"} or None, default="auto"
+        "cost" multiplies the loss of a sample by the square root of the largest cost of its true
+        output, and divides psi by this root: still consistent, and better with few samples where
+        costs are skewed. "auto" does so where ``alpha`` is "auto" and the solver is "ridge".
     radius : float or None, default=None
         Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
     step_size : float or {"auto", "theory"}, default="auto"
@@ -107,7 +112,9 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     rank_ : int
         The number r of functions.
     coef_ : ndarray of shape (r, n_features) or None
-        Coefficients; None with a kernel.
+        Coefficients; None with a kernel. Where samples are weighted by their costs, here and below
+        r is larger by one: the last function estimates the inverse of the mean weight, which the
+        others are divided by.
     dual_coef_ : ndarray of shape (n_samples, r) or None
         Coefficients of the rows of fit; None without a kernel.
     X_fit_ : {ndarray, sparse matrix} or None
@@ -148,6 +155,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     Notes
     -----
     More than 13 parameters: five are those of scikit-learn's kernels, three those of "asgd".
+    `alpha_`, `kernel_` and `gamma_` give the same fit again with ``class_weight="cost"`` and
+    ``standardize=scale_ is not None``.
 
     "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are no
     log-odds; `predict_risk` may leave the range of the costs.
@@ -186,6 +195,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         solver="ridge",
         alpha="auto",
         fit_intercept=True,
+        class_weight="auto",
         radius=None,
         step_size="auto",
         max_iter=50,
@@ -203,6 +213,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         self.solver = solver
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.radius = radius
         self.step_size = step_size
         self.max_iter = max_iter
@@ -235,8 +246,25 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             weight = check_sample_weight(sample_weight, X.shape[0])
             targets = self._embed(y)
             self.coef_ = self.dual_coef_ = None
+            size = self._sizes(targets, weight)
+            targets, weight = targets / size[:, None], weight * size
             features = choose(self, X, targets, weight, *settings)
+            if self._inverse is not None:
+                targets = np.column_stack([targets, 1.0 / size])
             return self._learn(features, targets, weight, settings)
+
+    def _sizes(self, targets, weight):
+        """Factors of the losses; keeps the range of their inverse where they differ."""
+        weighs, self._inverse = self.class_weight, None
+        if weighs == "auto":
+            weighs = isinstance(self.alpha, str) and self.solver == "ridge"
+        costs = self._outputs.largest(targets) if weighs else np.ones(len(targets))
+        if np.ptp(costs) <= 1e-9 * costs.max():
+            return np.ones(len(targets))
+        size = np.sqrt(np.maximum(costs, LEAST_COST * costs.max()))
+        size /= weight @ size / weight.sum()
+        self._inverse = (1.0 / size.max(), 1.0 / size.min())
+        return size
 
     def _embed(self, y):
         """Targets of least squares; sets what says which outputs there are."""
@@ -327,6 +355,8 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_
         g = self._functions(features, coef, self.intercept_)
+        if self._inverse is not None:
+            g = g[:, :-1] / np.clip(g[:, -1:], *self._inverse)
         check_magnitude(g, "what the functions give for X")
         return g
 

@@ -16,7 +16,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_fw.structured import QuadraticSurrogateClassifier
 from sklearn_fw.structured._quadratic._embeddings import NodeOutputs
 from sklearn_fw.structured._quadratic._ridge import choose_alpha
-from sklearn_fw.task_losses import BlockLoss, HammingLoss, OverlapLoss, TaskLoss, ZeroOneLoss
+from sklearn_fw.task_losses import (
+    BlockLoss,
+    HammingLoss,
+    MatrixLoss,
+    OverlapLoss,
+    TaskLoss,
+    ZeroOneLoss,
+)
 
 
 @pytest.fixture(scope="module")
@@ -209,6 +216,29 @@ def test_predictions_become_the_best_for_the_loss():
     np.testing.assert_allclose(model.predict_risk(np.eye(6)), q @ costs, rtol=0, atol=0.02)
 
 
+@pytest.mark.parametrize("outputs", ["labels", "several"])
+def test_weights_of_samples_by_costs_are_consistent(outputs):
+    """With "cost" the expected losses are those without, where data are plenty."""
+    rng = np.random.default_rng(3)
+    q, x = rng.dirichlet(np.full(4, 0.5), size=5), rng.integers(5, size=30000)
+    y = (rng.random((30000, 1)) > np.cumsum(q, axis=1)[x]).sum(axis=1)
+    costs = random_costs(4, 2) * [[1.0], [20.0], [0.2], [4.0]]
+    loss, given, best = costs, y, q @ costs
+    if outputs == "several":
+        loss, given = MatrixLoss(costs, classes=range(4)), np.column_stack([y, y[::-1]])
+    model = QuadraticSurrogateClassifier(
+        loss, alpha=1.0, fit_intercept=False, class_weight="cost"
+    ).fit(np.eye(5)[x], given)  # fmt: skip
+    predicted, risk = model.predict(np.eye(5)), model.predict_risk(np.eye(5))
+    if outputs == "labels":
+        np.testing.assert_allclose(risk, best, rtol=0, atol=0.2)
+        np.testing.assert_array_equal(predicted, best.argmin(axis=1))
+    else:
+        np.testing.assert_array_equal(predicted[:, 0], best.argmin(axis=1))
+        assert np.unique(predicted[:, 1]).size == 1
+    assert len(model.coef_) == model.rank_ + 1
+
+
 def test_no_majority(rng):
     y = np.repeat([0, 1, 2], [40, 30, 30])
     model = QuadraticSurrogateClassifier(alpha=1.0).fit(np.ones((100, 1)), y)
@@ -361,8 +391,11 @@ def test_units_of_columns_do_not_matter(kernel):
     np.testing.assert_allclose(
         model.predict_risk(X), other.predict_risk(X * units), rtol=0, atol=1e-7
     )
-    free = QuadraticSurrogateClassifier(kernel=kernel).fit(X * units, y)
+    costs = [[0.0, 1.0], [6.0, 0.0]]
+    free = QuadraticSurrogateClassifier(costs, kernel=kernel).fit(X * units, y)
     again = QuadraticSurrogateClassifier(
+        costs,
+        class_weight="cost",
         kernel=free.kernel_, gamma=free.gamma_, alpha=free.alpha_,
         standardize=free.scale_ is not None,
     ).fit(X * units, y)  # fmt: skip
@@ -453,6 +486,7 @@ def test_weights_are_copies(digits, rng):
         ({"score_space": np.ones((2, 2))}, "score_space must be a matrix with one row for each"),
         ({"solver": "sgd"}, "solver must be one of 'asgd', 'ridge'"),
         ({"kernel": "gauss"}, "kernel must be one of"),
+        ({"class_weight": "balanced"}, "class_weight must be one of 'auto', 'cost'"),
         ({"standardize": "yes"}, "standardize must be one of 'auto'"),
         ({"standardize": True, "kernel": "precomputed"}, "standardize must be 'auto' or False"),
         ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),

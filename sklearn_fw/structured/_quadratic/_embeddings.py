@@ -37,6 +37,10 @@ class ListedOutputs:
         predicted = self.scores(g).argmax(axis=1)[:, None]
         return -np.take_along_axis(self.scores(targets), predicted, axis=1)[:, 0]
 
+    def largest(self, targets):
+        """The largest costs (n,) of the outputs in ``targets``."""
+        return -self.scores(targets).min(axis=1)
+
     def widest(self):
         """k times the largest squared length of ``P_F (e_i - e_j)``."""
         space = self.space
@@ -107,6 +111,10 @@ class NodeOutputs:
         for ours, true in zip(self.node_scores(g), self.node_scores(targets)):
             found -= np.take_along_axis(true, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
         return found
+
+    def largest(self, targets):
+        """The largest costs (n,) of the outputs in ``targets``."""
+        return -targets[:, 0] - sum(s.min(axis=1) for s in self.node_scores(targets))
 
     def widest(self):
         """k times the largest squared length of ``P_F (e_i - e_j)``, of all outputs."""
