@@ -222,6 +222,26 @@ def test_converged_is_true_without_a_dual(make, solver, spread):
         assert model.converged_
 
 
+@pytest.mark.parametrize("kind", ["categories", "wide", "weights", "text"])
+def test_certificate_of_an_l1_norm_is_tight(rng, kind):
+    """One column that violates the dual constraint made the bound useless."""
+    if kind == "wide":
+        X = rng.standard_normal((150, 1200))
+    elif kind == "text":  # more columns in the support than a matrix is made for
+        X = sp.random(3000, 3500, 0.01, format="csr", random_state=0)
+    else:
+        levels = np.minimum(rng.geometric(0.02, (1500, 3)), 300) - 1 + [0, 300, 600]
+        X = sp.csr_array((np.ones(4500), levels.ravel(), np.arange(0, 4501, 3)), shape=(1500, 900))
+    z = X @ (rng.standard_normal(X.shape[1]) * (rng.random(X.shape[1]) < 0.1))
+    y = z + rng.logistic(size=len(z)) * 0.3 * z.std() > np.median(z)
+    weight = rng.integers(0, 3, len(y)) if kind == "weights" else None
+    model = AsagaClassifier(l1_ratio=1.0, C=0.7, random_state=0).fit(X, y, sample_weight=weight)
+    best = clone(model).set_params(tol=1e-9, max_iter=3000).fit(X, y, sample_weight=weight)
+    assert type(model.solver_).__name__ == "Asaga"
+    excess = model.objective_ - best.objective_
+    assert excess - 1e-9 <= model.dual_gap_ <= 1e-4 * model.objective_
+
+
 @pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "fista"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_separable_classes_without_a_penalty_have_no_optimum(rng, solver, n_classes):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ._curvature import Curvature, solve_positive
 
-__all__ = ["suboptimality_bound"]
+__all__ = ["solve_scores", "suboptimality_bound"]
 
 # Columns for which a matrix of second derivatives is made, and those for which it costs too much.
 COLUMNS = 1000
@@ -39,7 +39,7 @@ def suboptimality_bound(problem, certificate):
         missing = np.where(free, missing - missing.mean(axis=1, keepdims=True), 0.0)
     scores = problem.scores(coef, certificate.intercept)
     curvature = Curvature(problem, scores, slopes)
-    move = _solve(problem, curvature, missing, free, ROUNDING * np.linalg.norm(total))
+    move = solve_scores(problem, curvature, missing, free, ROUNDING * np.linalg.norm(total))
     scores = problem.scores(move, 0.0)
     changed = slopes - curvature.along(scores)
     after = problem.gradient(changed)
@@ -93,7 +93,7 @@ def _wide(side, near):
     return np.asarray(side)[:, None] if np.ndim(side) and near.ndim == 2 else side
 
 
-def _solve(problem, curvature, missing, free, negligible):
+def solve_scores(problem, curvature, missing, free, negligible):
     """Coefficients whose scores change the slopes by what is missing."""
     if problem.n_outputs is None and problem.n_columns <= COLUMNS:
         move = np.zeros_like(missing)

@@ -250,5 +250,5 @@ def convergence_advice(run, outcome):
     name, value, limit = run.shortfall
     remedy = outcome.status.value
     if not run.has_dual and run.problem.proves_separable(run.best.objective):
-        remedy = "the classes are separable, so coefficients grow without limit; add a ridge (finite C)"
+        remedy = "the classes are separable, so that coefficients grow for ever; set a finite C"
     return f"{name} {value:.3g} > {limit:.3g} after {outcome.n_iter} epochs: {remedy}"

@@ -9,9 +9,9 @@ from ._run import PlainRun, Point, Solver
 
 __all__ = ["Newton"]
 
-# Sweeps of coordinate descent between attempts to solve for the free coefficients at once, and
-# the most of them.
-SWEEPS, MOST_SWEEPS = 20, 2000
+# Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
+# cost as much as many of them.
+SWEEPS = (20, 20, 40, 80, 160, 320, 640, 1280)
 # Moves below this share of the longest coefficient are rounding.
 ROUNDING = 1e-15
 # Share of the predicted decrease that a step must achieve.
@@ -113,8 +113,8 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
-    for _ in range(0, MOST_SWEEPS, SWEEPS):
-        if descend(matrix, gradient, w, l1, l2, bounds, SWEEPS, ROUNDING):
+    for sweeps in SWEEPS:
+        if descend(matrix, gradient, w, l1, l2, bounds, sweeps, ROUNDING):
             return w
         exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
         if exact is not None:

@@ -6,9 +6,13 @@ from ..._validation import check_choice, check_not_negative
 from ._columns import PERIOD
 from ._engines import LaggedEngine, make_engine
 from ._run import IncrementalSolver, Run
+from ._support import has_support, minimize_on_support
 
 __all__ = ["Asaga", "LaggedSaga", "Sag", "Saga", "SagaRun", "SparseSaga"]
 
+# Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, and how
+# often the support may grow.
+FIRST, ROUNDS = 4, 10
 # Steps that overlap, per thread: measured overlaps are many times the number of threads.
 USUAL_OVERLAP = 10
 
@@ -19,6 +23,9 @@ class SagaRun(Run):
     def __init__(self, problem, engine, settings, *, tol, rng, start=None):
         super().__init__(problem, engine, settings, tol=tol, rng=rng, start=start)
         self.duals = []  # values of the dual at the memory after the last epochs
+        is_whole = start is None or start.seen is None
+        self.uses_support = is_whole and tol > 0.0 and has_support(problem) and self.has_dual
+        self.n_epochs = 0
         if start is not None and start.memory is not None and start.seen is None:
             self._recall()
 
@@ -33,7 +40,9 @@ class SagaRun(Run):
         """An epoch; its certificate is exact if it may be the last."""
         concave = self.advance(self.draw())
         row = self._estimate(concave)
-        if self.may_stop(row):
+        self.n_epochs += 1
+        is_due = self.n_epochs >= FIRST and self.n_epochs & (self.n_epochs - 1) == 0
+        if self.may_stop(row) or (self.uses_support and is_due):
             return self.certify()
         return self._row(row, certified=False)
 
@@ -42,8 +51,31 @@ class SagaRun(Run):
         self.best = None
         self.memory_drift = self.engine.drift()
         row = super().certify()
+        if self.uses_support:
+            row = self._improve_on_support(row)
         if self.has_dual:
             self.duals = [(row["objective"] - row["dual_gap"]) * self.problem.total_weight]
+        return row
+
+    def _improve_on_support(self, row):
+        """A better point and a better bound, as long as they get better."""
+        for _ in range(ROUNDS):
+            if self.may_stop(row):
+                break
+            old = self.best
+            point = minimize_on_support(self.problem, old, tol=self.tol, rng=self.rng)
+            if point is None:
+                break
+            best = self.problem.certify(*point, self._stand)
+            # Both bound the optimum.
+            bound = max(best.objective - best.dual_gap, old.objective - old.dual_gap)
+            if best.objective > old.objective:
+                self._stand(old.coef, old.intercept, old.memory, old.total)
+                best = old
+            self.best = best._replace(dual_gap=max(0.0, best.objective - bound))
+            row = self._row(self.best.row(), certified=True)
+            if self.best.dual_gap > 0.5 * old.dual_gap:
+                break
         return row
 
     def _estimate(self, concave):
