@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from ._validation import check_time_limit
 
-__all__ = ["Budget", "budget_now", "finishing", "shared", "time_budget", "time_left"]
+__all__ = [
+    "Budget",
+    "budget_now",
+    "finishing",
+    "part_of_time",
+    "shared",
+    "time_budget",
+    "time_left",
+]
 
 
 class Budget(NamedTuple):
@@ -68,6 +76,12 @@ def time_budget(time_limit=None, *, ends_oracles=False):
         yield budget
     finally:
         _budget.reset(token)
+
+
+def part_of_time(share, most=math.inf):
+    """A budget of a share of the seconds that oracles have, and at most so many."""
+    seconds = min(share * time_left(), most)
+    return time_budget(None if seconds == math.inf else max(seconds, 1e-9), ends_oracles=True)
 
 
 @contextmanager

@@ -13,6 +13,9 @@ MANY = 12  # bars that are still told one by one
 GOALS = ["goal", "measured", "limit", ""]
 
 
+# Files of the data of a page whose values are not those of their models, by independent eliminations.
+ERRATA = {"uai": [f"relational_{i}" for i in range(1, 6)]}
+
 # ---- numbers and blocks --------------------------------------------------------------------------
 
 
@@ -115,7 +118,7 @@ def page(record):
         chunks.append(_figure(*figures[0]))
     chunks += [wrapped(" ".join(paragraph.split())) if _is_prose(paragraph)
                else paragraph.splitlines() for paragraph in record["about"]]  # fmt: skip
-    chunks += _judgement(record)
+    chunks += _judgement(record) + _errata(record)
     losses = []
     for key, part in record["parts"].items():
         chunks += _part(key, part, figures)
@@ -124,6 +127,22 @@ def page(record):
         chunks += [block_lines({"section": "Where it loses"}), bullet_lines(losses)]
     chunks += _runs(record)
     return "\n\n".join("\n".join(lines) for lines in chunks) + "\n"
+
+
+def _errata(record):
+    """A line for each file of a page that is known to be wrong, with what was measured of it."""
+    items = []
+    for file in ERRATA.get(record["name"], ()):
+        rows = [row for _, part in record["parts"].items() for block in part["blocks"]
+                for row in block.get("table", {"rows": []})["rows"] if row[0] == file]  # fmt: skip
+        text = f"{file}: wrong log Z and marginals; not measured here."
+        if rows:
+            text = (
+                f"{file}: wrong log Z and marginals; log10 Z is {written(rows[0][1])} in the file, "
+                f"and from {written(rows[0][2])} to {written(rows[0][3])} here."
+            )
+        items.append(text)
+    return [wrapped("Files that contradict their own models:"), bullet_lines(items)] if items else []
 
 
 def _is_prose(paragraph):

@@ -5,7 +5,9 @@ import numpy as np
 from .._packed import starts_of
 from ._scores import PairwiseScores, integers
 
-__all__ = ["FlatParts", "check_edges"]
+__all__ = ["MOST_PADDED", "FlatParts", "check_edges"]
+
+MOST_PADDED = 2**28  # numbers in the tables of all edges, padded to one shape
 
 
 def check_edges(edges, n_nodes, what="variables"):
@@ -46,6 +48,11 @@ class FlatParts:
         self.edge_start = self.node_start[-1] + starts_of(sizes)
         self.size = int(self.edge_start[-1])
 
+    @property
+    def n_padded(self):
+        """Numbers in the tables of all edges as oracles take them."""
+        return len(self.edges) * float(self.n_states.max()) ** 2
+
     def places(self, X):
         """Places of the parts that labellings switch on: (n_samples, n_nodes + n_edges), int64."""
         i, j = self.edges.T
@@ -59,6 +66,12 @@ class FlatParts:
         if cut == n * k:
             nodes, tables = flat[:cut].reshape(n, k), flat[cut:].reshape(m, k, k)
             return PairwiseScores._view(nodes, tables, self.edges)
+        if self.n_padded > MOST_PADDED:
+            raise ValueError(
+                f"oracles take tables of one shape: {m} edges with up to {k} states for each end "
+                f"would be {self.n_padded:.2g} numbers, at most {MOST_PADDED:.2g} can be; "
+                f"map(), MiniBucketMarginals, MeanFieldMarginals and TRBPMarginals do without"
+            )
         # Forbidding the missing states of the nodes is enough; finite tables stay finite.
         unary, pairwise = np.full((n, k), -np.inf), np.zeros((m, k, k))
         nodes, pairs = self._exist(k)

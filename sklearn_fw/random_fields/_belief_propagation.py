@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
+from .._budget import part_of_time, time_left
 from .._loop import IterativeMethod, drive
 from .._result import History, Status
 from .._validation import (
@@ -19,14 +20,16 @@ from .._validation import (
     check_random_state,
 )
 from ..inference._scores import is_forest
-from ._choice import NOTHING_ALLOWED, require_allowed
+from ._choice import NOTHING_ALLOWED
 from ._estimator import Inference, MarginalsEstimator
 from ._objective import uniform_marginals
-from ._products import make_layout
+from ._products import make_layout, parts_in_time
 from ._spanning_trees import TreeChoice, matrix_tree_edge_probabilities, starting_rho
 
 __all__ = ["LoopyBPMarginals", "TRBPMarginals", "kernels"]
 
+DIVERGED = 1e3  # times the least distance from rest: messages go back there, with more damping
+SECONDS_PER_TERM = 4e-8  # of the last pass, for each pair of states and direction
 MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long to settle
 
 
@@ -45,7 +48,6 @@ class MessagePassing(MarginalsEstimator):
     _bounds = True
 
     def _start(self, mrf, tasks, rng):
-        require_allowed(mrf)
         check_choice(self.update, "update", {"parallel", "random", "sequential"})
         check_not_negative(self.damping, "damping")
         check_scalar(self.damping, "damping", Real, min_val=0, max_val=1, include_boundaries="left")
@@ -227,7 +229,7 @@ class TRBPMarginals(MessagePassing):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         rng = check_random_state(self.random_state)
         n_rho_iter = check_integer(self.n_rho_iter, "n_rho_iter", 1)
         rho, is_known = starting_rho(
@@ -387,7 +389,7 @@ class LoopyBPMarginals(MessagePassing):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         rng = check_random_state(self.random_state)
         return self._start(mrf, tasks, rng).solve(np.ones(mrf.n_edges))
 
@@ -408,12 +410,17 @@ class Propagation(IterativeMethod):
         self.slack = np.empty(len(self.layout.end))
         self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
         self.order = np.arange(mrf.n_variables)
+        pairs = np.repeat(mrf.n_states[mrf.edges].prod(axis=1), 2)
+        self.work = np.bincount(mrf.edges.ravel(), pairs, mrf.n_variables)
         self.rho = None
 
     def solve(self, rho):
         """The `Inference` with given edge weights."""
         self.set_rho(rho)
-        outcome = drive(self, history=self.history, **self.options)
+        # The end is a pass, too, and a dearer one.
+        reserve = SECONDS_PER_TERM * self.work.sum()
+        with part_of_time(1.0, max(time_left() - reserve, time_left() / 2)):
+            outcome = drive(self, history=self.history, **self.options)
         self.status = outcome.status
         answer = self.solution()
         self.history.amend(objective=answer.log_partition)
@@ -424,7 +431,7 @@ class Propagation(IterativeMethod):
         answer.attributes |= {"rho_": rho, **outcome.attributes()}
         if self.status not in (Status.CONVERGED, Status.STOPPED):
             text = (
-                f"messages are {self.history.rows[-1]['slack']:.2g} nats from rest, tol="
+                f"messages are {self.least[0]:.2g} nats from rest, tol="
                 f"{self.options['tol']:g}, after {outcome.n_iter} passes: increase max_iter, "
                 f"time_limit or damping, or loosen tol"
             )
@@ -433,6 +440,8 @@ class Propagation(IterativeMethod):
 
     def solution(self):
         """The `Inference` that the messages give."""
+        if self.least[0] < math.inf:  # a whole pass was made
+            self.messages[:] = self.least[1]
         mu, rho = np.empty_like(self.theta), self.rho
         estimate, upper, lower = kernels().conclude(self.layout, self.theta, rho, self.messages, mu)
         if upper == -math.inf:
@@ -449,7 +458,7 @@ class Propagation(IterativeMethod):
         if self.rho is not None:
             factor = np.repeat(self.rho / rho, 2)
             self.messages *= np.repeat(factor, np.diff(self.layout.message_start))
-        self.rho = rho
+        self.rho, self.least = rho, (math.inf, self.messages.copy())
         self.theta = self.mrf.theta.copy()
         self.theta[self.mrf.node_start[-1] :] /= np.repeat(rho, np.diff(self.mrf.edge_start))
 
@@ -458,16 +467,28 @@ class Propagation(IterativeMethod):
         if self.update == "random":
             self.order = self.rng.permutation(len(self.order))
         old = self.messages.copy() if self.update == "parallel" else self.messages
-        possible = kernels().propagate(
-            self.layout, self.theta, self.rho, self.order, self.damping, old, self.messages,
-            self.beliefs, self.slack,
-        )  # fmt: skip
-        if not possible:
-            raise ValueError(NOTHING_ALLOWED)
+        n_done = 0
+        for part in parts_in_time(self.order, self.work):
+            possible = kernels().propagate(
+                self.layout, self.theta, self.rho, part, self.damping, old, self.messages,
+                self.beliefs, self.slack,
+            )  # fmt: skip
+            n_done += len(part)
+            if not possible:
+                raise ValueError(NOTHING_ALLOWED)
+        is_whole = n_done == len(self.order)
         if self.update == "sequential":
             # Up and down: on a chain two passes are exact.
             self.order = np.ascontiguousarray(self.order[::-1])
+        if not is_whole:
+            return {"slack": None}
         slack = float(self.rho @ self.slack.reshape(-1, 2).max(axis=1))
+        if slack < self.least[0]:
+            self.least = slack, self.messages.copy()
+        elif not slack <= DIVERGED * self.least[0]:
+            self.messages[:] = self.least[1]
+            self.damping = (1.0 + self.damping) / 2.0
+            return {"slack": None}
         return {"slack": slack}
 
 

@@ -11,7 +11,7 @@ from ._factor_graph import MOST_AXES, FactorGraph
 __all__ = ["load_bif", "save_bif"]
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|"([^"\n]*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)', re.S)
-# Probabilities that `default` lines may stand for, besides those that the words of the file could be.
+# Probabilities that `default` lines may stand for, besides one for each word of the file.
 FREE_ENTRIES = 2**24
 ROUNDING = 1e-2  # by which the probabilities of a row may miss one
 PLAIN = re.compile(r"[A-Za-z_][\w.+-]*|\d+")  # names that need no quotation marks

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._budget import time_budget
 from ..inference import BestOf, TreeMaxProduct
 from ..inference._oracles._natural import exact_oracle
 from ..inference._oracles._resolve import trusted_oracle
@@ -14,8 +13,8 @@ from ._estimator import Inference, pairs_of
 
 __all__ = ["Choice", "choose", "choose_oracle", "exact_inference", "require_allowed"]
 
+EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
 NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
-CHECK_SECONDS = 1.0  # that a proof of contradiction may take beside a fast method
 
 
 class Choice(NamedTuple):
@@ -61,26 +60,17 @@ def exact_inference(mrf, oracle):
     return Inference(mrf.flatten(node, edge), log_partition, log_partition, log_partition)
 
 
-def require_allowed(mrf, oracle=None):
-    """Raise a ValueError where potentials of -inf leave no labelling.
-
-    With an ``oracle`` it must find one; without, only a proof that there is none counts, and little
-    time is spent on it.
-    """
+def require_allowed(mrf, oracle):
+    """Raise a ValueError where potentials of -inf leave no labelling, or the oracle finds none."""
     if not np.any(mrf.theta == -np.inf):
         return
-    mrf = pairs_of(mrf)
     try:
-        if oracle is None:
-            with time_budget(CHECK_SECONDS, ends_oracles=True):
-                _, value, bound = choose(mrf, CHECK_SECONDS).oracle.argmax(mrf.scores())
-        else:
-            _, value, bound = oracle.argmax(mrf.scores())
+        _, value, bound = oracle.argmax(pairs_of(mrf).scores())
     except TimeoutError:
         return
     if bound == -np.inf:
         raise ValueError(NOTHING_ALLOWED)
-    if oracle is not None and value == -np.inf:
+    if value == -np.inf:
         raise ValueError(
             "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
         )

@@ -50,26 +50,39 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     _sums_forests = False  # whether answers on forests are the sums over all labellings
     _takes_factors = False  # whether `_infer` takes factors on more than two variables as they are
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         """The `Inference` of a random field; parameters are checked here.
 
         ``learned`` is the `LearnedMRF` that the field comes from; ``tasks`` are the `FitTasks` that
-        callbacks follow, None outside of `fit`.
+        callbacks follow, None outside of `fit`; ``known`` is an allowed labelling of the field (of
+        the factor graph that it stands for), None where nothing is forbidden or none was found.
         """
         raise NotImplementedError
 
     def _infer_any(self, field, learned=None, tasks=None):
         """`_infer`, by way of a field of pairs where it takes nothing else."""
+        known = self._allowed(field)
         if self._takes_factors or isinstance(field, PairwiseMRF):
-            return self._infer(field, learned, tasks)
-        merged = field.merge()
-        pairwise = merged.to_pairwise()
-        inference = self._infer(pairwise, learned, tasks)
-        marginals = from_pairwise(field, merged, pairwise, inference.marginals)
-        # Of independent variables without those that stand for factors and depend on them.
-        lower = Products(field).bound(marginals[: field.node_start[-1]])
-        inference.marginals, inference.lower = marginals, max(inference.lower, lower)
+            inference = self._infer(field, learned, tasks, known)
+        else:
+            merged = field.merge()
+            pairwise = merged.to_pairwise()
+            inference = self._infer(pairwise, learned, tasks, known)
+            marginals = from_pairwise(field, merged, pairwise, inference.marginals)
+            # Of independent variables without those that stand for factors and depend on them.
+            lower = Products(field).bound(marginals[: field.node_start[-1]])
+            inference.marginals, inference.lower = marginals, max(inference.lower, lower)
+        if inference.lower == -np.inf:
+            known = self._allowed(field, share=1.0) if known is None else known
+            if known is not None:
+                inference.lower = Products(field).above(known)[1]
         return inference
+
+    def _allowed(self, field, share=0.25):
+        """An allowed labelling for `_infer`; a ValueError where it is proved that there is none."""
+        from ._map import allowed_labelling  # which imports this file
+
+        return allowed_labelling(field, share)
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
@@ -415,7 +428,7 @@ def soften(mrf, notes):
     if not forbidden.any():
         return mrf.theta
     theta = mrf.theta.copy()
-    blocks = [*mrf.node_blocks(theta), *mrf.edge_blocks(theta)]
+    blocks = [*mrf.node_blocks(theta), *mrf.factor_blocks(theta)]
     tops, ranges = [], []
     for block in blocks:
         finite = block[block > -np.inf]

@@ -106,7 +106,10 @@ class ExactMarginals(MarginalsEstimator):
     _sums_forests = True
     _takes_factors = True
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _allowed(self, field, share=0.25):
+        return None  # sums show it
+
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         if isinstance(mrf, PairwiseMRF):
             return exact_inference(mrf, self._oracle(mrf))
         marginals, value = self._reduced(mrf).sums()

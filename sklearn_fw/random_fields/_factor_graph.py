@@ -158,6 +158,14 @@ class FactorGraph(Conditioning, Naming, Networks):
         sizes = np.array([table.size for table in tables], np.int64)
         self.factor_start = self.node_start[-1] + starts_of(sizes)
         self.theta = np.concatenate([*unary, *(table.ravel() for table in tables)])
+        # Of each axis, the factors that have it, the variables there and what a state moves.
+        lengths = np.array([len(scope) for scope in scopes], np.int64)
+        stride, self._axes = np.ones(len(scopes), np.int64), []
+        for back in range(1, int(lengths.max(initial=0)) + 1):
+            having = np.flatnonzero(lengths >= back)
+            variables = np.array([scopes[f][-back] for f in having])
+            self._axes.append((having, variables, stride[having]))
+            stride[having] *= self.n_states[variables]
 
     # ---- shape ---------------------------------------------------------------------------------
 
@@ -267,9 +275,9 @@ class FactorGraph(Conditioning, Naming, Networks):
         """`parts` of labellings that were checked, int64."""
         places = np.empty((len(X), self.n_variables + self.n_factors), np.int64)
         places[:, : self.n_variables] = self.node_start[:-1] + X
-        for f, scope in enumerate(map(list, self.scopes)):
-            inside = np.ravel_multi_index(tuple(X[:, scope].T), self.n_states[scope])
-            places[:, self.n_variables + f] = self.factor_start[f] + inside
+        places[:, self.n_variables :] = self.factor_start[:-1]
+        for factors, variables, stride in self._axes:
+            places[:, self.n_variables + factors] += X[:, variables] * stride
         return places
 
     def vertex(self, labels):

@@ -1,12 +1,14 @@
 """Best labellings of factor graphs by mixed-integer linear programming."""
 
+from time import perf_counter
+
 import numpy as np
 
 from ..inference._oracles._linear_programs import INFEASIBLE
 from ..inference._oracles._local_polytope import scaled_costs
 from ..inference._oracles._settle import NEGLIGIBLE
 
-__all__ = ["solve_factor_program"]
+__all__ = ["n_equations", "solve_factor_program"]
 
 
 def solve_factor_program(graph, seconds):
@@ -40,10 +42,10 @@ def solve_factor_program(graph, seconds):
     block = np.repeat(np.arange(len(best)), np.diff(starts))
     cost, scale, error = scaled_costs((best[block] - graph.theta)[allowed], best)
     n_nodes = graph.node_start[-1]
-    options = {"mip_rel_gap": 0.0}
-    if np.isfinite(seconds):
-        options["time_limit"] = max(seconds, 1e-3)
+    options, ends = {"mip_rel_gap": 0.0}, perf_counter() + seconds
     matrix, sums = _equations(graph, allowed)
+    if np.isfinite(seconds):
+        options["time_limit"] = max(ends - perf_counter(), 1e-3)
     result = milp(
         cost,
         integrality=np.arange(len(cost)) < n_nodes,
@@ -64,6 +66,12 @@ def solve_factor_program(graph, seconds):
     if value >= bound - 2.0 * error and error <= NEGLIGIBLE * abs(value):
         bound = value
     return labels, max(bound, value)
+
+
+def n_equations(graph):
+    """Numbers in the equations of the program of a factor graph, at most."""
+    sizes = np.diff(graph.factor_start)
+    return float(sum(len(scope) * size for scope, size in zip(graph.scopes, sizes)))
 
 
 def _equations(graph, allowed):

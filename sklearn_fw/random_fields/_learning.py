@@ -335,7 +335,7 @@ class _Expectation(IterativeMethod):
 
 
 def check_states(X, check):
-    """A table of numbers, NaN where entries are missing, by a ``check`` that takes what it holds."""
+    """A table of numbers, NaN where entries are missing, by a ``check`` of scikit-learn's kind."""
     try:
         return check(X, dtype=np.float64, ensure_all_finite="allow-nan")
     except (TypeError, ValueError) as error:

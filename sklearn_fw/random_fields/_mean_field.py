@@ -9,7 +9,6 @@ from .._budget import budget_now
 from .._loop import IterativeMethod, drive
 from .._result import History, Status
 from .._validation import check_integer, check_positive, check_random_state
-from ._choice import require_allowed
 from ._estimator import Inference, MarginalsEstimator
 from ._products import Products
 
@@ -143,7 +142,7 @@ class MeanFieldMarginals(MarginalsEstimator):
 
     _takes_factors = True
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         n_init = check_integer(self.n_init, "n_init", 1)
         options = {
             "tol": check_positive(self.tol, "tol"),
@@ -165,10 +164,12 @@ class MeanFieldMarginals(MarginalsEstimator):
                 best, best_bound, outcome = q, bound, ended
             if ended.status is Status.STOPPED or budget_now().is_spent:
                 break
+        if best_bound == -math.inf and known is not None:
+            best, best_bound = run.products.above(known)
+            history.amend(objective=best_bound)
         outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
         notes = []
         if best_bound == -math.inf:
-            require_allowed(mrf)
             text = (
                 f"all of {start + 1} starts end with positive probability for what potentials of "
                 f"-inf forbid, so the bound is -inf: increase n_init"
@@ -232,7 +233,8 @@ class Ascent(IterativeMethod):
 
     def step(self):
         """Update every distribution once."""
-        return {"change": self.products.ascend(self.order, self.q)}
+        change = self.products.ascend(self.order, self.q)
+        return {"change": change if change < math.inf else None}
 
     def solution(self):
         """The distributions, and what they prove about log Z."""

@@ -1,15 +1,17 @@
 """Bucket elimination with tables of limited size, and the bound on log Z that it gives."""
 
 import math
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._budget import time_left
 from .._loop import IterativeMethod, drive
 from .._result import Status
 from .._validation import check_integer, check_not_negative
-from ._choice import NOTHING_ALLOWED, require_allowed
+from ._choice import NOTHING_ALLOWED
 from ._estimator import Inference, MarginalsEstimator
 from ._products import Products
 from ._reduced import Reduced
@@ -18,6 +20,10 @@ __all__ = ["MiniBucketMarginals"]
 
 # The first step of shifts, what it is multiplied by after a good and after a bad one.
 STEP, LONGER, SHORTER = 0.6, 1.2, 0.4
+# Seconds of a pass for each number in its tables, roughly, the share of the time that there is that
+# one may take, and by what tables shrink where it would take more.
+SECONDS_PER_NUMBER, PASS_SHARE, FEWER = 4e-8, 0.25, 8
+LOG_UNIT = 2**20  # sizes of products are counted in this part of a bit
 IMPOSSIBLE = -300.0  # logarithm of a belief that no shift is worth
 
 
@@ -153,24 +159,30 @@ class MiniBucketMarginals(MarginalsEstimator):
 
     _takes_factors = True
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         limit = check_integer(self.max_table_size, "max_table_size", 1)
         options = {
             "tol": check_not_negative(self.tol, "tol"),
             "max_iter": check_integer(self.max_iter, "max_iter", 1),
             "verbose": self.verbose,
         }
-        reduced = Reduced(mrf)
+        reduced, notes = Reduced(mrf), []
         run = _Passes(reduced, limit)
-        if run.buckets.n_split:
-            require_allowed(mrf)
         if tasks is not None:
             options |= tasks.hooks(lambda: {"n_iter_": run.n_passes})
         outcome = drive(run, **options)
-        marginals, notes = reduced.expand(*run.solution()), []
+        if run.is_loose or run.buckets.limit < limit:
+            limit_now = 1 if run.is_loose else run.buckets.limit
+            text = (
+                f"time_limit leaves no room for tables of max_table_size={limit}: those of a split "
+                f"bucket have at most {limit_now} numbers; increase time_limit for a "
+                f"closer bound"
+            )
+            notes.append(ConvergenceWarning(text))
+        marginals = reduced.expand(*run.solution())
         upper = run.bound
         lower = Products(mrf).bound(marginals[: mrf.node_start[-1]])
-        if not run.buckets.n_split:
+        if not (run.buckets.n_split or run.is_loose):
             lower = upper
         if outcome.status not in (Status.CONVERGED, Status.STOPPED):
             text = (
@@ -188,8 +200,9 @@ class _Passes(IterativeMethod):
     certificate = "change"
 
     def __init__(self, reduced, limit):
-        self.buckets, self.constant = MiniBuckets(reduced, limit), reduced.constant
+        self.buckets, self.constant = buckets_in_time(reduced, limit), reduced.constant
         self.bound, self.length, self.n_passes = math.inf, STEP, 0
+        self.beliefs, self.is_loose = None, False
         self.shifts, self.directions = self.buckets.shifts, None
 
     def step(self):
@@ -200,17 +213,25 @@ class _Passes(IterativeMethod):
                 for shift, direction in zip(self.shifts, self.directions)
             ]
         self.n_passes += 1
-        bound = self.constant + self.buckets.upper_bound()
-        if bound == -math.inf:
-            raise ValueError(NOTHING_ALLOWED)
-        change = self.bound - bound
-        if not change > 0.0:
+        try:
+            bound = self.constant + self.buckets.upper_bound()
+            if bound == -math.inf:
+                raise ValueError(NOTHING_ALLOWED)
+            change = self.bound - bound
+            found = self.buckets.beliefs() if change > 0.0 else None
+        except TimeoutError:
+            if self.beliefs is None:
+                self.is_loose = True
+                self.bound = self.constant + self.buckets.loose_bound()
+                self.beliefs = self.buckets.loose_beliefs()
+            return {"dual_objective": self.bound, "change": None}
+        if found is None:
             self.length *= SHORTER
             return {"dual_objective": self.bound, "change": None}
         if self.directions is not None:
             self.length *= LONGER
         self.bound, self.shifts = bound, self.buckets.shifts
-        self.beliefs, of_parts = self.buckets.beliefs()
+        self.beliefs, of_parts = found
         self.directions = self.buckets.directions(of_parts)
         if not self.buckets.n_split:
             change = 0.0
@@ -221,6 +242,17 @@ class _Passes(IterativeMethod):
         beliefs = [belief / belief.sum() for belief in self.beliefs]
         n = len(self.buckets.sizes)
         return beliefs[:n], beliefs[n:]
+
+
+def buckets_in_time(field, limit):
+    """The `MiniBuckets` of a field, with smaller tables where a pass would take too long."""
+    while True:
+        buckets = MiniBuckets(field, limit)
+        largest = max(map(np.size, buckets.given), default=1)
+        seconds, room = buckets.n_numbers * SECONDS_PER_NUMBER, PASS_SHARE * time_left()
+        if limit <= largest or seconds <= room or not buckets.is_complete:
+            return buckets
+        limit = max(int(limit / max(FEWER, seconds / room)), largest)
 
 
 class _Bucket(NamedTuple):
@@ -258,10 +290,10 @@ class MiniBuckets:
     """
 
     def __init__(self, field, max_table_size):
-        self.sizes = [len(block) for block in field.unary]
+        self.limit, self.sizes = max_table_size, [len(block) for block in field.unary]
         self.given = [*field.unary, *field.tables]
         self.scopes = [*((i,) for i in range(len(self.sizes))), *field.scopes]
-        self.n_given, self._buckets = len(self.scopes), []
+        self.n_given, self._buckets, self.is_complete = len(self.scopes), [], True
         self._plan(max_table_size)
         n_parts = np.bincount([b.variable for b in self._buckets], minlength=len(self.sizes))
         self.n_split = int(np.count_nonzero(n_parts > 1))
@@ -269,33 +301,46 @@ class MiniBuckets:
 
     def _plan(self, limit):
         """Let variables leave, the one with the smallest product first."""
-        at = [set() for _ in self.sizes]
-        for t, scope in enumerate(self.scopes):
-            for i in scope:
-                at[i].add(t)
-        logs = np.log2(np.maximum(self.sizes, 1.0))
-        cost = np.array([self._log_size(at[i], logs) for i in range(len(at))])
+        at, self._meet = [set() for _ in self.sizes], [Counter() for _ in self.sizes]
+        # Whole numbers, so that sums do not depend on the order.
+        self._logs = np.rint(LOG_UNIT * np.log2(np.maximum(self.sizes, 1.0))).astype(np.int64)
+        self._cost = np.zeros(len(self.sizes), np.int64)
+        for t in range(self.n_given):
+            self._place(t, at)
         for _ in self.sizes:
-            v = int(cost.argmin())
-            cost[v] = math.inf
-            parts = self._split(sorted(at[v]), limit)
-            touched = set()
-            for turn, (inputs, together) in enumerate(parts):
-                scope = tuple(sorted(together - {v}))
+            if time_left() <= 0.0:
+                self.is_complete = False
+                break
+            v = int(self._cost.argmin())
+            for turn, (inputs, together) in enumerate(self._split(sorted(at[v]), limit)):
                 output = len(self.scopes)
-                self.scopes.append(scope)
-                self._buckets.append(_Bucket(v, turn, tuple(inputs), (*scope, v), output))
+                self.scopes.append(tuple(sorted(together - {v})))
+                bucket = _Bucket(v, turn, tuple(inputs), (*self.scopes[output], v), output)
+                self._buckets.append(bucket)
                 for t in inputs:
-                    for i in self.scopes[t]:
-                        at[i].discard(t)
-                for i in scope:
-                    at[i].add(output)
-                touched |= together - {v}
-            for i in touched:
-                cost[i] = self._log_size(at[i], logs)
+                    self._remove(t, at)
+                self._place(output, at)
+            self._cost[v] = np.iinfo(np.int64).max
 
-    def _log_size(self, tables, logs):
-        return sum(logs[i] for i in set().union(*(self.scopes[t] for t in tables)))
+    def _place(self, t, at):
+        """Count a table at its variables."""
+        for i in self.scopes[t]:
+            at[i].add(t)
+            meet = self._meet[i]
+            for j in self.scopes[t]:
+                meet[j] += 1
+                if meet[j] == 1:
+                    self._cost[i] += self._logs[j]
+
+    def _remove(self, t, at):
+        """The inverse of `_place`."""
+        for i in self.scopes[t]:
+            at[i].discard(t)
+            meet = self._meet[i]
+            for j in self.scopes[t]:
+                meet[j] -= 1
+                if meet[j] == 0:
+                    self._cost[i] -= self._logs[j]
 
     def _split(self, tables, limit):
         """Lists of tables whose product is small enough, with its variables: large ones first."""
@@ -314,12 +359,29 @@ class MiniBuckets:
     def _size(self, scope):
         return math.prod(self.sizes[i] for i in scope)
 
+    @property
+    def n_numbers(self):
+        """Numbers in all tables of a pass."""
+        return sum(float(self._size(bucket.scope)) for bucket in self._buckets)
+
     # ---- sums ----------------------------------------------------------------------------------
+
+    def loose_bound(self):
+        """Log Z from above without the constant: sums for variables, the largest of each table."""
+        n = len(self.sizes)
+        sums = sum(np.logaddexp.reduce(block) for block in self.given[:n])
+        return float(sums + sum(table.max() for table in self.given[n:]))
+
+    def loose_beliefs(self):
+        """Probabilities of the states of each variable and each table, looked at alone."""
+        return [np.exp(t - np.logaddexp.reduce(t, axis=None)) for t in self.given]
 
     def upper_bound(self):
         """Log Z from above, with the shifts of the moment; without the constant."""
+        self._in_time()
         self._tables = [*self.given, *[None] * len(self._buckets)]
         for bucket in self._buckets:
+            self._in_time()
             table, weight = self._product(bucket)
             top = np.max(table, axis=-1, keepdims=True)
             top[top == -np.inf] = 0.0
@@ -336,6 +398,7 @@ class MiniBuckets:
             found[t] = np.ones(())
         of_parts = [np.empty_like(shift) for shift in self.shifts]
         for bucket in reversed(self._buckets):
+            self._in_time()
             table, weight = self._product(bucket)
             message = self._tables[bucket.output][..., None]
             share = np.exp((table - np.where(message > -np.inf, message, 0.0)) / weight)
@@ -349,6 +412,11 @@ class MiniBuckets:
                 found[t] = share.sum(axis=others).transpose(np.argsort(np.argsort(kept)))
             of_parts[bucket.variable][bucket.turn] = share.sum(axis=tuple(range(share.ndim - 1)))
         return found[: self.n_given], of_parts
+
+    def _in_time(self):
+        """Raise a TimeoutError where no time is left, or none was for the plan."""
+        if time_left() <= 0.0 or not self.is_complete:
+            raise TimeoutError
 
     def _product(self, bucket):
         """Sum of the logarithms of a bucket's tables, and its weight."""

@@ -8,8 +8,9 @@ from sklearn.utils.parallel import delayed
 from .._threads import parallel
 from .._validation import check_choice, check_integer, check_random_state
 from ..inference._scores import PairwiseScores
-from ._choice import choose_oracle, require_allowed
+from ._choice import choose_oracle
 from ._estimator import Inference, MarginalsEstimator, pairs_of
+from ._map import allowed_labelling
 from ._mrf import PairwiseMRF
 
 __all__ = ["PerturbAndMAPMarginals"]
@@ -148,7 +149,10 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _allowed(self, field, share=0.25):
+        return None  # its labellings show it
+
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         n_samples = check_integer(self.n_samples, "n_samples", 1)
         n_copies = check_integer(self.n_copies, "n_copies", 1)
         check_choice(self.marginals, "marginals", {"conditioning", "counting"})
@@ -207,7 +211,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )
         if any(draw.value == -np.inf for draw in draws):
-            require_allowed(field)
+            allowed_labelling(field)
             raise ValueError(
                 "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
             )

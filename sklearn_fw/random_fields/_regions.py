@@ -27,8 +27,8 @@ class RegionSearch:
        Journal of the ACM 41, 1994.
     """
 
-    def __init__(self, field, rng):
-        self._field, self._rng = field, rng
+    def __init__(self, field, forbidden, rng):
+        self._field, self._forbidden, self._rng = field, forbidden, rng
         self._unary, self._factors = field.unary, list(zip(field.scopes, field.tables))
         near, self._of = [set() for _ in self._unary], [[] for _ in self._unary]
         for f, scope in enumerate(field.scopes):
@@ -38,36 +38,52 @@ class RegionSearch:
         self._near = [sorted(others - {i}) for i, others in enumerate(near)]
         self._thickness, self._size = MOST_LAYERS, FIRST_SIZE
 
-    def improve(self, labels, patience):
-        """Better labels, or the same; ends with the time or after so many regions in vain."""
-        value, vain = self._score(labels), 0
-        while vain < patience and time_left() > 0.0:
+    def improve(self, labels, patience, first):
+        """Better labels, or the same.
+
+        Ends with the time, after so many regions in vain, or, with ``first``, with allowed labels.
+        """
+        value, broken = self._look(labels)
+        vain = 0
+        while vain < patience and time_left() > 0.0 and (len(broken) or not first):
+            root = int(self._rng.integers(len(self._near)))
+            if len(broken):  # nothing else matters before these
+                part = int(self._rng.choice(broken)) - len(self._near)
+                root = (
+                    int(self._rng.choice(self._factors[part][0]))
+                    if part >= 0
+                    else part + len(self._near)
+                )
             try:
-                found = self._region(labels) if vain < KICK_AFTER else self._kicked(labels)
+                step = self._region if vain < KICK_AFTER else self._kicked
+                found = step(labels, root)
             except TimeoutError:
                 break
-            new = self._score(found)
+            new, parts = self._look(found)
             # What rounding alone makes better is no reason to go on.
             vain = 0 if new > value + 1e-9 * max(abs(value), 1.0) else vain + 1
             if new >= value:
-                labels, value = found, new
+                labels, value, broken = found, new, parts
         return labels
 
-    def _score(self, labels):
-        return float(self._field.score(labels[None])[0])
+    def _look(self, labels):
+        """The score of labels, and the variables and factors that forbid them."""
+        places = self._field._places(labels[None])[0]
+        return self._field.theta[places].sum(), np.flatnonzero(self._forbidden[places])
 
-    def _region(self, labels):
-        """The labels with those of a random region replaced by the best ones."""
-        root = int(self._rng.integers(len(self._near)))
+    def _region(self, labels, root):
+        """The labels with those of a region around a variable replaced by the best ones."""
         if self._thickness > 0:
             layer = self._layers(root)
         while self._thickness > 0:
+            if time_left() <= 0.0:
+                raise TimeoutError
             period = 1 + int(self._rng.integers(1, self._thickness + 1))
             free = layer % period != int(self._rng.integers(period))
             found = self._solved(free, labels)
             if found is not None:
                 return found
-            self._thickness -= 1
+            self._thickness -= max(self._thickness // 3, 1)
         while True:
             found = self._solved(self._growth(root), labels)
             if found is not None:
@@ -75,9 +91,8 @@ class RegionSearch:
                 return found
             self._size = int(0.8 * self._size)  # one variable always fits
 
-    def _kicked(self, labels):
+    def _kicked(self, labels, root):
         """The labels after another state of one variable, what follows from it, and a region."""
-        root = int(self._rng.integers(len(self._near)))
         states = np.flatnonzero(self._unary[root] > -np.inf)
         found = labels.copy()
         found[root] = states[int(self._rng.integers(len(states)))]

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from .._budget import budget_now
+from .._budget import part_of_time, time_left
 from .._loop import get_logger
 from .._result import Outcome, Status
 from .._validation import check_choice, check_integer, check_positive
@@ -17,7 +17,7 @@ from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._barrier import BarrierFrankWolfe
 from ._belief_propagation import kernels as bp_kernels
 from ._belief_propagation import make_layout
-from ._choice import Choice, choose, exact_inference, require_allowed
+from ._choice import EXACT_SHARE, Choice, choose, exact_inference, require_allowed
 from ._estimator import Inference, MarginalsEstimator, pairs_of, soften
 from ._frank_wolfe import TRWRun, tighten
 from ._spanning_trees import starting_rho, tree_gap
@@ -240,7 +240,7 @@ class TRWMarginals(MarginalsEstimator):
     def _sums_forests(self):
         return isinstance(self.oracle, str) and self.oracle == "auto" and self.polytope != "local"
 
-    def _infer(self, mrf, learned=None, tasks=None):
+    def _infer(self, mrf, learned=None, tasks=None, known=None):
         settings, tol, local_search, budget = self._settings(
             many_rho=learned is None and tasks is not None
         )
@@ -248,15 +248,16 @@ class TRWMarginals(MarginalsEstimator):
         rho, is_known = starting_rho(
             self.rho_init, mrf, learned, complete=tasks is not None, random_state=self.random_state
         )
-        known = is_known and budget["n_rho_iter"] == 1
-        if known and learned.rows is None:
+        is_answered = is_known and budget["n_rho_iter"] == 1
+        if is_answered and learned.rows is None:
             choice = choose(mrf)
-        elif known and not choice.sums:
+        elif is_answered and not choice.sums:
             answer = _closed_form(mrf, learned)
             return self._told("closed_form", "a learned field maximises its own bound", answer)
         if choice.sums:
             try:
-                answer = exact_inference(mrf, choice.oracle)
+                with part_of_time(EXACT_SHARE):
+                    answer = exact_inference(mrf, choice.oracle)
                 rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
                 answer.attributes.update(_no_search(choice.oracle, rho))
                 return self._told("exact", choice.reason, answer)
@@ -266,7 +267,8 @@ class TRWMarginals(MarginalsEstimator):
         notes = []
         theta = soften(mrf, notes)
         oracle = choice.oracle
-        require_allowed(mrf, oracle)
+        if known is None:
+            require_allowed(mrf, oracle)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if oracle is not None:
             polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
@@ -279,7 +281,7 @@ class TRWMarginals(MarginalsEstimator):
         if tasks is not None:
             budget |= tasks.hooks(lambda: {"n_oracle_calls_": run.n_calls})
         rho, rho_gap, status = tighten(run, rho, **budget)
-        answer = self._answer_of(run, rho, rho_gap, status, notes)
+        answer = self._answer_of(run, rho, rho_gap, status, notes, known is not None)
         return self._told("frank_wolfe", choice.reason, answer)
 
     def _choose(self, mrf):
@@ -287,10 +289,10 @@ class TRWMarginals(MarginalsEstimator):
         if self.polytope == "local":
             return Choice(None, False, "polytope='local': a linear program")
         if isinstance(self.oracle, str) and self.oracle == "auto":
-            return choose(mrf, budget_now().left)
+            return choose(mrf, EXACT_SHARE * time_left())
         return Choice(trusted_oracle(self.oracle), False, "the oracle that was given")
 
-    def _answer_of(self, run, rho, rho_gap, status, notes):
+    def _answer_of(self, run, rho, rho_gap, status, notes, has_allowed):
         """What a run found, and what it says for itself."""
         mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
         history = run.history.columns()
@@ -311,7 +313,7 @@ class TRWMarginals(MarginalsEstimator):
         product = bp_kernels().product_bound(make_layout(mrf), mrf.theta, run.mu)
         lower = max(run.lower, mrf.constant + product)
         failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
-        failure = failure or _forbidden(run, lower, self.tol)
+        failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)
         attributes["converged_"] = failure is None
         if failure is not None and status is not Status.STOPPED:
             notes.append(ConvergenceWarning(failure))
@@ -416,9 +418,9 @@ def _closed_form(mrf, learned):
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 
 
-def _forbidden(run, lower, tol):
+def _forbidden(run, has_allowed, tol):
     """What is wrong with an answer of small gap where potentials are -inf, or None."""
-    if lower == -math.inf:
+    if not has_allowed:
         return (
             f"certified gap {run.gap:.3g}, but no labelling was found that the potentials of -inf "
             f"allow, and the lower bound on log Z is -inf: lower tol={tol:g}, or take "

@@ -24,6 +24,7 @@ def kernels():
 # Base-2 logarithm of the largest table beyond which other orders of elimination are tried.
 WIDE = 12.0
 VERY_WIDE = 18.0  # beyond which many orders are
+HOPELESS = 40.0  # beyond which no order would do
 # Most numbers in all messages of a call, in tables of `max_table_size` numbers and altogether.
 MOST_TABLES, MOST_NUMBERS = 2**3, 2**29
 PART = 2**23  # numbers in tables between two looks at the clock, some hundredths of a second
@@ -58,9 +59,11 @@ def make_plan(edges, size, scopes=(), n_orders=0):
             found = scopes_of(edges, size, sweep, log_largest)
             if len(found[0]) == len(size) and found[3] < log_largest:
                 order, scope_start, scope, log_largest = found
-    if log_largest > VERY_WIDE:
+    if VERY_WIDE < log_largest < HOPELESS:
         rng = np.random.default_rng(0)
         for _ in range(n_orders):
+            if time_left() <= 0.0:
+                break
             number = rng.permutation(len(size))
             node = np.argsort(number)
             found = min_fill(number[edges], size[node])
