@@ -327,7 +327,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         lower, settings = np.empty(0), {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         self.topic_word_prior_ = held_out = None
         if kind == "auto" or self.refine is not None:
-            held_out = HeldOut(solution.plain, moments, W.T @ found.basis, self._smoothed())
+            held_out = HeldOut(solution.plain, moments, W.T @ found.basis, found.topics)
         if kind == "auto":
             self.smoothing_, prior = held_out.choose(SHARES if auto else (share,))
             if self.refine is None and not held_out.is_informative and len(W) > 1:
@@ -351,7 +351,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _refined(self, rows, held_out, share, prior, settings):
         """Prior and bounds of a refinement that raises the likelihood of documents set aside."""
         value = held_out.value(held_out.smoothed(self.smoothing_), prior)
-        start = held_out.choose((share,))[1] if self.prior_estimator == "auto" else prior
+        start = held_out.fit(share)[1] if self.prior_estimator == "auto" else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
             warnings.simplefilter("ignore", ConvergenceWarning)
             laws, trial, _ = refine_topics(
