@@ -129,7 +129,7 @@ def test_invariances(rng):
     np.testing.assert_allclose(moved.components_, model.components_[:, words], rtol=1e-6, atol=1e-9)
     assert moved.score(X[:, words]) == pytest.approx(model.score(X), rel=1e-8)
     weight = rng.integers(0, 3, 300)
-    refined = DiscreteICA(3, refine="vi", prior_estimator="mean_variance")  # no document set aside
+    refined = DiscreteICA(3, refine="vi", prior_estimator="mean_variance")
     weighted = clone(refined).fit(X, sample_weight=weight)
     repeated = refined.fit(sp.csr_array(np.repeat(X.toarray(), weight, axis=0)))
     np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-5, atol=1e-8)
