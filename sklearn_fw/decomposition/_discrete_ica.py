@@ -84,8 +84,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         The refinement ends when a pass raises the evidence bound by less than this share of it.
     smoothing : "auto" or float, default="auto"
         Share of the corpus' own distribution of words in topics when documents are scored and
-        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to 0.99 of
-        largest likelihood together with an "auto" prior, and 0.01 with others and refined topics.
+        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to 0.999
+        of largest likelihood together with an "auto" prior, and 0.01 with others and refined topics.
     batch_size : int, default=4096
         Rows that are worked on together.
     random_state : int, RandomState instance or None, default=None
@@ -150,8 +150,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     -----
     UserWarning
         When the model does not fit: lengths of documents that hardly vary, many topics with much
-        negative mass, a third moment far from diagonal, documents too short for LDA moments, or a
-        refinement that new documents would lose by. The message says what to choose then.
+        negative mass, a third moment far from diagonal, documents too short for LDA moments,
+        documents set aside that are no more probable under the topics than by the frequencies of
+        words, or less probable after the refinement. The message says what to choose then.
 
     See Also
     --------
@@ -328,7 +329,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         lower, settings = np.empty(0), {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         self.topic_word_prior_ = held_out = None
         if kind == "auto" or self.refine is not None:
-            held_out = HeldOut(solution.plain, moments, W.T @ found.basis, self._smoothed())
+            held_out = HeldOut(solution.plain, moments, W.T @ found.basis, found.topics)
         if kind == "auto":
             self.smoothing_, prior = held_out.choose(SHARES if auto else (share,))
             if self.refine is None and not held_out.is_informative and len(W) > 1:
@@ -343,7 +344,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             prior = estimate_prior(kind, found, cube, W, moments.mean, self.c0_)
         if self.refine is not None:
             prior, lower = self._refined(rows, held_out, share, prior, settings)
-        elif kind != "auto" and self.prior_estimator == "likelihood":
+        elif self.prior_estimator == "likelihood":
             prior, lower = refine_prior(rows, self._smoothed(), prior, **settings)
         self.history_ = {"n_iter": np.arange(1, len(lower) + 1), "lower": lower}
         self.doc_topic_prior_, self.concentration_ = prior, float(prior.sum())
@@ -352,7 +353,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _refined(self, rows, held_out, share, prior, settings):
         """Prior and bounds of a refinement that raises the likelihood of documents set aside."""
         value = held_out.value(held_out.smoothed(self.smoothing_), prior)
-        start = held_out.choose((share,))[1] if self.prior_estimator == "auto" else prior
+        start = held_out.fit(share)[1] if self.prior_estimator == "auto" else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
             warnings.simplefilter("ignore", ConvergenceWarning)
             laws, trial, _ = refine_topics(

@@ -13,10 +13,8 @@ FIRST_SHARE = 0.01
 SHARES = (FIRST_SHARE, 0.1, 0.3, 0.6, 0.9, 0.99, 0.999)
 STEP = 5  # one document of so many is set aside
 MOST_DOCUMENTS, MOST_ENTRIES = 1000, 10_000
-# Concentrations from which the search starts: documents of few topics, and of all topics. The
-# second is nearly one distribution of words for all, and is tried where the first is worse.
-STARTS = 0.1, 100.0
-LEAST, MOST = 1e-3, 1e3
+FEW_TOPICS, ALL_TOPICS = 0.1, 1e4  # concentrations from which the search starts
+LEAST, MOST = 1e-3, 1e5
 MAX_EVALUATIONS, INFERENCE = 25, {"tol": 1e-3, "max_iter": 30}
 # Share of the optimism of documents seen that is left when their moments are taken out alone:
 # -0.3 to 0.21 on eleven corpora with up to 50 topics.
@@ -44,7 +42,7 @@ class HeldOut:
     directions : ndarray of shape (n_features, K)
         ``W' U``.
     all_topics : ndarray of shape (n_features, K)
-        Topics from all documents, without zeros.
+        Topics from all documents.
     """
 
     def __init__(self, plain, moments, directions, all_topics):
@@ -72,29 +70,32 @@ class HeldOut:
         return float(self.weight @ bounds(self.X, topics, prior, gamma))
 
     def choose(self, shares):
-        """Return (share, prior), the best found of all shares of smoothing."""
-        best, self.is_informative = (-np.inf, shares[0], None), True
-        for start in STARTS:
-            prior, value = np.full(self.topics.shape[1], start), -np.inf
-            for share in shares:
-                last = value
-                value, prior = self._fit(self.smoothed(share), prior)
-                if value <= last:
-                    break
-                best = max(best, (value, share, prior), key=lambda found: found[0])
-            optimism = OPTIMISM * max(0.0, self.value(self.all_topics, best[2]) - best[0])
-            if best[0] - optimism >= self.unigram_value:
-                return best[1:]
-            best, self.is_informative = (best[0] - optimism, *best[1:]), False
+        """Return (share, prior) of the largest likelihood, smallest shares first.
+
+        Where that stays below the frequencies of words, topics add noise alone: then the largest
+        share, and concentrations under which documents hardly differ.
+        """
+        best, prior = (-np.inf, None, None), FEW_TOPICS
+        for share in shares:
+            value, prior = self.fit(share, prior)
+            seen = smoothed(self.all_topics, self.unigram, share)
+            value -= OPTIMISM * max(0.0, self.value(seen, prior) - value)
+            if value <= best[0]:
+                break
+            best = value, share, prior
+        self.is_informative = best[0] >= self.unigram_value
+        if not self.is_informative:
+            return shares[-1], self.fit(shares[-1], ALL_TOPICS)[1]
         return best[1:]
 
-    def _fit(self, topics, prior):
-        """Return (value, prior): the concentrations of largest bound for these topics.
+    def fit(self, share, prior=FEW_TOPICS):
+        """Return (value, prior): the concentrations of largest bound, from those of a start.
 
         A normal law of their logarithms around their mean keeps those of topics that no document
         set aside has near the others.
         """
-        X, weight, gamma, last = self.X, self.weight, None, prior
+        X, weight, topics, gamma = self.X, self.weight, self.smoothed(share), None
+        last = prior = np.broadcast_to(prior, topics.shape[1])
         n = max(weight.sum(), 1.0)
 
         def objective(logs):

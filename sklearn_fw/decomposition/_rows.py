@@ -54,7 +54,9 @@ class Rows:
 
     def weighted(self, rule):
         """The same with weights times a function of the lengths of rows."""
-        return Rows(self.batches, self.weights, self.n_features, self.load, rule)
+        rows = Rows(self.batches, self.weights, self.n_features, self.load, rule)
+        rows._kept = {i: part for i, part in self._kept.items() if isinstance(i, int)}
+        return rows
 
     def product(self, weigh, V):
         """Sum over batches of ``X.T @ (weigh(X, weight) * (X @ V))``, for rows asked many times.

@@ -117,7 +117,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
     -----
     RuntimeWarning
         When all rows get the same score (``length_scale`` far too small or too large), when the
-        threshold ``offset_`` is so low that no new row can be an outlier, when ``sigma0`` is below rounding, or when importance sampling rests on few draws.
+        threshold ``offset_`` is so low that no new row can be an outlier, when ``sigma0`` is below
+        rounding, or when importance sampling rests on few draws.
 
     See Also
     --------

@@ -156,7 +156,7 @@ def test_leave_one_out_is_that_of_refits(options, beta, formula, rng):
         length_scale=1.0, sigma0=0.3, beta=beta, formula=formula, **options
     )
     left_out = [  # without the row and its copy
-        density.fit(X[np.any(X != row, axis=1)]).score_samples(row[None])[0] for row in X
+        density.fit(X[np.any(row != X, axis=1)]).score_samples(row[None])[0] for row in X
     ]
     assert_allclose(density.fit(X).leave_one_out_scores(), left_out, rtol=1e-8)
 
