@@ -1,7 +1,5 @@
 """Greedy one-to-one alignment of two knowledge bases (SiGMa)."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
@@ -24,9 +22,11 @@ from ._encoding import (
 )
 from ._explain import candidate_pairs
 from ._knowledge_base import check_knowledge_base
-from ._suggestions import pairs_of_labels, pairs_of_rare_values
+from ._suggestions import mutual_fraction, pairs_of_labels, pairs_of_rare_values
 
 __all__ = ["KnowledgeBaseAligner"]
+
+MOST_LABELS = 100_000  # of both sides, for which trigrams are tried
 
 MATCH = [
     ("entity1", object), ("entity2", object), ("score", float), ("iteration", int),
@@ -74,8 +74,9 @@ class KnowledgeBaseAligner(Estimator):
         Whether pairs with similar labels are tried without a matched neighbour.
     min_shared_words : int, default=2
         Words that suggested pairs share, or all words of the shorter label.
-    suggestion_threshold : float, default=0.5
-        Least weighted share of common words, without smoothing, of suggested pairs.
+    suggestion_threshold : float or "auto", default="auto"
+        Least weighted fraction of common words, without smoothing, of suggested pairs; "auto" is
+        0.5, and 0.4 for trigrams.
     n_stop_words : int, default=0
         The most frequent words of each side that the index leaves out, beside those that
         ``max_block`` leaves out.
@@ -92,9 +93,12 @@ class KnowledgeBaseAligner(Estimator):
         judged by their values.
     max_neighbor_pairs : int, default=1000000
         A match with more pairs of neighbours in one relation leaves these out, with a warning.
-    tokenizer : callable or None, default=None
-        Takes a text, returns a list of words; None takes words in lower case without punctuation
-        and accents.
+    tokenizer : {"auto", "words", "trigrams"} or callable, default="auto"
+        Tokens of labels that count as words: "words" in lower case without punctuation and
+        accents, or the "trigrams" of characters of these words with the spaces around them, for
+        names with typing errors, joined words or variants of model numbers. "auto" decides by a
+        sample of labels, and takes words above 100,000 entities. A callable takes a text and
+        returns a list of words, for labels and for values.
     max_matches : int or None, default=None
         Most matches, with those of the seed.
     random_state : int, RandomState instance or None, default=None
@@ -128,6 +132,8 @@ class KnowledgeBaseAligner(Estimator):
 
     alpha_ : float
         Weight of the graph that was used.
+    tokenizer_ : str or callable
+        Tokens of labels that were used.
 
     Warns
     -----
@@ -144,6 +150,9 @@ class KnowledgeBaseAligner(Estimator):
     smoothed score of a short name could reach it; it is lower than the paper's (0.75), at which
     catalogues with typing errors and no links lose a quarter of their matches. Values that are
     equal count in full.
+
+    Tokens are chosen by mutual nearest neighbors: trigrams are taken where the fraction of labels
+    that are the nearest of their nearest label is higher by more than 0.01 than with words.
 
     More than 13 parameters: the weights of three terms and the limits of two searches.
 
@@ -165,9 +174,9 @@ class KnowledgeBaseAligner(Estimator):
         self, alpha=1 / 3, beta=0.25, threshold=0.25, *, string_weights="idf",
         string_smoothing="auto", property_weights="idf", property_smoothing=2.0,
         graph_weights="uniform", graph_smoothing=1.0, seed="exact_string", seed_fraction=1.0,
-        suggestions="inverted_index", min_shared_words=2, suggestion_threshold=0.5,
+        suggestions="inverted_index", min_shared_words=2, suggestion_threshold="auto",
         n_stop_words=0, max_block=1000, relation_map=None, property_map=None,
-        property_similarity="auto", max_neighbor_pairs=1_000_000, tokenizer=None,
+        property_similarity="auto", max_neighbor_pairs=1_000_000, tokenizer="auto",
         max_matches=None, random_state=None,
     ):  # fmt: skip
         self.alpha = alpha
@@ -253,20 +262,26 @@ class KnowledgeBaseAligner(Estimator):
         for kb, name in ((kb1, "kb1"), (kb2, "kb2")):
             if len(kb) == 0:
                 raise ValueError(f"{name} has no entities: give it facts or entities")
-        tokenizer = simple_words if self.tokenizer is None else self.tokenizer
+        tokenizer = self.tokenizer if callable(self.tokenizer) else simple_words
         sides, smoothing = (kb1, kb2), self.string_smoothing
         if smoothing == "auto":
             smoothing = float(np.log10(len(kb1)) + np.log10(len(kb2)))
         texts = [words_of_labels(kb, tokenizer) for kb in sides]
-        labels, counts = encode_labels(sides, texts, self.string_weights)
+        labels, counts, least = self._encoded_labels(texts)
         similarity = {} if self.property_similarity == "auto" else self.property_similarity
         ties = tie_names(
-            kb1.property_names, kb2.property_names, as_pairs(self.property_map), "property_map"
+            kb1.property_names,
+            kb2.property_names,
+            as_pairs(self.property_map, "property_map"),
+            "property_map",
         )
         warn_of_no_ties(ties, "properties", "property_map")
         values, words = encode_values(sides, ties, tokenizer, self.property_weights, similarity)
         ties = tie_names(
-            kb1.relation_names, kb2.relation_names, as_pairs(self.relation_map), "relation_map"
+            kb1.relation_names,
+            kb2.relation_names,
+            as_pairs(self.relation_map, "relation_map"),
+            "relation_map",
         )
         warn_of_no_ties(ties, "relations", "relation_map")
         self._graphs = tuple(encode_graphs(sides, ties, self.graph_weights, self.graph_smoothing))
@@ -279,7 +294,7 @@ class KnowledgeBaseAligner(Estimator):
         del texts  # of a million entities, a quarter of all memory
         suggested = np.empty((0, 2), dtype=np.int64)
         if self.suggestions is not None and self.threshold < np.inf:
-            suggested = pairs_of_labels(labels, counts, self)
+            suggested = pairs_of_labels(labels, counts, self, least)[0]
             if self.beta > 0.0:
                 rare = pairs_of_rare_values(values, words)
                 suggested = np.concatenate([suggested, rare])
@@ -291,10 +306,26 @@ class KnowledgeBaseAligner(Estimator):
         )  # fmt: skip
         return self._store(found, min(len(seeds), limit), limit)
 
+    def _encoded_labels(self, texts):
+        """Tokens of labels, those that find more mutual nearest neighbors with "auto"."""
+        kinds = [self.tokenizer]
+        if self.tokenizer == "auto":
+            kinds = ["words", "trigrams"][: 1 + (sum(map(len, texts)) <= MOST_LABELS)]
+        best, chosen = -np.inf, None
+        for kind in kinds:
+            least = self.suggestion_threshold
+            if least == "auto":
+                least = 0.4 if kind == "trigrams" else 0.5
+            found = *encode_labels(texts, self.string_weights, kind == "trigrams"), least
+            fraction = mutual_fraction(*found[:2], self, least) if len(kinds) > 1 else 0.0
+            if fraction > best + 0.01:
+                best, chosen, self.tokenizer_ = fraction, found, kind
+        return chosen
+
     def _seed_pairs(self, texts, kept):
         kb1, kb2 = self.kb1_, self.kb2_
-        if kept is not None or isinstance(self.seed, Mapping | list | tuple):
-            pairs = as_pairs(self.seed if kept is None else kept)
+        if kept is not None or not isinstance(self.seed, str | None):
+            pairs = as_pairs(self.seed if kept is None else kept, "seed")
             for a, b in pairs:
                 for kb, e in ((kb1, a), (kb2, b)):
                     if e not in kb._codes:
@@ -366,7 +397,7 @@ class KnowledgeBaseAligner(Estimator):
         ]
 
     def _codes(self, entities, side, name):
-        if isinstance(entities, str) or not hasattr(entities, "__iter__"):
+        if isinstance(entities, str) or not np.iterable(entities):
             raise TypeError(f"{name} must be a list, got {entities!r:.60}")
         kb = (self.kb1_, self.kb2_)[side]
         codes = []
@@ -444,17 +475,22 @@ class KnowledgeBaseAligner(Estimator):
         Parameters
         ----------
         truth : dict or list of pairs
-            True matches; matched entities without one are not judged.
+            True matches.
 
         Returns
         -------
         Bunch
-            ``precision``, ``recall`` and ``f1``.
+            ``precision``, ``recall`` and ``f1``, which do not judge matched entities without a true
+            match; ``strict_precision`` and ``strict_f1`` count these as errors.
         """
         check_is_fitted(self)
         truth = check_truth(truth, self.kb1_, self.kb2_)
-        values = precision_recall_f1(*mapping_counts(truth, self.mapping_))
-        return Bunch(**dict(zip(("precision", "recall", "f1"), values, strict=True)))
+        n_right, n_judged, n_true = mapping_counts(truth, self.mapping_)
+        precision, recall, f1 = precision_recall_f1(n_right, n_judged, n_true)
+        strict, _, strict_f1 = precision_recall_f1(n_right, self.n_matches_, n_true)
+        return Bunch(
+            precision=precision, recall=recall, f1=f1, strict_precision=strict, strict_f1=strict_f1
+        )
 
     def score(self, truth):
         """Return the F1 score of the mapping.

@@ -20,13 +20,15 @@ __all__ = ["as_pairs", "check_parameters", "check_truth"]
 def check_parameters(model):
     """Refuse parameters of an aligner that make no sense."""
     for name in ("alpha", "beta", "seed_fraction", "suggestion_threshold"):
+        if name == "suggestion_threshold" and _is_auto(model, name):
+            continue
         check_number(getattr(model, name), name)
         if not 0.0 <= getattr(model, name) <= 1.0:
             raise ValueError(f"{name} must be between 0 and 1, got {getattr(model, name)!r}")
     if not (isinstance(model.threshold, float) and model.threshold == np.inf):
         check_not_negative(model.threshold, "threshold")
     for name in ("property_smoothing", "graph_smoothing", "string_smoothing"):
-        if name != "string_smoothing" or not isinstance(model.string_smoothing, str):
+        if name != "string_smoothing" or not _is_auto(model, name):
             check_not_negative(getattr(model, name), name)
     _check_choices(model)
     for name in ("min_shared_words", "max_block", "max_neighbor_pairs"):
@@ -34,8 +36,8 @@ def check_parameters(model):
     check_integer(model.n_stop_words, "n_stop_words", 0)
     if model.max_matches is not None:
         check_integer(model.max_matches, "max_matches", 0)
-    if model.tokenizer is not None and not callable(model.tokenizer):
-        raise TypeError(f"tokenizer must be callable or None, got {model.tokenizer!r:.60}")
+    if not callable(model.tokenizer):
+        check_choice(model.tokenizer, "tokenizer", ("auto", "words", "trigrams"))
     check_random_state(model.random_state)
     similarity = model.property_similarity
     if isinstance(similarity, Mapping):
@@ -45,19 +47,28 @@ def check_parameters(model):
         check_choice(similarity, "property_similarity", ("auto",))
 
 
+def _is_auto(model, name):
+    """Whether a parameter is "auto"; other strings are refused."""
+    value = getattr(model, name)
+    if isinstance(value, str) and value != "auto":
+        raise ValueError(f"{name} must be a number or 'auto', got {value!r:.60}")
+    return isinstance(value, str)
+
+
 def _check_choices(model):
-    if isinstance(model.string_smoothing, str):
-        check_choice(model.string_smoothing, "string_smoothing", ("auto",))
     check_choice(model.string_weights, "string_weights", ("idf", "uniform"))
     check_choice(model.property_weights, "property_weights", ("idf", "uniform"))
     check_choice(model.graph_weights, "graph_weights", ("uniform", "inverse_degree"))
     if model.suggestions is not None:
         check_choice(model.suggestions, "suggestions", ("inverted_index",))
-    if model.seed is not None and not isinstance(model.seed, Mapping | list | tuple):
+    if isinstance(model.seed, str):
         check_choice(model.seed, "seed", ("exact_string", "random_exact"))
+    for name in ("seed", "relation_map", "property_map"):
+        if not isinstance(getattr(model, name), str) or name != "seed":
+            as_pairs(getattr(model, name), name)
 
 
-def as_pairs(mapping, name="seed, relation_map and property_map"):
+def as_pairs(mapping, name):
     """A dict, or a list of pairs, as a list of pairs; None stays None."""
     if mapping is None:
         return None

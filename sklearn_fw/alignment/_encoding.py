@@ -100,19 +100,43 @@ def words_of_labels(kb, tokenizer):
     return [tokenizer(text) if text else () for text in kb.labels]
 
 
-def encode_labels(sides, texts, weighting):
-    """Words of the labels of both sides, and how many entities have each word."""
-    vocabulary = {}
-    rows = [_sorted_rows(lists, vocabulary) for lists in texts]
+def encode_labels(texts, weighting, by_trigrams):
+    """Words or trigrams of the labels of both sides, and how many entities have each."""
+    if by_trigrams:
+        rows, n_words = _trigram_rows(texts)
+    else:
+        vocabulary = {}
+        rows = [_sorted_rows(lists, vocabulary) for lists in texts]
+        n_words = len(vocabulary)
     labels, counts = [], []
-    for kb, (indptr, words) in zip(sides, rows, strict=True):
-        count = np.bincount(words, minlength=len(vocabulary))
-        idf = (
-            np.log10(len(kb) / np.maximum(count, 1)) if weighting == "idf" else np.ones(len(count))
-        )
+    for lists, (indptr, words) in zip(texts, rows, strict=True):
+        count = np.bincount(words, minlength=n_words)
+        idf = np.ones(n_words)
+        if weighting == "idf":
+            idf = np.log10(len(lists) / np.maximum(count, 1))
         labels.append(_weighted(indptr, words, idf[words]))
         counts.append(count)
     return labels, counts
+
+
+def _trigram_rows(texts):
+    """Three characters in a row, with a space between words and at both ends, as numbers."""
+    owners, keys = [], []
+    for lists in texts:
+        lines = [f" {' '.join(words)} " if words else "" for words in lists]
+        row = np.repeat(np.arange(len(lines)), list(map(len, lines)))
+        text = "".join(lines).encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(text, dtype="<u4").astype(np.int64)
+        inside = np.flatnonzero(row[:-2] == row[2:])
+        owners.append(row[inside])
+        keys.append(codes[inside] << 42 | codes[inside + 1] << 21 | codes[inside + 2])
+    known, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+    numbers = np.split(numbers.ravel(), [len(keys[0])])
+    rows = []
+    for lists, row, number in zip(texts, owners, numbers, strict=True):
+        row, number = distinct_rows(row, number)
+        rows.append((_starts(row, len(lists)), number.astype(np.int32)))
+    return rows, len(known)
 
 
 def _kind(values):

@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
@@ -169,7 +169,7 @@ class KnowledgeBase:
         """
         triples = _listed(triples, "triples")
         for t, triple in enumerate(triples):
-            if not isinstance(triple, tuple | list | np.ndarray) or len(triple) not in (3, 4):
+            if not _is_row(triple) or len(triple) not in (3, 4):
                 raise ValueError(f"triples[{t}] must have 3 or 4 parts, got {triple!r:.80}")
             if len(triple) == 4 and triple[3] not in ("U", "L"):
                 raise ValueError(f"triples[{t}]: the kind must be 'U' or 'L', got {triple[3]!r}")
@@ -209,6 +209,8 @@ class KnowledgeBase:
         if not hasattr(frame, "columns") or not hasattr(frame, "index"):
             raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
         columns = list(frame.columns)
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"frame has a column twice: name each of {columns} once")
         entity_columns = _listed(entity_columns, "entity_columns")
         for what, name in [("index", index), *(("entity_columns", c) for c in entity_columns)]:
             if name is not None and name not in columns:
@@ -290,7 +292,7 @@ def local_name(name):
 
 
 def _iterable(values, name):
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Mapping) or not np.iterable(values):
         raise TypeError(f"{name} must be an iterable, got {type(values).__name__} {values!r:.60}")
     return values
 
@@ -299,8 +301,15 @@ def _listed(values, name):
     return list(_iterable(values, name))
 
 
+def _is_row(fact):
+    return isinstance(fact, tuple | list | np.ndarray) and np.iterable(fact)
+
+
 def _is_missing(value):
-    return value is None or (isinstance(value, float) and value != value) or value == ""
+    if value is None or isinstance(value, str):
+        return not value
+    same = value == value  # the NA of pandas answers with itself
+    return not same if isinstance(same, bool | np.bool_) else same is value
 
 
 def _checked(name, where, number=None, part=""):
@@ -315,7 +324,7 @@ def _checked(name, where, number=None, part=""):
 
 def _facts(facts, name):
     for t, fact in enumerate(_iterable(facts, name)):
-        if not isinstance(fact, tuple | list | np.ndarray) or len(fact) != 3:
+        if not _is_row(fact) or len(fact) != 3:
             raise ValueError(f"{name}[{t}] must have three parts, got {fact!r:.80}")
         yield (
             t,
@@ -350,7 +359,9 @@ def _coded_values(properties, codes):
         code = codes.setdefault(entity, len(codes))
         if not _is_missing(value):
             text = (
-                str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+                str(int(value))
+                if isinstance(value, float | np.floating) and value.is_integer()
+                else str(value)
             )
             text = known.setdefault(text, text)  # a text is kept once, however many have it
             rows[code, names.setdefault(name, len(names)), text] = None

@@ -377,3 +377,93 @@ def test_a_seed_scores_what_it_adds_and_its_neighbours_gain():
     expected = [0.0, 2 * (gamma["a"] + gamma["b"]), 2 * (gamma["b"] + gamma["c"])]
     np.testing.assert_allclose(model.matches_["graph"], expected, rtol=0, atol=1e-15)
     assert model.mapping_ == {e: e for e in "abc"}
+
+
+def misspelt_names(rng, n=150):
+    """Names of letters drawn at random, one of which is another one on the second side."""
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    first, second = {}, {}
+    for i in range(n):
+        words = rng.choice(letters, size=(2, 7))
+        first[i] = " ".join(map("".join, words))
+        words[np.arange(2), rng.integers(1, 6, size=2)] = rng.choice(letters, size=2)
+        second[i] = "-".join(map("".join, words[::-1])).upper()
+    return KnowledgeBase(labels=first), KnowledgeBase(labels=second), {i: i for i in range(n)}
+
+
+def test_trigrams_are_chosen_where_no_words_are_equal(rng):
+    *sides, truth = misspelt_names(rng)
+    aligner = KnowledgeBaseAligner().fit(*sides)
+    assert aligner.tokenizer_ == "trigrams"
+    assert aligner.score(truth) > 0.9
+    assert KnowledgeBaseAligner(tokenizer="words").fit(*sides).score(truth) < 0.3
+    same = KnowledgeBaseAligner(tokenizer="trigrams").fit(*sides)
+    assert same.mapping_ == aligner.mapping_
+
+
+def test_words_are_chosen_where_they_tell_more(rng):
+    words = ["".join(rng.choice(list("aeio"), size=4)) for _ in range(60)]
+    labels = {i: " ".join(rng.choice(words, size=4)) for i in range(200)}
+    turned = {i: " ".join(label.split()[::-1]) for i, label in labels.items()}
+    aligner = KnowledgeBaseAligner().fit(KnowledgeBase(labels=labels), KnowledgeBase(labels=turned))
+    assert aligner.tokenizer_ == "words"
+
+
+def test_similarity_of_trigrams_is_that_of_their_definition(rng):
+    *sides, _ = misspelt_names(rng, n=12)
+    aligner = KnowledgeBaseAligner(
+        tokenizer="trigrams", threshold=0.0, suggestion_threshold=0.0, min_shared_words=1, beta=0.0
+    ).fit(*sides)
+    tokens = []
+    for kb in sides:
+        texts = [f" {label.lower().replace('-', ' ')} " for label in kb.labels]
+        tokens.append([{text[k : k + 3] for k in range(len(text) - 2)} for text in texts])
+    weights = [
+        {t: np.log10(12 / sum(t in other for other in side)) for row in side for t in row}
+        for side in tokens
+    ]
+    for match in aligner.matches_:
+        rows = [side[match[f"entity{s + 1}"]] for s, side in enumerate(tokens)]
+        top = sum(w[t] for t in rows[0] & rows[1] for w in weights)
+        bottom = sum(w[t] for w, row in zip(weights, rows, strict=True) for t in row)
+        string = top / (bottom + 2 * np.log10(12))
+        assert match["string"] == pytest.approx(string, rel=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.9])
+def test_suggestions_are_all_pairs_above_the_threshold(threshold, rng):
+    sides = random_pair(int(rng.integers(1000)), n=60)
+    aligner = KnowledgeBaseAligner(
+        alpha=0.0, beta=0.0, threshold=0.0, seed=None, tokenizer="words", max_block=12,
+        suggestion_threshold=threshold,
+    ).fit(*sides)  # fmt: skip
+    words, weights = zip(*map(bags, sides), strict=True)
+    rare = {w for w in weights[1] if sum(w in bag for bag in words[1]) <= 12}
+    wanted = 0
+    for bag, other in ((a, b) for a in words[0] for b in words[1]):
+        total = sum(weights[0][w] for w in bag) + sum(weights[1][w] for w in other)
+        common = sum(weights[0][w] + weights[1][w] for w in bag & other)
+        enough = len(bag & other & rare) >= min(2, len(bag), len(other))
+        wanted += bool(bag & other & rare) and enough and common / total >= threshold
+    assert aligner.n_candidates_ == wanted > 0
+
+
+def test_strict_precision_judges_all_matches():
+    names = {"a": "Ann Lee", "b": "Bo Dahl", "c": "Cy Mohn"}
+    aligner = KnowledgeBaseAligner().fit(KnowledgeBase(labels=names), KnowledgeBase(labels=names))
+    found = aligner.evaluate({"a": "a"})
+    assert (found.precision, found.recall, found.f1) == (1.0, 1.0, 1.0)
+    assert found.strict_precision == pytest.approx(1 / 3, rel=1e-12)
+    assert found.strict_f1 == pytest.approx(0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"tokenizer": "bigrams"}, "tokenizer must be one of 'auto', 'trigrams', 'words'"),
+    ({"suggestion_threshold": "low"}, "suggestion_threshold must be a number or 'auto'"),
+    ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
+    ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
+])  # fmt: skip
+def test_refused_settings_name_the_choices(options, message):
+    kb = KnowledgeBase(labels={"a": "Ann Lee"})
+    with pytest.raises(ValueError, match=message):
+        KnowledgeBaseAligner(**options).fit(kb, kb)

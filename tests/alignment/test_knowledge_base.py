@@ -107,3 +107,25 @@ def test_bad_facts_are_named(arguments, message):
 def test_arity_of_triples():
     with pytest.raises(ValueError, match=r"triples\[1\] must have 3 or 4 parts"):
         KnowledgeBase.from_triples([("a", "r", "b"), ("a", "r")])
+
+
+@pytest.mark.parametrize("given", ["relations", "properties", "entities"])
+def test_arrays_without_dimension_are_no_facts(given):
+    with pytest.raises(TypeError, match=f"{given} must be an iterable, got ndarray"):
+        KnowledgeBase(**{given: np.array(3)})
+    if given != "entities":
+        with pytest.raises(ValueError, match=rf"{given}\[0\] must have three parts"):
+            KnowledgeBase(**{given: [np.array(3)]})
+
+
+def test_missing_values_of_all_kinds_are_no_values():
+    pd = pytest.importorskip("pandas")
+    holes = [np.nan, np.float32("nan"), None, pd.NA, pd.NaT, ""]
+    kb = KnowledgeBase(properties=[("a", f"p{n}", hole) for n, hole in enumerate(holes)])
+    assert (kb.values, kb.property_names) == ([], [])
+    frame = pd.DataFrame({
+        "name": pd.array(["Ann Lee", pd.NA], dtype="string"), "age": np.float32([3, np.nan]),
+    })  # fmt: skip
+    assert KnowledgeBase.from_frame(frame).values == ["Ann Lee", "3"]
+    with pytest.raises(ValueError, match="frame has a column twice"):
+        KnowledgeBase.from_frame(pd.DataFrame([[1, 2]], columns=["age", "age"]))

@@ -129,14 +129,17 @@ def pair_terms(pairs, text, smoothing):
 
 
 @njit
-def suggest(labels1, labels2, postings, indexed, min_shared, threshold):
-    """Pairs that share indexed words and whose unsmoothed similarity is above the threshold.
+def suggest(labels1, labels2, postings, indexed, hidden, min_shared, threshold):
+    """Pairs that share indexed words, and their unsmoothed similarities of at least a threshold.
 
-    ``postings`` are (indptr, entities) of each word on the second side; of words that are not
-    ``indexed`` nothing is looked up.
+    ``postings`` are (indptr, entities, weights) of each word on the second side; of words that are
+    not ``indexed`` nothing is looked up. ``hidden`` is the weight of these words in each row of
+    both sides: with it, what was looked up bounds the similarity, and few rows are compared.
     """
-    indptr, entities = postings
+    indptr, entities, weights = postings
     count = np.zeros(len(labels2.totals), dtype=np.int32)
+    common = np.zeros(len(labels2.totals))
+    similarities = np.empty(1024)
     touched = np.empty(len(labels2.totals), dtype=np.int64)
     pairs = np.empty((1024, 2), dtype=np.int64)
     n_pairs = 0
@@ -152,24 +155,29 @@ def suggest(labels1, labels2, postings, indexed, min_shared, threshold):
                     touched[n_touched] = j
                     n_touched += 1
                 count[j] += 1
+                common[j] += labels1.weights[p] + weights[e]
         for t in range(n_touched):
             j = touched[t]
             shared, count[j] = count[j], 0
+            most, common[j] = common[j] + hidden[0][i] + hidden[1][j], 0.0
+            if most * (1.0 + 1e-9) < threshold * (labels1.totals[i] + labels2.totals[j]):
+                continue
             shorter = min(
                 labels1.indptr[i + 1] - labels1.indptr[i],
                 labels2.indptr[j + 1] - labels2.indptr[j],
             )
             if shared < min(min_shared, shorter):
                 continue
-            if word_similarity(labels1, i, labels2, j, 0.0) < threshold:
+            similarity = word_similarity(labels1, i, labels2, j, 0.0)
+            if similarity < threshold:
                 continue
             if n_pairs == len(pairs):
                 larger = np.empty((2 * n_pairs, 2), dtype=np.int64)
                 larger[:n_pairs] = pairs
-                pairs = larger
-            pairs[n_pairs, 0], pairs[n_pairs, 1] = i, j
+                pairs, similarities = larger, grown(similarities, 2 * n_pairs)
+            pairs[n_pairs, 0], pairs[n_pairs, 1], similarities[n_pairs] = i, j, similarity
             n_pairs += 1
-    return pairs[:n_pairs].copy()
+    return pairs[:n_pairs].copy(), similarities[:n_pairs]
 
 
 @inner
