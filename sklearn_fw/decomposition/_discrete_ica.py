@@ -84,8 +84,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         The refinement ends when a pass raises the evidence bound by less than this share of it.
     smoothing : "auto" or float, default="auto"
         Share of the corpus' own distribution of words in topics when documents are scored and
-        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to 0.999
-        of largest likelihood together with an "auto" prior, and 0.01 with others and refined topics.
+        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to
+        0.999 of largest likelihood together with an "auto" prior, and 0.01 with others and refined
+        topics.
     batch_size : int, default=4096
         Rows that are worked on together.
     random_state : int, RandomState instance or None, default=None

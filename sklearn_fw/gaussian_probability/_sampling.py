@@ -83,9 +83,7 @@ class _Cloud:
         self.G, self.lower, self.upper, self.sites = G, lower, upper, sites
         self.order = _order(sites, lower, upper)
         self.shifts = rng.integers(2**BITS, size=(SHIFTS, len(lower)))
-        self.points = qmc.Sobol(
-            len(lower), scramble=True, bits=BITS, seed=int(rng.integers(2**31))
-        )
+        self.points = qmc.Sobol(len(lower), scramble=True, bits=BITS, seed=int(rng.integers(2**31)))
         self.numbers = np.empty((0, len(lower)), np.int64)
         self.safe_tau = _safe_precisions(G, lower, upper, sites.tau)
 
