@@ -84,7 +84,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     smoothing : "auto" or float, default="auto"
         Share of the corpus' own distribution of words in topics when documents are scored and
         refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to 0.999
-        of largest likelihood together with an "auto" prior, and 0.01 with others and refined topics.
+        of largest likelihood together with an "auto" prior. With other priors, and for refined
+        topics, it is 0.01.
     batch_size : int, default=4096
         Rows that are worked on together.
     random_state : int, RandomState instance or None, default=None
