@@ -16,7 +16,7 @@ from .._validation import (
     check_random_state,
 )
 from .._warnings import warn
-from ._held_out import FIRST_SHARE, SHARES, HeldOut, smoothed
+from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
 from ._posterior import bounds, infer, refine_prior, refine_topics
 from ._recover import estimate_prior
 from ._rows import check_counts, rows_of
@@ -76,7 +76,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         "vi" improves topics and prior by variational Bayes from there on: topics have Dirichlet
         laws, whose concentration is learned, so that few documents do not make them too sharp.
         It is tried on four fifths of the documents first, and left out, with a warning, where it
-        lowers the likelihood of the others.
+        lowers the likelihood of the others; fewer than 150 documents judge nothing.
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
@@ -360,7 +360,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 held_out.rest, held_out.smoothed(share), start, **settings
             )
         reached = held_out.value(smoothed(laws.mean(), held_out.unigram, share), trial)
-        if reached < value:
+        if reached < value and len(held_out.weight) >= FEWEST:
             bits = np.array([value, reached]) / (held_out.n_tokens * np.log(2.0))
             warn(
                 f"refinement lowers the bits per token of documents set aside from {bits[0]:.4g} "
