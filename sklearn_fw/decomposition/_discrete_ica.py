@@ -17,7 +17,7 @@ from .._validation import (
     check_random_state,
 )
 from .._warnings import warn
-from ._held_out import FIRST_SHARE, SHARES, HeldOut, smoothed
+from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
 from ._posterior import bounds, infer, refine_prior, refine_topics
 from ._recover import estimate_prior
 from ._rows import check_counts, rows_of
@@ -77,16 +77,16 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "vi" improves topics and prior by variational Bayes from there on: topics have Dirichlet
         laws, whose concentration is learned, so that few documents do not make them too sharp.
         It is tried on four fifths of the documents first, and left out, with a warning, where it
-        lowers the likelihood of the others.
+        lowers the likelihood of the others; fewer than 150 documents judge nothing.
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
         The refinement ends when a pass raises the evidence bound by less than this share of it.
     smoothing : "auto" or float, default="auto"
         Share of the corpus' own distribution of words in topics when documents are scored and
-        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to
-        0.999 of largest likelihood together with an "auto" prior, and 0.01 with others and refined
-        topics.
+        refined: zeros in topics would forbid words. "auto" takes the share from 0.01 to 0.999
+        of largest likelihood together with an "auto" prior. With other priors, and for refined
+        topics, it is 0.01.
     batch_size : int, default=4096
         Rows that are worked on together.
     random_state : int, RandomState instance or None, default=None
@@ -361,7 +361,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 held_out.rest, held_out.smoothed(share), start, **settings
             )
         reached = held_out.value(smoothed(laws.mean(), held_out.unigram, share), trial)
-        if reached < value:
+        if reached < value and len(held_out.weight) >= FEWEST:
             bits = np.array([value, reached]) / (held_out.n_tokens * np.log(2.0))
             warn(
                 f"refinement lowers the bits per token of documents set aside from {bits[0]:.4g} "
