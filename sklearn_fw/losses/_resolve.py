@@ -75,15 +75,15 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(_NAMED)):
     """
     if task is not None:
         check_choice(task, "task", {"classification", "regression"})
-    known = [name for name in check_list(names, "names", "names of losses") if name in _NAMED]
+    names = [check_choice(name, "names", _NAMED) for name in check_list(names, "names", "losses")]
     fitting = [
         name
-        for name in known
+        for name in names
         if task in (None, _NAMED[name].task) and not (smooth and _NAMED[name] in KINKED)
     ]
     if not fitting:
-        raise ValueError(f"names must hold a loss for the task, got {names!r:.200}")
-    resolved = _NAMED[loss]() if isinstance(loss, str) and loss in known else loss
+        raise ValueError(f"names must hold a loss for the task, got {names}")
+    resolved = _NAMED[loss]() if isinstance(loss, str) and loss in names else loss
     # Methods that replace those of a compiled loss would never be called.
     changed = isinstance(loss, CompiledLoss) and type(loss) not in _NAMED.values()
     if changed or not isinstance(resolved, Loss):

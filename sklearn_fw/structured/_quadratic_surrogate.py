@@ -80,10 +80,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         that says how large the ball is.
     fit_intercept : bool, default=True
         Whether there is a constant; "ridge" does not penalize it.
-    class_weight : {"auto", "cost"} or None, default="auto"
-        "cost" multiplies the loss of a sample by the square root of the largest cost of its true
+    cost_weight : {"auto", "root"} or None, default="auto"
+        "root" multiplies the loss of a sample by the square root of the largest cost of its true
         output, and divides psi by this root: still consistent, and better with few samples where
-        costs are skewed. "auto" does so where ``alpha`` is "auto" and the solver is "ridge".
+        costs are skewed. "auto" is "root" where ``alpha`` is "auto" and the solver is "ridge".
     radius : float or None, default=None
         Radius of the ball for "asgd"; None is twice the norm of a ridge fit on 2,000 rows at most.
     step_size : float or {"auto", "theory"}, default="auto"
@@ -155,7 +155,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     Notes
     -----
     More than 13 parameters: five are those of scikit-learn's kernels, three those of "asgd".
-    `alpha_`, `kernel_` and `gamma_` give the same fit again with ``class_weight="cost"`` and
+    `alpha_`, `kernel_` and `gamma_` give the same fit again with ``cost_weight="root"`` and
     ``standardize=scale_ is not None``.
 
     "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are no
@@ -195,7 +195,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         solver="ridge",
         alpha="auto",
         fit_intercept=True,
-        class_weight="auto",
+        cost_weight="auto",
         radius=None,
         step_size="auto",
         max_iter=50,
@@ -213,7 +213,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         self.solver = solver
         self.alpha = alpha
         self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
+        self.cost_weight = cost_weight
         self.radius = radius
         self.step_size = step_size
         self.max_iter = max_iter
@@ -255,7 +255,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
 
     def _sizes(self, targets, weight):
         """Factors of the losses; keeps the range of their inverse where they differ."""
-        weighs, self._inverse = self.class_weight, None
+        weighs, self._inverse = self.cost_weight, None
         if weighs == "auto":
             weighs = isinstance(self.alpha, str) and self.solver == "ridge"
         costs = self._outputs.largest(targets) if weighs else np.ones(len(targets))

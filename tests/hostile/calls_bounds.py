@@ -86,7 +86,7 @@ def surrogate_params():
     return {
         "task_loss": "zero_one", "score_space": "loss", "kernel": "rbf", "gamma": 0.5,
         "degree": 3.0, "coef0": 1.0, "kernel_params": None, "standardize": True, "solver": "ridge",
-        "alpha": 1.0, "fit_intercept": True, "class_weight": "cost", "radius": 1.0,
+        "alpha": 1.0, "fit_intercept": True, "cost_weight": "root", "radius": 1.0,
         "step_size": 0.1, "max_iter": 2, "random_state": 0, "verbose": 0,
     }  # fmt: skip
 

@@ -10,6 +10,7 @@ __all__ = ["choose_alpha", "fit_features", "fit_kernel"]
 
 MOST = 2000  # rows that the weight of the ridge is chosen by, where there are more features
 SOME = 5000  # rows that are left out, where there are fewer features
+FLAT = 1.001  # of the least error: the largest weight within it does not depend on rounding
 SHARES = np.logspace(-9.0, 1.0, 41)  # of the largest eigenvalue
 
 
@@ -72,15 +73,15 @@ def choose_alpha(X, targets, weight, fit_intercept, *, is_kernel, losses, rng):
     kept = alphas[:, None] / (sizes + alphas[:, None])
     outside = right - left @ parts  # what no coefficients explain
     free = np.maximum(1.0 - share[:, None] - left**2 @ (1.0 - kept).T, 1e-12)
-    least = np.inf
-    for k in range(len(alphas)):
-        gaps = (outside + left @ (kept[k][:, None] * parts)) / free[:, k, None]
-        error = float(np.sum(gaps**2))
-        if error < least:
-            least, best, left_out = error, k, gaps
-    predicted = targets - left_out / np.sqrt(weight)[:, None]
+
+    def gaps(k):
+        return (outside + left @ (kept[k][:, None] * parts)) / free[:, k, None]
+
+    errors = np.array([np.sum(gaps(k) ** 2) for k in range(len(alphas))])
+    best = int(np.flatnonzero(errors <= FLAT * errors.min())[-1])
+    predicted = targets - gaps(best) / np.sqrt(weight)[:, None]
     mean_loss = float(weight @ losses(targets, predicted)) / weight.sum()
-    return float(alphas[best]), mean_loss, least / float(weight.sum())
+    return float(alphas[best]), mean_loss, float(errors[best] / weight.sum())
 
 
 def _factors(X, targets, weight, share, rng):

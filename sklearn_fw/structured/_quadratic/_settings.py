@@ -38,8 +38,8 @@ def check_settings(model):
         check_choice(model.step_size, "step_size", {"auto", "theory"})
     else:
         check_strength(model.step_size, "step_size")
-    if model.class_weight is not None:
-        check_choice(model.class_weight, "class_weight", {"auto", "cost"})
+    if model.cost_weight is not None:
+        check_choice(model.cost_weight, "cost_weight", {"auto", "root"})
     check_integer(model.max_iter, "max_iter", 1)
     if isinstance(model.standardize, str):
         check_choice(model.standardize, "standardize", {"auto"})
