@@ -194,3 +194,27 @@ def test_nothing_found_is_never_wrong():
     assert (wrong.precision, wrong.recall, wrong.f1) == (0.0, 1.0, 0.0)
     both = localization_f1(nothing, [[-1]])
     assert (both.precision, both.recall, both.f1) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("n_backgrounds", [0, 6])
+def test_steps_among_recurring_scenes_are_found_from_one_start(n_backgrounds, rng):
+    steps, scenes = rng.normal(size=(7, 12)), rng.normal(size=(max(n_backgrounds, 1), 12))
+    X, truth = [], []
+    for _ in range(15):
+        rows = scenes[rng.integers(len(scenes), size=50)] * bool(n_backgrounds)
+        truth.append(np.sort(rng.choice(50, size=7, replace=False)))
+        rows[truth[-1]] = steps
+        X.append(rows + 0.3 * rng.normal(size=rows.shape))
+    model = OrderedDiscriminativeClustering(7, random_state=0).fit(X)
+    assert np.mean(model.locations_ == np.array(truth)) > 0.95
+    labels = [[(k, int(t), int(t)) for k, t in enumerate(row)] for row in truth]
+    true = OrderedDiscriminativeClustering(7, max_iter=1).fit(X, windows=labels)
+    assert model.objective_ <= true.objective_ * 1.01
+
+
+def test_moves_stay_within_windows_and_do_not_need_several_steps(rng):
+    X = [rng.normal(size=(9, 2)) for _ in range(4)]
+    for K in (1, 2):
+        windows = [[(k, 2 + 3 * k, 4 + 3 * k) for k in range(K)]] * 4
+        found = OrderedDiscriminativeClustering(K, random_state=0).fit(X, windows=windows)
+        assert np.all((found.locations_ - 2) // 3 == np.arange(K))
