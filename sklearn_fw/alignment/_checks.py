@@ -47,7 +47,7 @@ def check_parameters(model):
 
 def _check_choices(model):
     if isinstance(model.string_smoothing, str):
-        check_choice(model.string_smoothing, "string_smoothing", ("auto",))
+        check_choice(model.string_smoothing, "string_smoothing", ("auto",), "a number")
     check_choice(model.string_weights, "string_weights", ("idf", "uniform"))
     check_choice(model.property_weights, "property_weights", ("idf", "uniform"))
     check_choice(model.graph_weights, "graph_weights", ("uniform", "inverse_degree"))

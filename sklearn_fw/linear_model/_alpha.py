@@ -24,6 +24,8 @@ MOST_FREE = 0.9
 EQUAL, ROUNDING = 1e-6, 1e-14
 # Columns that vary by less than this share of their size are constant but for rounding.
 CONSTANT = 1e-12
+# Held-out losses below this share of that of zero coefficients are as good as zero.
+EXACT = 1e-8
 # Largest ratio of column scales for which eigenvalues need no care.
 UNLIKE = 1e4
 # What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
@@ -205,7 +207,7 @@ def _by_folds(problem, targets):
     with time_budget(budget_now().share(SECONDS)):
         losses = _losses_along(pairs, values, reached, usual, rng)
     best = np.flatnonzero(losses <= (1.0 + EQUAL) * losses.min())[0]
-    if best == len(values) - 1:
+    if best == len(values) - 1 and losses[best] > EXACT * losses[0]:
         warn(
             f"alpha='auto' takes {values[best] / problem.total_weight:.3g}, the smallest value "
             f"tried, at which the held-out loss still falls: set alpha"
@@ -247,6 +249,6 @@ def _losses_along(pairs, values, reached, usual, rng):
         worse += total > (1.0 + (WORSE if i >= reached else MUCH_WORSE)) * losses.min()
         # Beyond the usual range the loss must fall to go on.
         falls = i < usual or total < (1.0 - WORSE) * losses[i - STEPS]
-        if worse >= PATIENCE or not falls or total <= ROUNDING * losses[0]:
+        if worse >= PATIENCE or not falls or total <= EXACT * losses[0]:
             break
     return losses

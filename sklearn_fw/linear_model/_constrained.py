@@ -133,16 +133,16 @@ class ConstrainedModel(LinearEstimator):
         if not isinstance(self.tol, str):
             self.tol_ = check_not_negative(self.tol, "tol")
         else:
-            check_choice(self.tol, "tol", {"auto"})
+            check_choice(self.tol, "tol", {"auto"}, "a number")
         check_integer(self.max_iter, "max_iter", 1)
         if isinstance(self.radius, str):
-            check_choice(self.radius, "radius", {"auto"})
+            check_choice(self.radius, "radius", {"auto"}, "a number")
         else:
             check_strength(self.radius, "radius")
         if not isinstance(self.standardize, str):
             check_flag(self.standardize, "standardize")
         else:
-            check_choice(self.standardize, "standardize", {"auto"})
+            check_choice(self.standardize, "standardize", {"auto"}, "True or False")
         check_random_state(self.random_state)
 
     # ---- the problems ----------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def resolve_loss(loss, task, *, smooth=False):
     ]
     resolved = loss
     if isinstance(loss, str):
-        resolved = _NAMED[check_choice(loss, "loss", _NAMED)]()
+        resolved = _NAMED[check_choice(loss, "loss", _NAMED, "an object of sklearn_fw.losses")]()
     # Methods that replace those of a compiled loss would never be called.
     changed = isinstance(loss, CompiledLoss) and type(loss) not in _NAMED.values()
     if changed or not isinstance(resolved, Loss):

@@ -189,7 +189,7 @@ def test_automatic_radius():
     "params, message",
     [
         ({"radius": 0.0}, "radius == 0.0, must be > 0"),
-        ({"radius": "large"}, "radius must be one of 'auto'"),
+        ({"radius": "large"}, "radius must be 'auto' or a number"),
         ({"domain": "ball"}, "domain must be one of"),
         ({"domain": 3}, "domain must be one of"),
         ({"variant": "best"}, "variant must be one of"),
