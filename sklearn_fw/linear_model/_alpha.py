@@ -13,7 +13,7 @@ from ..optim._incremental._newton_cg import is_ridge
 from ..optim._incremental._run import Start
 from ._path import has_strength, zero_strength
 
-__all__ = ["automatic_strength"]
+__all__ = ["automatic_strength", "radii_by_folds", "strength_by_folds"]
 
 # Candidates per decade, from this share of the smallest variance of a column to so many times the
 # largest eigenvalue.
@@ -53,7 +53,7 @@ def automatic_strength(problem, targets):
     """
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not is_ridge(penalty):
-        return (_by_folds(problem, targets) if has_strength(penalty) else None) or default
+        return (strength_by_folds(problem, targets) if has_strength(penalty) else None) or default
     if penalty.l2 == 0.0:
         return default
     unit = problem.loss.smoothness / penalty.l2
@@ -176,7 +176,7 @@ def _sum_of_variances(problem):
 # ---- other penalties -----------------------------------------------------------------------------
 
 
-def _by_folds(problem, targets):
+def strength_by_folds(problem, targets):
     """Strength of least held-out loss; None where no strength matters.
 
     Every fold goes along the path with warm starts. Copied rows stay together.
@@ -213,6 +213,20 @@ def _by_folds(problem, targets):
             f"tried, at which the held-out loss still falls: set alpha"
         )
     return float(values[best])
+
+
+def radii_by_folds(problem, targets):
+    """Norms of the optima of an l1 penalty at the strength of least held-out loss, or None."""
+    strength = strength_by_folds(problem, targets)
+    if strength is None:
+        return None
+    radii, rng = [], check_random_state(0)
+    for y in targets:
+        penalty = problem.penalty.scaled(strength)
+        variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
+        run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng)
+        radii.append(float(np.abs(run.best.coef).sum()))
+    return radii
 
 
 def _mean_squares(problem):

@@ -387,5 +387,5 @@ def test_text_in_a_sparse_matrix_and_names_of_sets():
     X.data = np.array(["a", 1, 2, 3], dtype=object)
     with pytest.raises(ValueError, match="X must hold numbers, got dtype object"):
         AsagaRegressor().fit(X, np.arange(4.0))
-    with pytest.raises(ValueError, match="domain='simplex' is a name for estimators.*L1Ball"):
+    with pytest.raises(ValueError, match=r"domain='simplex' is a name for estimators.*L1Ball"):
         minimize_frank_wolfe(lambda x: (x @ x, 2 * x), "simplex")
