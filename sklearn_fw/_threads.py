@@ -4,9 +4,11 @@ from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel
+
+from ._warnings import warn
 
 __all__ = ["chunks", "count_workers", "n_threads", "n_workers", "parallel", "shares_memory"]
 
@@ -18,7 +20,15 @@ def n_threads(n_jobs):
     """Threads for compiled loops, at most the processors that this process may use."""
     from ._kernels._jit import thread_limit
 
-    return min(n_workers(n_jobs), thread_limit())
+    wanted, limit = n_workers(n_jobs), thread_limit()
+    # joblib lowers the limit in its workers, whose backend is a nested one.
+    is_own = not getattr(get_active_backend()[0], "nesting_level", 0)
+    if n_jobs is not None and n_jobs > 0 and is_own and limit < min(wanted, cpu_count()):
+        warn(
+            f"n_jobs={n_jobs} takes {limit} threads: NUMBA_NUM_THREADS={limit} is the most; set it "
+            f"higher before Python starts"
+        )
+    return min(wanted, limit)
 
 
 def n_workers(n_jobs):

@@ -158,18 +158,26 @@ def check_random_state(random_state):
         ) from None
 
 
-def check_choice(value, name, choices):
-    """One of a few strings."""
+def check_choice(value, name, choices, other=None):
+    """One of a few strings; ``other`` names what else the parameter may be, for the message."""
     if not (isinstance(value, str) and value in choices):
         known = ", ".join(repr(choice) for choice in sorted(choices))
-        raise ValueError(f"{name} must be one of {known}; got {value!r}")
+        known = f"one of {known}" if len(choices) > 1 else known
+        known = known if other is None else f"{known} or {other}"
+        raise ValueError(f"{name} must be {known}; got {value!r}")
     return value
 
 
 def resolve_named(value, name, base, makers):
     """A new object for a name among ``makers``, or a clone of an object of class ``base``."""
     if isinstance(value, base):
-        return clone(value)
+        try:
+            return clone(value)
+        except TypeError as error:  # a generator has no copy
+            raise TypeError(
+                f"{name} has a parameter that cannot be copied: give {type(value).__name__} plain "
+                f"values ({error})"
+            ) from None
     if isinstance(value, str) and value in makers:
         return makers[value]()
     known = ", ".join(repr(known) for known in sorted(makers))
@@ -372,6 +380,11 @@ def check_sparse(X, name):
     """
     if not sp.issparse(X):
         return X
+    if X.dtype.kind == "O":
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold numbers, got dtype object: {error}") from None
     if X.ndim != 2:
         raise ValueError(f"{name} must be a sparse matrix of two dimensions, got {X.ndim}")
     if X.format == "coo":

@@ -185,3 +185,12 @@ def test_a_penalty_of_your_own_may_store_other_parameters():
             return self.factor * super().group_value(u, group)
 
     assert Scaled(3.0).bind(2).value([1.0, -2.0]) == 9.0
+
+
+def test_a_penalty_of_its_own_kind_names_the_base_class():
+    class Own(Penalty):
+        def value(self, w):
+            return 0.0
+
+    with pytest.raises(TypeError, match=r"Own is no penalty.*GroupSeparable and write group_value"):
+        Own().bind(3)

@@ -49,3 +49,13 @@ def test_kind_of_n_jobs(n_jobs):
 def test_no_jobs():
     with pytest.raises(ValueError, match="n_jobs == 0"):
         n_threads(0)
+
+
+def test_a_limit_of_threads_that_numba_sets_is_named(monkeypatch):
+    from sklearn_fw import _threads
+
+    monkeypatch.setattr(_threads, "cpu_count", lambda: 4)
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 1)
+    with pytest.warns(UserWarning, match=r"n_jobs=3 takes 1 threads: NUMBA_NUM_THREADS=1"):
+        assert _threads.n_threads(3) == 1
+    assert _threads.n_threads(-1) == 1  # all that there are

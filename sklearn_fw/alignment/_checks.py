@@ -50,8 +50,8 @@ def check_parameters(model):
 def _is_auto(model, name):
     """Whether a parameter is "auto"; other strings are refused."""
     value = getattr(model, name)
-    if isinstance(value, str) and value != "auto":
-        raise ValueError(f"{name} must be a number or 'auto', got {value!r:.60}")
+    if isinstance(value, str):
+        check_choice(value, name, ("auto",), "a number")
     return isinstance(value, str)
 
 

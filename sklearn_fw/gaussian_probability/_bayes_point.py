@@ -200,7 +200,7 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         check_positive(self.tol, "tol")
         check_integer(self.max_iter, "max_iter", 1)
         if not isinstance(self.noise, Real):
-            check_choice(self.noise, "noise", {"auto"})
+            check_choice(self.noise, "noise", {"auto"}, "a number")
             return NOISES
         return (check_moderate(self.noise, "noise"),)
 

@@ -156,7 +156,7 @@ def _check_share(value, name):
 def shares_of(power, G):
     """Power of each site."""
     if isinstance(power, str):
-        check_choice(power, "power", {"gram"})
+        check_choice(power, "power", {"gram"}, "a number")
         return 1.0 / np.abs(_cosines(G)).sum(axis=1)
     return np.full(len(G), power)
 

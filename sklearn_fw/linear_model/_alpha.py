@@ -13,7 +13,7 @@ from ..optim._incremental._newton_cg import is_ridge
 from ..optim._incremental._run import Start
 from ._path import has_strength, zero_strength
 
-__all__ = ["automatic_strength"]
+__all__ = ["automatic_strength", "radii_by_folds", "strength_by_folds"]
 
 # Candidates per decade, from this share of the smallest variance of a column to so many times the
 # largest eigenvalue.
@@ -24,6 +24,8 @@ MOST_FREE = 0.9
 EQUAL, ROUNDING = 1e-6, 1e-14
 # Columns that vary by less than this share of their size are constant but for rounding.
 CONSTANT = 1e-12
+# Held-out losses below this share of that of zero coefficients are as good as zero.
+EXACT = 1e-8
 # Largest ratio of column scales for which eigenvalues need no care.
 UNLIKE = 1e4
 # What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
@@ -51,7 +53,7 @@ def automatic_strength(problem, targets):
     """
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not is_ridge(penalty):
-        return (_by_folds(problem, targets) if has_strength(penalty) else None) or default
+        return (strength_by_folds(problem, targets) if has_strength(penalty) else None) or default
     if penalty.l2 == 0.0:
         return default
     unit = problem.loss.smoothness / penalty.l2
@@ -174,7 +176,7 @@ def _sum_of_variances(problem):
 # ---- other penalties -----------------------------------------------------------------------------
 
 
-def _by_folds(problem, targets):
+def strength_by_folds(problem, targets):
     """Strength of least held-out loss; None where no strength matters.
 
     Every fold goes along the path with warm starts. Copied rows stay together.
@@ -205,12 +207,26 @@ def _by_folds(problem, targets):
     with time_budget(budget_now().share(SECONDS)):
         losses = _losses_along(pairs, values, reached, usual, rng)
     best = np.flatnonzero(losses <= (1.0 + EQUAL) * losses.min())[0]
-    if best == len(values) - 1:
+    if best == len(values) - 1 and losses[best] > EXACT * losses[0]:
         warn(
             f"alpha='auto' takes {values[best] / problem.total_weight:.3g}, the smallest value "
             f"tried, at which the held-out loss still falls: set alpha"
         )
     return float(values[best])
+
+
+def radii_by_folds(problem, targets):
+    """Norms of the optima of an l1 penalty at the strength of least held-out loss, or None."""
+    strength = strength_by_folds(problem, targets)
+    if strength is None:
+        return None
+    radii, rng = [], check_random_state(0)
+    for y in targets:
+        penalty = problem.penalty.scaled(strength)
+        variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
+        run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng)
+        radii.append(float(np.abs(run.best.coef).sum()))
+    return radii
 
 
 def _mean_squares(problem):
@@ -247,6 +263,6 @@ def _losses_along(pairs, values, reached, usual, rng):
         worse += total > (1.0 + (WORSE if i >= reached else MUCH_WORSE)) * losses.min()
         # Beyond the usual range the loss must fall to go on.
         falls = i < usual or total < (1.0 - WORSE) * losses[i - STEPS]
-        if worse >= PATIENCE or not falls or total <= ROUNDING * losses[0]:
+        if worse >= PATIENCE or not falls or total <= EXACT * losses[0]:
             break
     return losses

@@ -199,7 +199,7 @@ class AveragedModel(LinearEstimator):
         is_free = isinstance(self.alpha, str) and self.projection is None
         standardizes = self.standardize
         if isinstance(standardizes, str):
-            check_choice(standardizes, "standardize", {"auto"})
+            check_choice(standardizes, "standardize", {"auto"}, "True or False")
             standardizes = is_free and not sp.issparse(X)
         standardizes = check_flag(standardizes, "standardize")
         loss = resolve_loss(self.loss, self._task, names=NAMES)
@@ -226,7 +226,7 @@ class AveragedModel(LinearEstimator):
         """The alpha of every problem."""
         if not isinstance(self.alpha, str):
             return [check_strength(self.alpha, "alpha")] * len(truths)
-        check_choice(self.alpha, "alpha", {"auto"})
+        check_choice(self.alpha, "alpha", {"auto"}, "a number")
         n = truths[0].size if weight is None else np.count_nonzero(weight)
         return [1.0 / (n * spread) for spread in spreads]
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from .._budget import budget_now
 from .._validation import (
     LARGEST,
     check_array_of_numbers,
@@ -159,6 +160,14 @@ def linear_path(
     starts = [Start(p.null.coef, p.null.intercept, p.null.memory.copy()) for p in units]
     fits, n_iters, missed = [], [], []
     for value in grid:
+        if fits and budget_now().is_spent:
+            grid = grid[: len(fits)]
+            warn(
+                f"the path ends at {name} = {grid[-1]:.3g}, the last of {len(fits)} values that "
+                f"time_limit allowed: raise time_limit, or give fewer values",
+                ConvergenceWarning,
+            )
+            break
         fitted = copy.copy(model)
         setattr(fitted, name, float(value))
         strength = 1.0 / value if name == "C" else value

@@ -180,7 +180,7 @@ class AsagaRegressor(TargetsMixin, AsagaModel):
         loss = resolve_loss(self.loss, "regression", smooth=True)
         targets = self._find_targets(y)
         if isinstance(self.alpha, str):
-            check_choice(self.alpha, "alpha", {"auto"})
+            check_choice(self.alpha, "alpha", {"auto"}, "a number")
             strength = self._auto_strength(X, targets, weight, loss)
         else:
             if check_not_negative(self.alpha, "alpha") > 0.0:

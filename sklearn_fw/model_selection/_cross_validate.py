@@ -1,5 +1,6 @@
 """Choice of a value by cross-validation along paths, as a function."""
 
+import math
 from numbers import Real
 
 import numpy as np
@@ -7,9 +8,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, indexable
 from sklearn.utils.parallel import delayed
 
-from .._budget import shared, time_budget
+from .._budget import budget_now, shared, time_budget
 from .._packed import length_of, take
-from .._threads import parallel
+from .._threads import n_workers, parallel
 from .._validation import check_integer, check_sample_weight, find_labels
 from ._folds import split_folds
 from ._path import check_has_path, regularization_path
@@ -62,7 +63,9 @@ def cross_validate_path(
     n_jobs : int or None, default=None
         Folds in parallel, through joblib.
     time_limit : float or None, default=None
-        Seconds for everything; what is begun later makes one pass or ends at once.
+        Seconds for everything; what is begun later makes one pass or ends at once. The paths on
+        all data and of the folds get equal parts; values of a grid that one of them did not reach
+        have the score NaN and are not chosen.
     **options : dict
         Options of `regularization_path`. Ends of a path such as ``C_max`` are meant for all data.
 
@@ -132,9 +135,10 @@ class _Search:
         options, given = self.options, self.options.keys() & {"Cs", "alphas"}
         sized = not given and accepts(self.estimator._regularization_path, "n_values")
         sizes = {"n_values": n_values} if sized else {}
-        path = regularization_path(
-            self.estimator, self.X, self.y, sample_weight=self.weight, **sizes, **options
-        )
+        with time_budget(budget_now().share(1.0 / (len(self.folds) + 1))):
+            path = regularization_path(
+                self.estimator, self.X, self.y, sample_weight=self.weight, **sizes, **options
+            )
         if path.grid_option is None:
             raise TypeError(
                 f"the path of {type(self.estimator).__name__} has no grid_option, by which folds "
@@ -142,7 +146,9 @@ class _Search:
                 f"the class of a path that holds between its ends"
             )
         options = options | sizes | {path.grid_option: path.values_}
-        scores = self._parallel(_score_on_grid, (self.scorer, options))
+        n_folds, n_parallel = len(self.folds), n_workers(self.n_jobs)
+        turns = [(1.0 / math.ceil((n_folds - k) / n_parallel),) for k in range(n_folds)]
+        scores = self._parallel(_score_on_grid, (self.scorer, options), turns)
         best = _best(scores, path.values_)
         return Bunch(
             param_values=path.values_, scores=scores, best_value=best,
@@ -192,12 +198,15 @@ class _Search:
         return np.array(results) if isinstance(results[0], np.ndarray) else results
 
 
-def _score_on_grid(estimator, X, y, weight, train, test, scorer, options):
-    """Scores on the test part of the path of the training part."""
-    path = regularization_path(
-        estimator, take(X, train), take(y, train), sample_weight=_take(weight, train), **options
-    )
-    return _scores(path, X, y, weight, test, scorer, path.values_)
+def _score_on_grid(estimator, X, y, weight, train, test, scorer, options, turn):
+    """Scores on the test part of the path of the training part; NaN where its time was over."""
+    with time_budget(budget_now().share(turn)):
+        path = regularization_path(
+            estimator, take(X, train), take(y, train), sample_weight=_take(weight, train), **options
+        )
+    scores = _scores(path, X, y, weight, test, scorer, path.values_)
+    n_missing = len(options[path.grid_option]) - len(scores)
+    return np.append(scores, np.full(n_missing, np.nan))
 
 
 def _path_of_fold(estimator, X, y, weight, train, test, options, ends, share):
@@ -234,7 +243,7 @@ def _take(weight, index):
 def _best(scores, values):
     """Value of highest mean score; of equal ones in a row the middle, where choices are safest."""
     mean = scores.mean(axis=0)
-    best = last = int(np.argmax(mean))  # the first: most regularized
+    best = last = int(np.nanargmax(mean))  # the first: most regularized
     while last + 1 < len(mean) and mean[last + 1] == mean[best]:
         last += 1
     return float(values[(best + last) // 2])

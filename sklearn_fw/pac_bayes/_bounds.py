@@ -22,7 +22,7 @@ __all__ = [
 def check_temperature(lam, n):
     """``lam`` as numbers: "n", "sqrt" or positive ones."""
     if isinstance(lam, str):
-        check_choice(lam, "lam", {"n", "sqrt"})
+        check_choice(lam, "lam", {"n", "sqrt"}, "a number")
         return n if lam == "n" else np.sqrt(n)
     return values(lam, "lam", least=0.0, strict=True)
 

@@ -229,7 +229,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _factor(self, n):
         if isinstance(self.temperature, str):
-            check_choice(self.temperature, "temperature", {"n", "sqrt"})
+            check_choice(self.temperature, "temperature", {"n", "sqrt"}, "a number")
             return n if self.temperature == "n" else float(np.sqrt(n))
         return check_strength(self.temperature, "temperature")
 

@@ -87,7 +87,7 @@ def check_group_weights(group_weights, labels):
     """Weight of every group."""
     sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
     if isinstance(group_weights, str):
-        check_choice(group_weights, "group_weights", {"ones", "sqrt"})
+        check_choice(group_weights, "group_weights", {"ones", "sqrt"}, "an array")
         return np.sqrt(sizes) if group_weights == "sqrt" else np.ones_like(sizes)
     weights = check_array_of_numbers(group_weights, "group_weights", finite=False)
     if weights.shape != sizes.shape:

@@ -64,15 +64,15 @@ class Penalty(BaseEstimator, ABC):
         """
         bound = self._bind(check_integer(n_features, "n_features", 1))
         if not isinstance(bound, SeparableForm | GroupForm):  # compiled code follows its numbers
-            raise TypeError(
-                f"{type(self).__name__} is no penalty that solvers know: derive your own from "
-                f"GroupSeparable"
-            )
+            Penalty._bind(self, n_features)
         return bound
 
-    @abstractmethod
     def _bind(self, n_features):
         """Do the work of `bind`."""
+        raise TypeError(
+            f"{type(self).__name__} is no penalty that solvers know: derive your own from "
+            f"GroupSeparable and write group_value and group_prox"
+        )
 
 
 class ElasticNet(Penalty):

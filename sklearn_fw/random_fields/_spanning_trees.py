@@ -247,7 +247,8 @@ def starting_rho(rho_init, mrf, learned, *, complete, random_state):
     An array is for the whole field: the field of an incomplete row has other edges.
     """
     if isinstance(rho_init, str):
-        check_choice(rho_init, "rho_init", {"matrix_tree_weighted", "matrix_tree", "sampled"})
+        names = {"matrix_tree_weighted", "matrix_tree", "sampled"}
+        check_choice(rho_init, "rho_init", names, "an array")
     elif complete:
         return check_edge_probabilities(rho_init, mrf.edges, mrf.n_variables), False
     else:

@@ -226,7 +226,7 @@ def test_grid_search():
     "params, message",
     [
         ({"alpha": 0.0}, "alpha == 0.0, must be > 0"),
-        ({"alpha": "small"}, "alpha must be one of 'auto'"),
+        ({"alpha": "small"}, "alpha must be 'auto' or a number"),
         ({"averaging": "mean"}, "averaging scheme must be one of"),
         ({"step_size": "slow"}, "step_size must be"),
         ({"step_size": lambda t: 1e9}, "must not be longer than 1 / mu"),

@@ -6,7 +6,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_regression
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 
+from sklearn_fw import AsagaClassifier
 from sklearn_fw.linear_model import FrankWolfeClassifier, FrankWolfeRegressor
 from sklearn_fw.losses import Huber, LogLoss
 from sklearn_fw.model_selection import regularization_path
@@ -189,7 +191,7 @@ def test_automatic_radius():
     "params, message",
     [
         ({"radius": 0.0}, "radius == 0.0, must be > 0"),
-        ({"radius": "large"}, "radius must be one of 'auto'"),
+        ({"radius": "large"}, "radius must be 'auto' or a number"),
         ({"domain": "ball"}, "domain must be one of"),
         ({"domain": 3}, "domain must be one of"),
         ({"variant": "best"}, "variant must be one of"),
@@ -220,3 +222,17 @@ def test_intercepts_where_all_losses_are_flat(radius):
     assert abs(model.intercept_[0]) < 1e4 * radius
     assert model.score(X[::3], y[::3]) > 0.85
     assert not model.converged_ or model.dual_gap_ <= model.tol_
+
+
+def test_automatic_radius_of_a_sparse_table_is_near_the_best_penalty(rng):
+    X = sp.random(1200, 600, 0.02, format="csr", random_state=0)
+    z = X @ (rng.standard_normal(600) * (rng.random(600) < 0.2))
+    y = (z + 0.2 * rng.logistic(size=1200) > 0).astype(int)
+    chosen = FrankWolfeClassifier().fit(X[:800], y[:800])
+    losses = [
+        log_loss(y[800:], model.fit(X[:800], y[:800]).predict_proba(X[800:]))
+        for model in [
+            chosen, *(AsagaClassifier(C=C, l1_ratio=1.0, tol=0.01) for C in (1.0, 3.0, 10.0, 30.0))
+        ]
+    ]  # fmt: skip
+    assert losses[0] < 1.03 * min(losses[1:])

@@ -17,7 +17,7 @@ from sklearn_fw.linear_model import (
     FrankWolfeRegressor,
 )
 from sklearn_fw.losses import Huber, SmoothHinge
-from sklearn_fw.optim import Asaga, Svrg
+from sklearn_fw.optim import Asaga, Saga, Svrg, minimize_frank_wolfe
 from sklearn_fw.optim.experimental import Hogwild
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, NonNegative, Simplex
 from sklearn_fw.structured import QuadraticSurrogateClassifier
@@ -140,7 +140,7 @@ def test_parameters_of_the_classifier(params, error, message):
     [
         ({"alpha": -1.0}, ValueError, "alpha == -1.0, must be >= 0"),
         ({"alpha": np.inf}, ValueError, "alpha must be finite, got inf"),
-        ({"alpha": "1"}, ValueError, "alpha must be one of 'auto'; got '1'"),
+        ({"alpha": "1"}, ValueError, "alpha must be 'auto' or a number; got '1'"),
         ({"alpha": None}, TypeError, "alpha must be an instance of float, not NoneType"),
         ({"loss": "log_loss"}, ValueError, "loss='log_loss' is for classification; for regression"),
         ({"loss": "multinomial"}, ValueError, "loss='multinomial' is for classification"),
@@ -393,3 +393,26 @@ def test_losses_that_an_error_lists_are_accepted(estimator, rng):
     assert len(listed) >= 3
     for loss in listed:
         clone(estimator).set_params(**{name: loss}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AsagaRegressor(alpha="best"), "alpha must be 'auto' or a number; got 'best'"),
+        (lambda: FrankWolfeRegressor(radius="x"), "radius must be 'auto' or a number; got 'x'"),
+        (lambda: AsagaRegressor("l2"), "or an object of sklearn_fw.losses such as"),
+        (lambda: AsagaRegressor(solver=Saga(step_size=iter([1]))), "solver has a parameter that"),
+    ],
+)
+def test_messages_name_all_that_a_parameter_may_be(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make().fit(np.eye(4), np.arange(4.0))
+
+
+def test_text_in_a_sparse_matrix_and_names_of_sets():
+    X = sp.csr_array(np.eye(4))
+    X.data = np.array(["a", 1, 2, 3], dtype=object)
+    with pytest.raises(ValueError, match="X must hold numbers, got dtype object"):
+        AsagaRegressor().fit(X, np.arange(4.0))
+    with pytest.raises(ValueError, match=r"domain='simplex' is a name for estimators.*L1Ball"):
+        minimize_frank_wolfe(lambda x: (x @ x, 2 * x), "simplex")

@@ -13,6 +13,7 @@ from sklearn.linear_model import enet_path, lasso_path
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.linear_model import LinearPath
+from sklearn_fw.model_selection import cross_validate_path
 from sklearn_fw.penalties import Box, GroupLasso, GroupSeparable, L2Ball, NonNegative, Simplex
 
 TIGHT = {"tol": 1e-13, "max_iter": 5000, "random_state": 0}
@@ -351,3 +352,17 @@ def test_bad_data():
         regularization_path(AsagaClassifier(), np.full_like(X, np.nan), y)
     with pytest.raises(ValueError, match="sample_weight"):
         regularization_path(AsagaClassifier(), X, y, sample_weight=-np.ones(60))
+
+
+def test_paths_end_with_their_time(rng):
+    X = rng.standard_normal((80, 4))
+    y = (X[:, 0] + rng.logistic(size=80) > 0).astype(int)
+    model, Cs = AsagaClassifier(random_state=0), [0.01, 0.1, 1.0]
+    with pytest.warns(ConvergenceWarning, match="the path ends at C = 0.01.*raise time_limit"):
+        path = regularization_path(model, X, y, Cs=Cs, time_limit=1e-6)
+    assert path.values_.tolist() == [0.01]
+    with pytest.warns(ConvergenceWarning, match="the path ends at"):
+        search = cross_validate_path(model, X, y, Cs=Cs, cv=3, time_limit=1e-6)
+    assert search.scores.shape == (3, 1)
+    assert search.best_estimator.C == 0.01
+    assert search.best_estimator.score(X, y) > 0.5

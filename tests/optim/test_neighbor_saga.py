@@ -352,7 +352,7 @@ def test_what_is_not_supported_says_so(variant, rng):
         ({"epsilon": -0.1}, ValueError, "epsilon must be"),
         ({"epsilon": np.nan}, ValueError, "epsilon must be"),
         ({"neighbors": "near"}, ValueError, "neighbors must be one of"),
-        ({"switch_to_saga": "late"}, ValueError, "switch_to_saga must be one of 'auto'"),
+        ({"switch_to_saga": "late"}, ValueError, "switch_to_saga must be 'auto' or a number"),
         ({"switch_to_saga": -1}, ValueError, "switch_to_saga == -1"),
         ({"step_size": "long"}, ValueError, "step_size must be one of"),
     ],

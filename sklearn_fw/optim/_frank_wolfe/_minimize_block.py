@@ -148,7 +148,7 @@ def minimize_block_frank_wolfe(
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
     tol = _check_tol(tol)
     if isinstance(step_size, str):
-        check_choice(step_size, "step_size", STEP_SIZES)
+        check_choice(step_size, "step_size", STEP_SIZES, "a number")
     if variant == "auto":
         each = [getattr(factor, "is_polytope", True) for factor in domain.domains]
         variants = ["pairwise" if is_polytope else "fw" for is_polytope in each]

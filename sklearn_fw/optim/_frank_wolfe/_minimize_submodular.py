@@ -203,7 +203,7 @@ class Rounding:
         self.function, self.is_known = function, is_known(function)
         self.by_values = type(function).base is SubmodularFunction.base
         if isinstance(integer_valued, str):
-            check_choice(integer_valued, "integer_valued", ("auto",))
+            check_choice(integer_valued, "integer_valued", ("auto",), "True or False")
             integer_valued = function.integer_valued
         self.is_integer = check_flag(integer_valued, "integer_valued")
         self.offset = function._checked(np.zeros(function.size, bool))

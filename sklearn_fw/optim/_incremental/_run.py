@@ -99,7 +99,7 @@ class IncrementalSolver(Solver):
         if self.conditioning is not None:
             check_choice(self.conditioning, "conditioning", {"auto", "diagonal"})
         if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", self.step_rules)
+            check_choice(self.step_size, "step_size", self.step_rules, "a number")
         elif isinstance(self.step_size, Real):
             check_positive(self.step_size, "step_size")
         else:

@@ -138,7 +138,7 @@ class Asaga(SparseSaga):
         """Refuse settings that make no sense."""
         super().check()
         if isinstance(self.overlap, str):
-            check_choice(self.overlap, "overlap", {"auto"})
+            check_choice(self.overlap, "overlap", {"auto"}, "a number")
         else:
             check_not_negative(self.overlap, "overlap")
 

@@ -133,6 +133,11 @@ def is_domain(domain):
 
 def check_domain(domain, name):
     """Refuse what is no domain."""
+    if isinstance(domain, str):
+        raise ValueError(
+            f"{name}={domain!r} is a name for estimators, which know the size: pass an object of "
+            f"sklearn_fw.optim.domains such as L1Ball(size, radius=1.0)"
+        )
     if not is_domain(domain):
         raise ValueError(
             f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"

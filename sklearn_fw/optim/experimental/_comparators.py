@@ -235,7 +235,7 @@ class AsySPCD(Solver):
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_choice(self.sampling, "sampling", {"shuffle", "uniform"})
         if isinstance(self.step_size, str):
-            check_choice(self.step_size, "step_size", {"auto", "theory"})
+            check_choice(self.step_size, "step_size", {"auto", "theory"}, "a number")
         else:
             check_scalar(self.step_size, "step_size", Real)
             check_positive(self.step_size, "step_size")

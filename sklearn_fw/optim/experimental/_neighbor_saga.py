@@ -333,9 +333,9 @@ class NeighborSaga(IncrementalSolver):
         if self.epsilon != np.inf:  # which shares always
             check_not_negative(self.epsilon, "epsilon")
         if isinstance(self.neighbors, str):
-            check_choice(self.neighbors, "neighbors", METHODS)
+            check_choice(self.neighbors, "neighbors", METHODS, "an array")
         if isinstance(self.switch_to_saga, str):
-            check_choice(self.switch_to_saga, "switch_to_saga", {"auto"})
+            check_choice(self.switch_to_saga, "switch_to_saga", {"auto"}, "a number")
         elif self.switch_to_saga is not None:
             check_integer(self.switch_to_saga, "switch_to_saga", 0)
 

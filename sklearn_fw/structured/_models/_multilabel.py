@@ -110,7 +110,7 @@ class MultilabelModel(PairwiseModel):
     def _choose_edges(self, y):
         n_labels = y.shape[1]
         if isinstance(self.edges, str):
-            check_choice(self.edges, "edges", {"tree", "full", "none"})
+            check_choice(self.edges, "edges", {"tree", "full", "none"}, "pairs of labels")
             if self.edges == "none" or n_labels < 2:
                 return np.empty((0, 2), np.int64)
             if self.edges == "full":

@@ -29,13 +29,13 @@ def check_settings(model):
             check_strength(value, name)
     check_number(model.coef0, "coef0")
     if isinstance(model.alpha, str):
-        check_choice(model.alpha, "alpha", {"auto"})
+        check_choice(model.alpha, "alpha", {"auto"}, "a number")
     else:
         check_strength(model.alpha, "alpha")
     if model.radius is not None:
         check_strength(model.radius, "radius")
     if isinstance(model.step_size, str):
-        check_choice(model.step_size, "step_size", {"auto", "theory"})
+        check_choice(model.step_size, "step_size", {"auto", "theory"}, "a number")
     else:
         check_strength(model.step_size, "step_size")
     if model.cost_weight is not None:
