@@ -1,5 +1,7 @@
 """The kernel Student-t density."""
 
+from copy import copy
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -285,7 +287,7 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
         noise = float(self.sigma0) ** 2 / weight
-        posterior = self._model.posterior
+        posterior = copy(self._model.posterior)  # which `extend` gives new arrays
         if isinstance(posterior, LowRankPosterior):
             posterior.extend(X, noise)
             self.X_fit_ = posterior.X

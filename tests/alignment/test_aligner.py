@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from _interruptions import assert_all_or_nothing
 from sklearn_fw.alignment import KnowledgeBase, KnowledgeBaseAligner
 from sklearn_fw.datasets import make_kb_pair
 from sklearn_fw.metrics import alignment_prf
@@ -377,3 +378,12 @@ def test_a_seed_scores_what_it_adds_and_its_neighbours_gain():
     expected = [0.0, 2 * (gamma["a"] + gamma["b"]), 2 * (gamma["b"] + gamma["c"])]
     np.testing.assert_allclose(model.matches_["graph"], expected, rtol=0, atol=1e-15)
     assert model.mapping_ == {e: e for e in "abc"}
+
+
+def test_an_interrupted_fit_changes_nothing():
+    kb1, kb2 = random_pair(5)
+    for name in ("fit", "partial_fit", "fit_predict"):
+        assert_all_or_nothing(
+            lambda model, name=name: getattr(model, name)(kb1, kb2),
+            KnowledgeBaseAligner(random_state=0),
+        )
