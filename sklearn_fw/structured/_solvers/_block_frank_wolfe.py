@@ -42,7 +42,8 @@ class BlockFrankWolfe(Solver):
         towards and away by slope; the best of the three by dual increase. "exact" is no direction
         but the maximiser over all dual variables of the sample [3]_: a projection where an output
         is one class and the oracle is the model's own, else calls of the oracle and pairwise steps
-        until a thousandth of the sample's gap is left, 200 steps at most. All but "fw" keep explicit dual variables.
+        until a thousandth of the sample's gap is left, 200 steps at most. All but "fw" keep
+        explicit dual variables.
     sampling : {"gap", "uniform", "shuffle", "max_gap", "active"}, default="gap"
         Next sample: with probability proportional to its last known gap, uniform, in a fresh
         permutation each pass, or the one of largest gap (stale gaps can mislead it). "active", for
