@@ -20,8 +20,11 @@ class Estimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for name in FITS:
-            if inspect.isfunction(method := vars(cls).get(name)):
+            method = vars(cls).get(name)
+            if inspect.isfunction(method):
                 setattr(cls, name, _all_or_nothing(method))
+            elif hasattr(method, "fn"):  # of `available_if`
+                method.fn = _all_or_nothing(method.fn)
 
 
 def _all_or_nothing(method):

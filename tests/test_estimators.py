@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from _interruptions import assert_all_or_nothing
 from _registry import CASES, EXPECTED_FAILED_CHECKS
 
 # Checks run with few iterations on arbitrary data: an honest solver warns there. Estimates of log Z
@@ -85,3 +86,31 @@ def test_expected_failures_belong_to_registered_estimators():
     classes = {type(case.make()).__name__ for case in CASES}
     assert set(EXPECTED_FAILED_CHECKS) <= classes
     assert all(all(reasons.values()) for reasons in EXPECTED_FAILED_CHECKS.values())
+
+
+ONE_EACH = list({type(case.make()).__name__: case for case in CASES}.values())
+
+
+@pytest.mark.parametrize("case", ONE_EACH, ids=str)
+def test_an_interrupted_fit_changes_nothing(case):
+    assert_all_or_nothing(lambda model: model.fit(*case.data()), case.make())
+
+
+WARM = [case for case in ONE_EACH if "warm_start" in case.make().get_params()]
+
+
+@pytest.mark.parametrize("case", WARM, ids=str)
+def test_an_interrupted_warm_start_changes_nothing(case):
+    model = case.make().set_params(warm_start=True)
+    assert_all_or_nothing(lambda model: model.fit(*case.data()), model)
+
+
+PARTIAL = [case for case in ONE_EACH if hasattr(case.make(), "partial_fit")]
+
+
+@pytest.mark.parametrize("case", PARTIAL, ids=str)
+def test_an_interrupted_part_changes_nothing(case):
+    X, y = case.data()
+    classes = {} if y is None or is_regressor(case.make()) else {"classes": sorted(set(y))}
+    classes = classes if "Density" not in type(case.make()).__name__ else {}
+    assert_all_or_nothing(lambda model: model.partial_fit(X, y, **classes), case.make())

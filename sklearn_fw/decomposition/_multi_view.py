@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     MultiOutputMixin,
     RegressorMixin,
@@ -14,6 +13,7 @@ from sklearn.base import (
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
     check_choice,
@@ -74,7 +74,7 @@ def find_loadings(whitening, basis, counts):
 
 class MultiViewCCA(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiOutputMixin, RegressorMixin,
-    BaseEstimator,
+    Estimator,
 ):  # fmt: skip
     """Loadings of two views by moments; `_counts` says which of them hold counts."""
 

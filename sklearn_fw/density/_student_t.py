@@ -1,5 +1,7 @@
 """The kernel Student-t density."""
 
+from copy import copy
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -299,7 +301,8 @@ class KernelStudentTDensity(NoveltyMixin, Estimator):
         X = self._check_X(X, NUMPY, reset=False)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
-        posterior, n = self._model.posterior, len(self.X_fit_)
+        posterior = copy(self._model.posterior)  # which `extend` gives new arrays
+        n = len(self.X_fit_)
         rows = np.concatenate([self.X_fit_, X])
         first, place = equal_rows(rows)
         self.X_fit_ = rows[first]

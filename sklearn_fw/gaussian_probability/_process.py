@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import Estimator
 from .._validation import (
     check_array_of_numbers,
+    check_choice,
     check_data,
     check_flag,
     check_integer,
@@ -75,8 +76,8 @@ class IntervalProcess(Estimator):
                 f"kernel must be a kernel of sklearn.gaussian_process.kernels or None, got "
                 f"{self.kernel!r}"
             )
-        if self.optimizer not in (None, "fmin_l_bfgs_b"):
-            raise ValueError(f"optimizer must be 'fmin_l_bfgs_b' or None, got {self.optimizer!r}")
+        if self.optimizer is not None:
+            check_choice(self.optimizer, "optimizer", {"fmin_l_bfgs_b"})
         check_positive(self.tol, "tol")
         check_integer(self.max_iter, "max_iter", 1)
         check_integer(self.n_restarts_optimizer, "n_restarts_optimizer", 0)

@@ -1,6 +1,7 @@
 """What the linear models by averaged subgradient steps share."""
 
 import functools
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ class AveragedModel(LinearEstimator):
         verbose = check_integer(self.verbose, "verbose", 0)
         goes_on = check_flag(self.warm_start, "warm_start")
         truths, weight = self._all_truths(y, weight)
-        old = getattr(self, "_stream", None) if goes_on else None
+        old = deepcopy(getattr(self, "_stream", None)) if goes_on else None
         with time_budget():
             problems, stream = self._prepare(X, truths, weight, max_iter, old)
             tasks = FitTasks(
@@ -126,7 +127,7 @@ class AveragedModel(LinearEstimator):
         """
         if self.averaging == "suffix":
             raise ValueError("averaging='suffix' must know the number of steps: use fit")
-        stream = getattr(self, "_stream", None)
+        stream = deepcopy(getattr(self, "_stream", None))
         X, y, weight = self._check(X, y, sample_weight, reset=stream is None)
         self._name_classes(y, classes, stream is None)
         truths, weight = self._part_truths(y, weight)

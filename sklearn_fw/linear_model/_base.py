@@ -1,5 +1,6 @@
 """What the linear classifier and the linear regressor share: fits of one problem or several."""
 
+from copy import deepcopy
 from numbers import Integral
 
 import numpy as np
@@ -193,7 +194,7 @@ class AsagaModel(LinearEstimator):
 
     def _starts(self, problems):
         """Where the last fit ended, if ``warm_start`` and the shapes are the same."""
-        starts = getattr(self, "_warm", None) if self.warm_start else None
+        starts = deepcopy(getattr(self, "_warm", None)) if self.warm_start else None
         if starts is None or len(starts) != len(problems):
             return [None] * len(problems)
         return [_fitting(start, problem) for start, problem in zip(starts, problems, strict=True)]

@@ -1,5 +1,7 @@
 """Fits by parts of the data: the rows of one part, memory and counts of all rows seen."""
 
+from copy import copy, deepcopy
+
 import numpy as np
 
 from .._threads import count_workers
@@ -54,12 +56,13 @@ def partial_fit(model, X, y, classes, sample_weight, rows):
     """See `AsagaModel.partial_fit`."""
     model.solver_ = resolve_incremental_solver(model.solver)
     model._choose_for_parts()
-    stream = getattr(model, "_stream", None)
+    stream = copy(getattr(model, "_stream", None))
     first = stream is None
     X, y, weight = model._check(X, y, sample_weight, reset=first)
     model._name_classes(y, classes, first)
     if first:
         stream = Stream(model.random_state)
+    stream.rng = deepcopy(stream.rng)
     rows, adds = stream.places(rows, X.shape[0])
     total_weight = stream.weight
     if adds:
@@ -88,6 +91,8 @@ def _visit(model, problem, start, rows, adds, rng):
     memory = np.zeros((0, *shape[1:])) if start is None else start.memory
     if adds:
         memory = np.concatenate([memory, np.zeros((rows.size, *shape[1:]))])
+    else:
+        memory = memory.copy()
     if start is None:
         start = Start(
             problem.resting_point(), np.zeros(shape[1:]), None,

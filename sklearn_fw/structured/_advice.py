@@ -32,7 +32,13 @@ def warn_of_oracle(blocks):
         void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
         warn(
             f"the oracle {' and '.join(faults)}: it is not exact"
-            + ("" if blocks.certified else void),
+            + ("" if blocks.certified else void)
+            + (
+                ". What helps: an oracle that searches longer, such as "
+                "BestOf(tol=1e-6), a larger max_iter of it, or a model without cycles (a tree)"
+                if n_worse
+                else ""
+            ),
             RuntimeWarning,
         )
 

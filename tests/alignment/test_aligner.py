@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from _interruptions import assert_all_or_nothing
 from sklearn_fw.alignment import KnowledgeBase, KnowledgeBaseAligner
 from sklearn_fw.datasets import make_kb_pair
 from sklearn_fw.metrics import alignment_prf
@@ -459,7 +460,7 @@ def test_strict_precision_judges_all_matches():
 
 @pytest.mark.parametrize("options, message", [
     ({"tokenizer": "bigrams"}, "tokenizer must be one of 'auto', 'trigrams', 'words'"),
-    ({"suggestion_threshold": "low"}, "suggestion_threshold must be a number or 'auto'"),
+    ({"suggestion_threshold": "low"}, "suggestion_threshold must be 'auto' or a number"),
     ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
     ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
 ])  # fmt: skip
@@ -467,3 +468,12 @@ def test_refused_settings_name_the_choices(options, message):
     kb = KnowledgeBase(labels={"a": "Ann Lee"})
     with pytest.raises(ValueError, match=message):
         KnowledgeBaseAligner(**options).fit(kb, kb)
+
+
+def test_an_interrupted_fit_changes_nothing():
+    kb1, kb2 = random_pair(5)
+    for name in ("fit", "partial_fit", "fit_predict"):
+        assert_all_or_nothing(
+            lambda model, name=name: getattr(model, name)(kb1, kb2),
+            KnowledgeBaseAligner(random_state=0),
+        )

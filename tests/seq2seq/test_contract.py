@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from _interruptions import assert_all_or_nothing
 from _registry import WITH_TORCH
 from sklearn_fw.utils import check_structured_estimator
 from test_docstrings import attribute_faults
@@ -35,3 +36,10 @@ def test_attributes_and_history_after_fit(case, extra):
     assert history["n_rollouts"][-1] == model.n_rollouts_
     assert history["validation_loss"].min() >= model.validation_loss_
     assert np.all(np.diff(history["time"]) >= 0)
+
+
+def test_an_interrupted_fit_changes_nothing(case, extra):
+    extra("torch", "torch")
+    X, y = case.data()
+    for name in ("fit", "partial_fit"):
+        assert_all_or_nothing(lambda model, name=name: getattr(model, name)(X, y), case.make())

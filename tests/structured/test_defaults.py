@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
@@ -370,3 +371,52 @@ def test_a_budget_that_was_asked_for():
     text = advice(svm.set_params(tol=1e-6, time_limit=1e-9), X, y)
     assert text.startswith("time_limit=1e-09 ended the fit after 1 passes")
     assert "max_iter" not in text
+
+
+# ---- columns of unlike units ---------------------------------------------------------------------
+
+
+def raw_table(rng, form=np.asarray):
+    """Columns in unlike units, of which one is far from zero, an indicator and a constant."""
+    clean = rng.normal(size=(240, 4))
+    y = np.where(clean @ [2.0, -1.0, 1.0, 0.5] + 0.3 * rng.normal(size=240) > 0, "on", "off")
+    scaled = clean * [1e-4, 1.0, 1e6, 30.0] + [0.0, 0.0, 5e6, 1e4]
+    kind = (rng.random(240) < 0.2).astype(float)
+    return form(np.column_stack([scaled, kind, np.full(240, 1e3)])), y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_raw_columns_are_learnt_as_scaled_ones(form, rng):
+    X, y = raw_table(rng, form)
+    svm = StructuredSVM(random_state=0).fit(X[:160], y[:160])
+    assert svm.score(X[160:], y[160:]) > 0.85
+    assert svm.feature_scale_.shape == (6,)
+    named = svm.model_.unpack(svm.coef_)
+    by_hand = X @ named["features"] + named["intercept"]
+    np.testing.assert_allclose(svm.decision_function(X), by_hand[:, 1] - by_hand[:, 0], rtol=1e-9)
+    assert svm.duality_gap(X[:160], y[:160]) <= 2 * svm.tol_ * svm.objective_
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_what_auto_chose_repeats_the_fit(table, rng):
+    X, y = raw_table(rng) if table else rings(rng, 300.0)
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    again = StructuredSVM(
+        C=svm.C_, feature_scale=svm.feature_scale_, edge_feature_scale=svm.edge_feature_scale_,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_array_equal(again.coef_, svm.coef_)
+    assert (again.objective_, again.dual_gap_) == (svm.objective_, svm.dual_gap_)
+
+
+def test_columns_of_like_units_stay_as_they_are(rng):
+    X, y = raw_table(rng)
+    X = (X[:, [1, 4]] + rng.normal(size=(240, 1)) * [1.0, 0.0]) * [5.0, 1.0]
+    assert StructuredSVM(random_state=0).fit(X, y).feature_scale_ == 1.0
+
+
+@pytest.mark.parametrize("scale", [-1.0, [1.0, 2.0], [1.0] * 5 + [0.0], "none", np.nan])
+def test_scales_that_are_none(scale, rng):
+    X, y = raw_table(rng)
+    with pytest.raises((TypeError, ValueError), match="feature_scale"):
+        StructuredSVM(feature_scale=scale).fit(X, y)

@@ -141,12 +141,12 @@ class PairwiseModel(StructuredModel):
         Those of features are for features as they come.
         """
         w = self._check_weights(check_array_of_numbers(w, "w"))
-        rows, tables = self._split(w)
+        rows, tables = self._parted(w)
         scales = self._table_scales
         rows = self._units.to_given(rows, self.n_features_in_)
         return rows, tables if scales is None else tables / scales[:, None, None]
 
-    def _split(self, w):
+    def _parted(self, w):
         n_states = self.n_states_
         rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
         return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
@@ -159,7 +159,7 @@ class PairwiseModel(StructuredModel):
         """The way back."""
         if self._units.is_plain:
             return w
-        rows, tables = self._split(w)
+        rows, tables = self._parted(w)
         scales = self._table_scales
         rows = self._units.from_given(rows, self.n_features_in_)
         return _flat(rows, tables if scales is None else tables * scales[:, None, None])
@@ -280,7 +280,7 @@ class PairwiseModel(StructuredModel):
             scores = product(rows.matrix, w, n_columns)
             markers = dense_part(w, start, self._cut).reshape(-1, n_columns)
         else:
-            own = self._split(self._check_weights(w))[0]
+            own = self._parted(self._check_weights(w))[0]
             own = self._units.to_given(own, self.n_features_in_)
             scores = safe_sparse_dot(rows.matrix, own[: self.n_features_in_])
             markers = own[self.n_features_in_ :]

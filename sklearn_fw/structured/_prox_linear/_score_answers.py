@@ -20,7 +20,12 @@ class ScoreAnswers:
         length_of(X, "X")  # refuses what is no list
         scores = CheckedScores(self.model_)
         for i, x in enumerate(X):
-            flat, layout = scores.value(i, x, self.coef_)
+            try:
+                flat, layout = scores.value(i, x, self.coef_)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"X[{i}] does not fit the score model {scores.name}: {error}"
+                ) from error
             self._outputs.check(layout, i)
             yield flat, layout
 
