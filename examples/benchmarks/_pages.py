@@ -13,7 +13,7 @@ MANY = 12  # bars that are still told one by one
 GOALS = ["goal", "measured", "limit", ""]
 
 
-# Files of the data of a page whose values are not those of their models, by independent eliminations.
+# Files of the data of a page whose values independent eliminations of their models contradict.
 ERRATA = {"uai": [f"relational_{i}" for i in range(1, 6)]}
 
 # ---- numbers and blocks --------------------------------------------------------------------------
@@ -142,7 +142,9 @@ def _errata(record):
                 f"and from {written(rows[0][2])} to {written(rows[0][3])} here."
             )
         items.append(text)
-    return [wrapped("Files that contradict their own models:"), bullet_lines(items)] if items else []
+    return (
+        [wrapped("Files that contradict their own models:"), bullet_lines(items)] if items else []
+    )
 
 
 def _is_prose(paragraph):
