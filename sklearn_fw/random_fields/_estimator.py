@@ -78,7 +78,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
                 inference.lower = Products(field).above(known)[1]
         return inference
 
-    def _allowed(self, field, share=0.25):
+    def _allowed(self, field, share=0.5):
         """An allowed labelling for `_infer`; a ValueError where it is proved that there is none."""
         from ._map import allowed_labelling  # which imports this file
 

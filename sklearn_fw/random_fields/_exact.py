@@ -106,7 +106,7 @@ class ExactMarginals(MarginalsEstimator):
     _sums_forests = True
     _takes_factors = True
 
-    def _allowed(self, field, share=0.25):
+    def _allowed(self, field, share=0.5):
         return None  # sums show it
 
     def _infer(self, mrf, learned=None, tasks=None, known=None):

@@ -459,11 +459,12 @@ class FactorGraph(Conditioning, Naming, Networks):
         oracle : str, object or callable, default="auto"
             Finds best labellings, see `sklearn_fw.inference`. "auto" is message passing on graphs
             without cycles, elimination where its tables are small enough and there is time, and
-            else "approx" with some hundred rounds of local search for each variable.
+            else messages and local search, then exact searches of regions and integer programs.
         start : array-like of shape (n_variables,), integer, default=None
             A labelling to begin with; the answer is not worse.
         time_limit : float, default=None
-            Seconds; an exact oracle that needs more is left for the approximate one.
+            Seconds; an exact oracle that needs more is left for the approximate search, which uses
+            all of them unless its labelling is proved best.
 
         Returns
         -------

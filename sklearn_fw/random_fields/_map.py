@@ -241,6 +241,6 @@ def _refined(graph, labels, bound, first=False):
         bound = min(bound, closer)
         if found is not None and _score(soft, found) > _score(soft, labels):
             labels = found
-        unsolved = found is None and closer == np.inf  # which more time may change
-        pays = unsolved or labels is not before or not bound - value() > PAYS * gap
+        # The first is short: where it found nothing, a longer one may.
+        pays = number == 0 or labels is not before or not bound - value() > PAYS * gap
     return labels, bound

@@ -49,7 +49,8 @@ class MiniBucketMarginals(MarginalsEstimator):
     max_iter : int, default=50
         Passes; each sums up twice, for the bound and for the beliefs.
     time_limit : float, default=None
-        Seconds after which no new pass starts, learning included.
+        Seconds, learning included. Tables are smaller than ``max_table_size`` where a pass would
+        take too long; where there is no time for any, the bound is that of single tables.
     learner : MRFLearner or None, default=None
         For tables: how the random field is learned, such as which pairs of columns interact. None
         is ``MRFLearner()``, which takes the best tree. Its parameters are grid keys

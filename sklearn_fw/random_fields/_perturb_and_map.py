@@ -149,7 +149,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _allowed(self, field, share=0.25):
+    def _allowed(self, field, share=0.5):
         return None  # its labellings show it
 
     def _infer(self, mrf, learned=None, tasks=None, known=None):

@@ -1,5 +1,6 @@
 """Messages against brute force on trees, closed forms, a general solver, and published numbers."""
 
+import itertools
 import json
 import math
 
@@ -13,6 +14,8 @@ from _mrf_referees import brute_force, random_mrf
 from _tasks import Tasks
 from sklearn_fw.optim.domains import SpanningTrees
 from sklearn_fw.random_fields import (
+    ExactMarginals,
+    FactorGraph,
     LoopyBPMarginals,
     PairwiseMRF,
     TRBPMarginals,
@@ -439,12 +442,26 @@ def test_grids(data_file):
     assert bounded
 
 
-def test_forbidden_pairs_of_tiny_probability_leave_no_lower_bound():
+def test_forbidden_pairs_of_tiny_probability_leave_the_bound_of_a_labelling():
     """The product of the two probabilities underflows to zero."""
     edges = [(0, 1), (1, 2), (0, 2)]
     table = [[0.0, 0.0], [0.0, -np.inf]]
     bp = LoopyBPMarginals().fit(PairwiseMRF([[0.0, -700.0]] * 3, edges, [table] * 3))
-    assert bp.log_partition_lower_ == -np.inf
+    assert bp.log_partition_lower_ == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.5])
+def test_messages_that_diverge_go_back(damping, rng):
+    """Implications between three of few variables: messages once grew until they overflowed."""
+    table = np.zeros((2, 2, 2))
+    table[1, 1, 0] = -8.0
+    triples = [t for t in itertools.combinations(range(9), 3) if rng.random() < 0.6]
+    unary = [([i], rng.normal(scale=8.0, size=2)) for i in range(9)]
+    graph = FactorGraph([2] * 9, [*unary, *((t, table) for t in triples)])
+    exact = ExactMarginals().fit(graph).log_partition_
+    bp = TRBPMarginals(damping=damping).fit(graph)
+    assert bp.converged_
+    assert exact - 1e-9 <= bp.log_partition_upper_ < exact + 100.0
 
 
 # ---- kernels -------------------------------------------------------------------------------------

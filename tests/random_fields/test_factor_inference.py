@@ -1,7 +1,11 @@
 """Marginals, bounds and best labellings of factor graphs against enumeration."""
 
+import time
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from _factor_referees import enumerate_scores, log_sum, marginal_blocks, random_graph
 from sklearn_fw.inference import MILP
@@ -163,7 +167,8 @@ def test_search_where_elimination_takes_too_long(rng):
     exact = graph.map()
     assert exact.exact
     found = graph.map("trws")
-    labels = RegionSearch(graph, np.random.default_rng(0)).improve(found.labels, 200)
+    search = RegionSearch(graph, graph.theta == -np.inf, np.random.default_rng(0))
+    labels = search.improve(found.labels, 200, False)
     assert found.value <= graph.score([labels])[0] <= exact.value + 1e-9
     assert graph.score([labels])[0] > 0.97 * exact.value
 
@@ -187,3 +192,78 @@ def test_contradictions_that_arcs_do_not_see():
     for ask in (ExactMarginals().fit, FactorGraph.map, LoopyBPMarginals().fit):
         with pytest.raises(ValueError, match=NOTHING):
             ask(graph)
+
+
+# ---- large factors, hard constraints, limits of time ---------------------------------------------
+
+
+def planted(rng, n_variables, n_factors, n_scope, share):
+    """Factors that forbid most joint states, but no state of a hidden labelling."""
+    hidden, factors = rng.integers(2, size=n_variables), []
+    for _ in range(n_factors):
+        scope = rng.choice(n_variables, n_scope, replace=False)
+        table = np.where(rng.random((2,) * n_scope) < share, 0.0, -np.inf)
+        table[tuple(hidden[scope])] = 0.0
+        factors.append((scope.tolist(), table))
+    factors += [([i], rng.normal(size=2)) for i in range(n_variables)]
+    return FactorGraph([2] * n_variables, factors)
+
+
+def test_large_factors_need_no_joint_tables(rng):
+    """Two variables for each pair of joint states would take some 100 GB."""
+    graph = planted(rng, 240, 120, 11, 0.9)
+    found = graph.map(time_limit=2.0)
+    assert np.isfinite(found.value)
+    assert found.value == pytest.approx(graph.score([found.labels])[0])
+    assert found.value <= found.bound
+    for estimator in (MeanFieldMarginals, MiniBucketMarginals):
+        fitted = estimator(time_limit=2.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted.fit(graph)
+        assert -np.inf < fitted.log_partition_lower_ <= fitted.log_partition_upper_
+    with pytest.raises(ValueError, match=r"oracles take tables of one shape.* MiniBucketMarginals"):
+        TRWMarginals().fit(graph)
+
+
+def test_scores_of_factors_of_any_size(rng):
+    scopes = [rng.choice(9, k, replace=False).tolist() for k in (2, 5, 1, 3, 7)]
+    n_states = rng.integers(1, 4, size=9)
+    tables = [rng.normal(size=n_states[scope]) for scope in scopes]
+    X = rng.integers(n_states, size=(20, 9))
+    expected = sum(table[tuple(X[:, s].T)] for s, table in zip(scopes, tables))
+    graph = FactorGraph(n_states, list(zip(scopes, tables)))
+    np.testing.assert_allclose(graph.score(X), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LoopyBPMarginals, MeanFieldMarginals, MiniBucketMarginals, TRBPMarginals]
+)
+def test_an_allowed_labelling_is_a_lower_bound(estimator, rng):
+    """Few labellings are left, so that no product of independent distributions is."""
+    parity = np.where(np.indices((2,) * 5).sum(axis=0) % 2, -np.inf, 0.0)
+    factors = [(rng.choice(12, 5, replace=False).tolist(), parity) for _ in range(9)]
+    graph = FactorGraph([2] * 12, [*factors, *(([i], rng.normal(size=2)) for i in range(12))])
+    exact = ExactMarginals().fit(graph).log_partition_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = estimator().fit(graph)
+    assert -np.inf < fitted.log_partition_lower_ <= exact + 1e-9
+
+
+@pytest.mark.parametrize("time_limit", [1e-3, 0.3])
+def test_buckets_end_in_time(time_limit, rng):
+    triples = [rng.choice(150, 3, replace=False).tolist() for _ in range(2500)]
+    graph = FactorGraph([2] * 150, [(t, rng.normal(size=(2, 2, 2))) for t in triples])
+    mini_buckets = MiniBucketMarginals(time_limit=time_limit)
+    start = time.process_time()
+    with pytest.warns(ConvergenceWarning, match=r"increase .*time_limit"):
+        mini_buckets.fit(graph)
+    assert time.process_time() - start < time_limit + 2.0
+    assert graph.map(time_limit=0.3).value <= mini_buckets.log_partition_upper_ < np.inf
+
+
+def test_more_time_gives_no_less(rng):
+    graph = planted(rng, 60, 70, 5, 0.8)
+    values = [graph.map(time_limit=seconds).value for seconds in (0.5, 2.0)]
+    assert -np.inf < values[0] <= values[1] + 1e-9

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from _mrf_referees import brute_force, labellings
 from sklearn_fw import TRWMarginals
@@ -166,3 +167,42 @@ def test_learning_ends_in_time(rng):
     with pytest.warns(ConvergenceWarning, match="time_limit ended the learning .* after 1 rounds"):
         trw = TRBPMarginals(time_limit=1e-9).fit(X)
     assert len(trw.learning_history_["n_iter"]) == 1
+
+
+# ---- scores of incomplete rows -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edges", ["tree", "complete"])
+def test_scores_of_incomplete_rows_sum_over_completions(edges, rng):
+    X = rng.integers(3, size=(60, 4)).astype(float)
+    X[:, 1] = (X[:, 0] + (rng.random(60) < 0.2)) % 3
+    X[rng.random(X.shape) < 0.2] = np.nan
+    exact = ExactMarginals(learner=MRFLearner(edges)).fit(X)
+    every = labellings(exact.mrf_.n_states)
+    scores = exact.mrf_.score(every) - exact.log_partition_
+    expected = [
+        np.logaddexp.reduce(scores[np.all(np.isnan(row) | (row == every), axis=1)]) for row in X
+    ]
+    np.testing.assert_allclose(exact.score_samples(X), expected, rtol=1e-9, atol=1e-9)
+    bound = TRBPMarginals(learner=MRFLearner(edges)).fit(X)
+    assert np.all(bound.score_samples(X) <= np.array(expected) + 1e-6)
+
+
+def test_grids_compare_settings_on_tables_with_holes(rng):
+    X = np.repeat(rng.integers(2, size=(80, 1)), 3, axis=1).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    grid = GridSearchCV(TRWMarginals(), {"learner__pseudocount": [1.0, 1000.0]}, cv=3).fit(X)
+    assert np.all(np.isfinite(grid.cv_results_["mean_test_score"]))
+    assert grid.best_params_ == {"learner__pseudocount": 1.0}
+
+
+@pytest.mark.parametrize("kind", ["strings", "objects", "categories"])
+def test_words_are_refused_by_name(kind, rng):
+    colors = np.array(["teal", "plum"])[rng.integers(2, size=(20, 2))]
+    X = colors.astype(object) if kind == "objects" else colors
+    if kind == "categories":
+        X = pytest.importorskip("pandas").DataFrame(colors).astype("category")
+    fitted = TRBPMarginals().fit(rng.integers(2, size=(20, 2)))
+    for call in (TRBPMarginals().fit, fitted.predict, fitted.score_samples, MRFLearner().learn):
+        with pytest.raises(ValueError, match=r"X must hold states as whole .* by OrdinalEncoder"):
+            call(X)

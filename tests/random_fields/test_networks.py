@@ -266,3 +266,14 @@ def test_markov_fields_of_pyagrum_by_their_methods():
     graph = FactorGraph.from_pyagrum(model)
     np.testing.assert_allclose(np.exp(graph.tables[0]), table.T)
     assert graph.state_names == [["x", "y"], ["0", "1", "2"]]
+
+
+@pytest.mark.parametrize(
+    "n_parents, message", [(25, "67,108,864 entries"), (33, "on 34 variables, at most 32")]
+)
+def test_defaults_do_not_stand_for_any_number_of_rows(n_parents, message, write):
+    lines = [f"variable v{i} {{ type discrete [ 2 ] {{ a, b }}; }}" for i in range(n_parents + 1)]
+    parents = ", ".join(f"v{i}" for i in range(1, n_parents + 1))
+    lines.append(f"probability ( v0 | {parents} ) {{ default 0.5, 0.5; }}")
+    with pytest.raises(ValueError, match=rf"line {len(lines)}.*{message}"):
+        load_bif(write("\n".join(lines)))

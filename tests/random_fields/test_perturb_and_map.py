@@ -301,3 +301,15 @@ def test_errors_are_below_published_ones(data_file):
                 slack.append(pm.log_partition_ - truth[str(name)]["log_partition"])
             assert np.mean(errors) < factor * published
         assert 0.4 < np.mean(slack) < 1.4  # 1.2 to 1.4 in the paper
+
+
+def test_perturbations_are_drawn_when_they_are_needed():
+    """A million at once would take 160 GB."""
+
+    class Impatient(Enumeration):
+        def argmax(self, scores, start=None):
+            raise KeyboardInterrupt
+
+    field = PairwiseMRF(np.zeros((10_000, 2)))
+    with pytest.raises(KeyboardInterrupt):
+        PerturbAndMAPMarginals(Impatient(), n_samples=10**6).fit(field)

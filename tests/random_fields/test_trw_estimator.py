@@ -397,8 +397,7 @@ def test_bad_rows_are_refused(rng):
         trw.score([[2, 0, 0, 0]])
     trw.predict_marginals()[:] = 7.0  # a copy, as for rows
     assert trw.marginals_.max() <= 1.0
-    with pytest.raises(ValueError, match="needs complete rows"):
-        trw.score_samples([[-1, 0, 0, 0]])
+    assert -2.0 < trw.score_samples([[-1, 0, 0, 0]])[0] < 0.0
     with pytest.raises(ValueError, match="features"):
         trw.score_samples([[0, 0, 0]])
     with pytest.raises(ValueError, match="sample_weight weighs the rows of a table"):
@@ -434,7 +433,6 @@ def colours(n_variables):
 @pytest.mark.parametrize(
     "n_variables, settings, message",
     [
-        (6, {"polytope": "local", "tol": 50.0}, "no labelling was found that .* allow"),
         (
             4,
             {"polytope": "local", "tol": 50.0},

@@ -305,3 +305,11 @@ def test_published_grids(data_file, tmp_path):
         np.testing.assert_allclose(
             load_uai(tmp_path / "again.uai").theta, mrf.theta, rtol=0, atol=1e-14
         )
+
+
+@pytest.mark.parametrize("number", ["1.2e308", "-9e307"])
+def test_logarithms_that_no_float_holds(number, tmp_path):
+    file = tmp_path / "huge.uai.PR"
+    file.write_text(f"PR\n{number}")
+    with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is no float64"):
+        read_uai_solution(file)
