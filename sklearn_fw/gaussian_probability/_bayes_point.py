@@ -29,7 +29,7 @@ from ._latent import (
 
 __all__ = ["BayesPointMachine"]
 
-NOISES = (0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
+NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
 KERNELS = {"linear", "poly", "rbf"}
 
 
@@ -53,7 +53,7 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
         Whether a constant feature is added.
     noise : float or "auto", default="auto"
         Standard deviation of the noise; 0 for separable labels only. "auto" takes the most
-        probable of 0.03, 0.1, 0.3, 1 and 3.
+        probable of 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1 and 3.
     tol : float, default=1e-4
         Largest change of a marginal in a sweep, in standard deviations.
     max_iter : int, default=200

@@ -30,8 +30,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     Parameters
     ----------
     kernel : Kernel, default=None
-        A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF that
-        starts at the median distance of rows.
+        A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF with
+        one length scale for each column, or one for all where columns outnumber rows.
     noise : float, default=None
         Standard deviation of the noise, in units of the targets; None learns it.
     normalize_y : bool, default=True
@@ -88,6 +88,9 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     for each sweep. `log_marginal_likelihood` takes after the hyper-parameters of the kernel the
     logarithm of the noise, in normalised units, where it is learned.
 
+    Length scales by column have a normal prior on their logarithms, with a standard deviation of
+    0.7 about their mean: columns need evidence to differ.
+
     References
     ----------
     .. [1] J. Cunningham, P. Hennig, S. Lacoste-Julien, "Gaussian probabilities and expectation
@@ -104,6 +107,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
     >>> bool(model.predict([[7.0]])[0] > 5.5)
     True
     """
+
+    _by_column = True
 
     def __init__(
         self, kernel=None, *, noise=None, normalize_y=True, optimizer="fmin_l_bfgs_b",
