@@ -30,7 +30,7 @@ from ._latent import (
 
 __all__ = ["BayesPointMachine"]
 
-NOISES = (0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
+NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses from
 KERNELS = {"linear", "poly", "rbf"}
 
 
@@ -51,10 +51,11 @@ class BayesPointMachine(ClassifierMixin, Estimator):
     coef0 : float, default=1.0
         Constant of "poly", not negative.
     fit_intercept : bool, default=True
-        Whether a constant feature is added.
+        Whether a constant feature is added; the linear kernel then takes columns less their
+        means.
     noise : float or "auto", default="auto"
         Standard deviation of the noise; 0 for separable labels only. "auto" takes the most
-        probable of 0.03, 0.1, 0.3, 1 and 3.
+        probable of 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1 and 3.
     tol : float, default=1e-4
         Largest change of a marginal in a sweep, in standard deviations.
     max_iter : int, default=200
@@ -164,6 +165,8 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         if len(self.classes_) < 2:
             raise ValueError("needs labels of 2 classes, found one class in y")
         self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
+        self._centre = X.mean(axis=0) if self._centres() else np.zeros(X.shape[1])
+        X = X - self._centre
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
         ends = sign_bounds(signs)
@@ -186,7 +189,8 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         self.dual_coef_ = self._posterior.weights / self._lengths
         if self.kernel == "linear":
             self.coef_ = (self.dual_coef_ @ X)[None]
-            self.intercept_ = np.array([self.dual_coef_.sum() if self.fit_intercept else 0.0])
+            constant = self.dual_coef_.sum() if self.fit_intercept else 0.0
+            self.intercept_ = constant - self.coef_ @ self._centre
         return self
 
     def _check_parameters(self):
@@ -203,6 +207,10 @@ class BayesPointMachine(ClassifierMixin, Estimator):
             check_choice(self.noise, "noise", {"auto"}, "a number")
             return NOISES
         return (check_moderate(self.noise, "noise"),)
+
+    def _centres(self):
+        """Columns have no origin of their own where a constant is fitted to a linear kernel."""
+        return self.fit_intercept and self.kernel == "linear"
 
     def _kernel(self, A, B):
         options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
@@ -225,7 +233,8 @@ class BayesPointMachine(ClassifierMixin, Estimator):
         check_is_fitted(self)
         X = check_data(self, X, dtype=np.float64, reset=False)
         check_magnitude(X, "X")
-        K = self._kernel(X, self.X_fit_) / self._lengths
+        X = X - self._centre
+        K = self._kernel(X, self.X_fit_ - self._centre) / self._lengths
         lengths = self._row_lengths(X)
         K /= lengths[:, None]
         return self._posterior.predict(K, np.ones(len(X)))

@@ -122,7 +122,7 @@ def _common_factor(lower, upper, rho):
     reach = 1.0 + 40.0 * np.sqrt(var) / slope
     mode = brentq(
         lambda t: slope / var * masses_at(t)[1][0] - t, edges.min() - reach, edges.max() + reach,
-        xtol=1e-300,
+        xtol=1e-6 * min(np.sqrt(var) / slope, 1.0), maxiter=1000,
     )  # fmt: skip
     best = log_integrand(mode)[0]
     ends = [_reach(lambda t: log_integrand(t)[0] - best, mode, side) for side in (-12.0, 12.0)]

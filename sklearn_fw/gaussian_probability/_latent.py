@@ -34,8 +34,12 @@ class LatentIntervals:
 
     def gradient(self, K_gradient):
         """Gradient of the log evidence in the parameters of the kernel, (n, n, n_params)."""
-        inner = 0.5 * (np.outer(self.weights, self.weights) - self.precision)
-        return np.tensordot(inner, K_gradient, axes=2)
+        return np.tensordot(self.inner, K_gradient, axes=2)
+
+    @property
+    def inner(self):
+        """Gradient of the log evidence in the matrix of the kernel."""
+        return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
 
     def noise_gradient(self):
         """Derivative of the log evidence in the logarithm of the noise."""

@@ -26,8 +26,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
     Parameters
     ----------
     kernel : Kernel, default=None
-        A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF that
-        starts at the median distance of rows.
+        A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF with
+        one length scale for each column, or one for all where columns outnumber rows.
     order : array-like of shape (n_labels,), default=None
         Labels from the lowest to the highest, of which ``y`` may lack some. None takes the order of
         an ordered categorical of pandas, else that of whole numbers, and that of the alphabet with
@@ -95,6 +95,9 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
     lowest threshold and the logarithms of the gaps between thresholds, both in units of the
     standard deviation that noisy latent values have at the start.
 
+    Length scales by column have a normal prior on their logarithms, with a standard deviation of
+    0.7 about their mean: columns need evidence to differ.
+
     References
     ----------
     .. [1] W. Chu, Z. Ghahramani, "Gaussian processes for ordinal regression", Journal of Machine
@@ -110,6 +113,8 @@ class EPOrdinalClassifier(ClassifierMixin, IntervalProcess):
     >>> classifier.predict([[0.0], [5.5], [11.0]]).tolist()
     ['low', 'medium', 'high']
     """
+
+    _by_column = True
 
     def __init__(
         self, kernel=None, *, order=None, decision="mode", noise=1.0, optimizer="fmin_l_bfgs_b",

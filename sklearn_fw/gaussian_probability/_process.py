@@ -27,6 +27,7 @@ SHORTEST = 1e-40  # median distance that a kernel can start from
 # The evidence is stationary in the sites: its error is of the order of the square of this
 # change of a marginal, as the relative decrease at which the search for hyper-parameters ends.
 TOL, DECREASE = 3e-3, 1e-5
+SPREAD = 0.7  # of the logarithms of the length scales of columns, a priori
 NOISES = (1e-3, 1e2)  # standard deviations that may be learned
 
 
@@ -70,6 +71,8 @@ class IntervalProcess(Estimator):
     ``max_iter`` and ``random_state``, and hands intervals to `_fit_processes`.
     """
 
+    _by_column = False  # whether the default kernel has one length scale for each column
+
     def _check_process(self):
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise TypeError(
@@ -83,7 +86,7 @@ class IntervalProcess(Estimator):
         check_integer(self.n_restarts_optimizer, "n_restarts_optimizer", 0)
 
     def _start_kernel(self, X):
-        return _default_kernel(X) if self.kernel is None else clone(self.kernel)
+        return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)
 
     def _fit_processes(self, X, start, observations):
         """One process, with hyper-parameters of its own, for each of a list of `Intervals`."""
@@ -114,14 +117,18 @@ class IntervalProcess(Estimator):
     def _fit_one(self, kernel, observed, rng):
         """Kernel, intervals and posterior of one process."""
         state, n = {"sites": None}, kernel.n_dims
+        # Of the default kernel only: a kernel of the user is taken as it is.
+        by_column = self.kernel is None and n > 2
+        lengths = slice(1, n if by_column else 1)
 
         def objective(theta):
-            K, K_gradient = kernel.clone_with_theta(theta[:n])(self.X_train_, eval_gradient=True)
-            now = observed.with_theta(theta[n:])
+            moved, now = kernel.clone_with_theta(theta[:n]), observed.with_theta(theta[n:])
+            K, gradient_of = _with_gradient(moved, self.X_train_, by_column)
             posterior = self._posterior(K, now, state["sites"], TOL)
             state["sites"] = posterior.sites.tau, posterior.sites.nu
-            gradient = np.r_[posterior.gradient(K_gradient), now.gradient(posterior)]
-            return -posterior.log_evidence, -gradient
+            gradient = np.r_[gradient_of(posterior), now.gradient(posterior)]
+            penalty, slope = _spread_penalty(theta, lengths)
+            return penalty - posterior.log_evidence, slope - gradient
 
         theta = np.r_[kernel.theta, observed.theta]
         if self.optimizer is not None and len(theta):
@@ -217,8 +224,36 @@ class IntervalProcess(Estimator):
         return (value, np.mean(gradients, axis=0)) if eval_gradient else value
 
 
-def _default_kernel(X):
-    distance = float(np.median(pdist(X[:: max(len(X) // ROWS, 1)]))) if len(X) > 1 else 1.0
-    distance = distance if SHORTEST < distance < 1.0 / SHORTEST else 1.0
-    bounds = (1e-2 * distance, 1e2 * distance)
+def _spread_penalty(theta, lengths):
+    """Minus the log density of log length scales about their mean, and its gradient."""
+    slope, logs = np.zeros_like(theta), theta[lengths]
+    if len(logs):
+        slope[lengths] = (logs - logs.mean()) / SPREAD**2
+    return 0.5 * SPREAD**2 * slope @ slope, slope
+
+
+def _with_gradient(kernel, X, by_column):
+    """The matrix of a kernel, and the gradient of log evidences in its parameters."""
+    if not by_column:
+        K, K_gradient = kernel(X, eval_gradient=True)
+        return K, lambda posterior: posterior.gradient(K_gradient)
+    K, scaled = kernel(X), (X - X.mean(axis=0)) / kernel.k2.length_scale
+
+    def gradient_of(posterior):
+        # The sum of M_ij (z_i - z_j)^2 for each column, without arrays of rows, rows and columns.
+        M = posterior.inner * K
+        squares = M.sum(axis=1) @ scaled**2 - np.sum(scaled * (M @ scaled), axis=0)
+        return np.r_[M.sum(), 2.0 * squares]
+
+    return K, gradient_of
+
+
+def _default_kernel(X, by_column):
+    if by_column and 1 < X.shape[1] <= len(X):
+        distance = X.std(axis=0) * np.sqrt(2.0 * X.shape[1])
+    else:
+        distance = np.median(pdist(X[:: max(len(X) // ROWS, 1)])) if len(X) > 1 else 1.0
+    distance = np.where((distance > SHORTEST) & (distance < 1.0 / SHORTEST), distance, 1.0)
+    bounds = np.multiply.outer(distance, (1e-2, 1e2))
+    distance = distance if distance.ndim else float(distance)
     return ConstantKernel(1.0, (1e-2, 1e4)) * RBF(distance, bounds)
