@@ -31,7 +31,7 @@ class RecurrentNetwork(BaseEstimator):
         Layers of encoder and decoder.
     embedding_dim : int or None, default=None
         Length of the vectors that tokens become, those of each column of the input and those of
-        the output; None is ``hidden_size``.
+        the output; None is half of ``hidden_size``.
     bidirectional : bool, default=True
         Whether one half of the encoder reads backwards.
     attention : {"additive", "bilinear"} or None, default="bilinear"

@@ -132,7 +132,7 @@ def test_steps_are_those_of_the_cells_of_pytorch(torch, cell):
 def test_kinds_of_networks(torch, settings, is_free):
     """All learn by heart what they can, one output at a time or many."""
     y = doubled() if is_free else reversed_words()
-    model = small(network={"hidden_size": 16} | settings, max_iter=120)
+    model = small(network={"hidden_size": 16, "embedding_dim": 16} | settings, max_iter=120)
     model.set_params(training__learning_rate=0.03).fit(WORDS[:3], y[:3])
     assert model.score(WORDS[:3], y[:3]) == 1.0
     each = [model.predict([word])[0] for word in WORDS]
