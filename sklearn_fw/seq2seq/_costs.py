@@ -13,7 +13,7 @@ from ..task_losses._sequences import SequenceLoss
 __all__ = ["EditCosts", "NodeSums", "Values", "costs_for", "task_losses_of"]
 
 COPIED, BEST = 1, 2  # endings, as the kernel numbers them; 0 is none
-REFERENCES = {"auto": None, "best_suffix": BEST, "copy": COPIED}
+REFERENCES = {"best_suffix": BEST, "copy": COPIED}
 
 
 def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
@@ -23,8 +23,6 @@ def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):
     user and ``classes`` the tokens by number.
     """
     reference = REFERENCES[check_choice(reference, "reference", REFERENCES)]
-    if reference is None:
-        reference = BEST if isinstance(task_loss, EditLoss) and is_free else COPIED
     if isinstance(task_loss, EditLoss):
         if reference == BEST and not is_free:
             raise ValueError(

@@ -10,7 +10,7 @@ from ._engine import StepPolicy, roll_in
 
 __all__ = ["Network"]
 
-SMALL = 0.1  # first vectors of tokens: with those of scale one networks learn pairs by heart
+SMALL = 0.3  # first vectors of tokens: with those of scale one networks learn pairs by heart
 FAR = -1e9  # score of places behind the end of an input: finite, so that gradients are numbers
 
 
@@ -43,7 +43,8 @@ class Network(StepPolicy):
         self._torch, self._settings, self._aligned = torch, settings, aligned
         self.device = _device(torch, settings.device)
         dtype = getattr(torch, settings.dtype)
-        width = size if settings.embedding_dim is None else int(settings.embedding_dim)
+        width = settings.embedding_dim
+        width = max(size // 2, 1) if width is None else int(width)
         self._start = n_tokens  # number of the token before the first
         parts = nn.ModuleDict()
         if reader.n_features is None:

@@ -31,7 +31,7 @@ class RecurrentNetwork(BaseEstimator):
         Layers of encoder and decoder.
     embedding_dim : int or None, default=None
         Length of the vectors that tokens become, those of each column of the input and those of
-        the output; None is ``hidden_size``.
+        the output; None is half of ``hidden_size``.
     bidirectional : bool, default=True
         Whether one half of the encoder reads backwards.
     attention : {"additive", "bilinear"} or None, default="bilinear"
@@ -137,10 +137,8 @@ class Minibatches(BaseEstimator):
         Updates between looks at them.
     n_iter_no_change : int, default=10
         Looks without a better one after which to stop.
-    warm_up : int or "auto", default="auto"
+    warm_up : int, default=0
         Updates by maximum likelihood before those of the loss; they count among ``max_iter``.
-        "auto" is until half of ``n_iter_no_change`` looks have passed without a better one; then
-        the loss goes on from the best weights. It is 0 where nothing is held out.
 
     See Also
     --------
@@ -156,7 +154,7 @@ class Minibatches(BaseEstimator):
     def __init__(
         self, *, optimizer="adam", learning_rate=None, batch_size=64, max_grad_norm=5.0,
         weight_decay=0.0, normalization="sequence", early_stopping=True, validation_fraction=0.1,
-        eval_every=50, n_iter_no_change=10, warm_up="auto",
+        eval_every=50, n_iter_no_change=10, warm_up=0,
     ):  # fmt: skip
         self.optimizer = optimizer
         self.learning_rate = learning_rate
@@ -185,8 +183,7 @@ class Minibatches(BaseEstimator):
             raise ValueError(f"validation_fraction must be below 1, got {share}")
         check_integer(self.eval_every, "eval_every", 1)
         check_integer(self.n_iter_no_change, "n_iter_no_change", 1)
-        if not is_auto(self.warm_up):
-            check_integer(self.warm_up, "warm_up", 0)
+        check_integer(self.warm_up, "warm_up", 0)
 
     @property
     def _rate(self):

@@ -9,7 +9,6 @@ from ._costs import costs_for, task_losses_of, written
 from ._engine import roll_in, roll_out
 from ._losses import cheapest, searnn_loss
 from ._search import all_cells
-from ._settings import is_auto
 
 __all__ = ["Pairs", "Training", "Updates", "decode", "seeded", "split", "weighted"]
 
@@ -91,13 +90,6 @@ class Updates:
         self.settings, self._loss, self._draws = settings, loss, draws
         self._optimizer = _optimizer(network, settings)
         self.n_iter, self.n_rollouts, self.n_steps = n_iter, 0, 0
-        warm_up = 0 if is_auto(settings.warm_up) else int(settings.warm_up)
-        self.warm_up = np.inf if loss == "mle" else warm_up
-
-    @property
-    def by_likelihood(self):
-        """Whether the next update is one of maximum likelihood."""
-        return self.n_iter < self.warm_up
 
     def state(self):
         """Weights by name, and what the optimizer remembers, all as arrays."""
@@ -109,12 +101,6 @@ class Updates:
             for number, own in self._optimizer.state_dict()["state"].items()
         }
         return self.network.weights(), (self.settings.optimizer, past)
-
-    def search_from(self, weights, memory):
-        """End the warm-up with such weights."""
-        self.network.load(weights)
-        self.remember(memory)
-        self.warm_up = 0
 
     def remember(self, memory):
         """Go on with such a memory; that of another kind of optimizer is of no use."""
@@ -135,7 +121,7 @@ class Updates:
         """One step of the optimizer; returns the mean loss."""
         network, targets = self.network, batch.targets()
         network.parts.train()
-        by_likelihood = self.by_likelihood
+        by_likelihood = self._loss == "mle" or self.n_iter < int(self.settings.warm_up)
         if by_likelihood:
             stacked, cells = network.forced(batch.inputs, targets), all_cells(batch.n_cells)
         else:
@@ -225,12 +211,8 @@ class Training(IterativeMethod):
         self._batches = batches(pairs, int(self._settings.batch_size), rng)
         self._losses, self._bad = [], 0
         self.best, self.best_iter, self._kept = np.inf, 0, None
-        auto = is_auto(self._settings.warm_up) and updates.warm_up == 0
-        self._may_switch = held_out is not None and auto
         if held_out is not None:
             self._look()
-        if self._may_switch:
-            updates.warm_up = np.inf
 
     def step(self):
         updates = self.updates
@@ -272,9 +254,6 @@ class Training(IterativeMethod):
             self._kept = updates.state()
         else:
             self._bad += 1
-        if self._may_switch and self._bad >= max(int(self._settings.n_iter_no_change) // 2, 1):
-            self._may_switch = False
-            updates.search_from(*self._kept)
 
 
 def _likelihood(scores, targets):

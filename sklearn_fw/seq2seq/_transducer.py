@@ -48,8 +48,9 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
 
     Parameters
     ----------
-    loss : {"kl", "ll", "llcas", "mle", "shl"}, default="ll"
-        Loss of a cell, see `searnn_loss`; "mle" is maximum likelihood, without roll-outs.
+    loss : {"kl", "ll", "llcas", "mle", "shl"}, default="mle"
+        Loss of a cell: "mle" is maximum likelihood, without roll-outs; for the others, which learn
+        to search, see `searnn_loss`.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
         What an output costs: "hamming", "edit", "bleu", "phrase_f1", another name or object of
@@ -67,7 +68,7 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
         1.5 times the longest one of them.
     beam_size : int, default=1
         Outputs that are pursued at once in `predict`; 1 is greedy, which is what training is for.
-    max_iter : int, default=1000
+    max_iter : int, default=2000
         Most updates.
     time_limit : float or None, default=None
         Seconds after which no new update starts.
@@ -140,9 +141,9 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
     Outputs are texts or lists of tokens. A token of an input that `fit` has not seen is an unknown
     token: it gets the mean of the vectors of all known tokens.
 
-    An update takes T steps of the network per pair of length T, as "mle" does, since by default
-    the reference finishes outputs. With A tokens tried, learned roll-outs add about T^2 A / 2
-    steps, and mixed ones half of that. The costs are constants of an update: the gradient does not
+    An update by "mle" takes T steps of the network per pair of length T. The other losses add about
+    T^2 A / 2 steps with A tokens tried, and half of that where half of the outputs are finished by
+    the reference. The costs are constants of an update: the gradient does not
     follow them. The true gap to the best output is not known: judge by `validation_loss_`. Pairs
     that come bit by bit, or are too many for the memory, go through `partial_fit`.
 
@@ -164,8 +165,8 @@ class SeaRNNTransducer(Predicting, CallbackSupportMixin, Estimator):
     """
 
     def __init__(
-        self, loss="ll", *, task_loss="auto", search=None, network=None, training=None,
-        output_length="auto", beam_size=1, max_iter=1000, time_limit=None, warm_start=False,
+        self, loss="mle", *, task_loss="auto", search=None, network=None, training=None,
+        output_length="auto", beam_size=1, max_iter=2000, time_limit=None, warm_start=False,
         random_state=None, verbose=0,
     ):  # fmt: skip
         self.loss = loss

@@ -96,8 +96,14 @@ def of_network():
                 "beam_size": 1, "max_iter": 1, "time_limit": 10.0, "warm_start": False,
                 "random_state": 0, "verbose": 0,
             },
-            lambda: {**data, "sample_weight": np.array([1.0, 2.0])},
-            variants={"sample_weight": [None], "task_loss": ["edit"], "output_length": ["free", 4]},
+            lambda: {
+                **data, "sample_weight": np.array([1.0, 2.0]), "classes": ["x", "y"],
+                "input_tokens": [["a", "b"]],
+            },
+            variants={
+                "sample_weight": [None], "task_loss": ["edit"], "output_length": ["free", 4],
+                "classes": [None], "input_tokens": [None],
+            },
             aliases={"y": ("outputs", "X")},
             allows=TOKENS,
         ),

@@ -50,7 +50,10 @@ def test_calls_on_all_pairs_are_the_updates_of_fit(torch, y, loss, optimizer):
 
 def test_after_early_stopping_it_goes_on_from_the_best_weights(torch):
     """With the optimizer's memory at that time: as a fit that ended there would."""
-    options = {"early_stopping": True, "eval_every": 1, "learning_rate": 0.3, "batch_size": 4}
+    options = {
+        "early_stopping": True, "eval_every": 1, "learning_rate": 0.3, "batch_size": 4,
+        "n_iter_no_change": 20,
+    }  # fmt: skip
     X = WORDS * 3
     first = small("mle", training=options, max_iter=12).fit(X, reversed_words(X))
     best = first.best_iter_
@@ -104,11 +107,11 @@ def test_fit_begins_again(torch):
 def test_batches_are_learned(torch):
     words = WORDS * 2
     model = small(training={"learning_rate": 0.03}, network={"hidden_size": 16})
-    for begin in range(0, 20 * len(words), 4):
+    for begin in range(0, 40 * len(words), 4):
         batch = [words[k % len(words)] for k in range(begin, begin + 4)]
         model.partial_fit(batch, doubled(batch), classes="xybc", input_tokens=["abc"])
     assert model.score(WORDS, doubled()) == 1.0
-    assert model.n_iter_ == len(model.history_["n_iter"]) == 80
+    assert model.n_iter_ == len(model.history_["n_iter"]) == 160
 
 
 def test_attributes_and_history(torch):

@@ -333,7 +333,7 @@ def test_errors(change, error, message):
         ({"roll_out_reference_prob": 1.5}, "roll_out_reference_prob must be from 0 to 1"),
         ({"roll_in_reference_prob": -1}, "roll_in_reference_prob must be from 0 to 1"),
         ({"mix_level": "cell"}, "mix_level must be one of"),
-        ({"reference": "own"}, "reference must be one of 'auto', 'best_suffix', 'copy'"),
+        ({"reference": "own"}, "reference must be one of 'best_suffix', 'copy'"),
         ({"reference": "best_suffix"}, "known for the edit distance, not for HammingLoss"),
         ({"n_cells": 0}, "n_cells == 0, must be >= 1"),
         ({"n_tokens": 0}, "n_tokens == 0, must be >= 1"),
