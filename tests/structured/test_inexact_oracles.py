@@ -42,7 +42,7 @@ NOT_EXACT = [
 
 
 @budget_may_end
-@pytest.mark.filterwarnings("ignore:the oracle answered .* it is not exact$:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:the oracle answered .* it is not exact:RuntimeWarning")
 @pytest.mark.parametrize("solver", NOT_EXACT, ids=str)
 @pytest.mark.parametrize("oracle", [IgnoreEdges(), "lp", "trws"], ids=str)
 def test_bounds_of_oracles_certify(oracle, solver):
